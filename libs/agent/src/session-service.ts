@@ -1,0 +1,123 @@
+import type { Event, SessionRef } from '@agentmesh/protocol';
+
+/** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
+export interface Session {
+  id: string;
+  appName: string;
+  userId: string;
+  state: Record<string, unknown>;
+  events: Event[];
+  /** Epoch ms of the last committed event. */
+  lastUpdateTime: number;
+  /** Sequence number of the last committed event known to this object; 0 before the first. */
+  seq: number;
+}
+
+export interface GetSessionConfig {
+  /** Only the last N events; 0 for none. */
+  numRecentEvents?: number;
+  /** Only events at or after this time, epoch ms. With both, the last N of these. */
+  afterTimestamp?: number;
+}
+
+export interface ListSessionsRequest {
+  appName: string;
+  userId: string;
+  /** Page size; default 100. */
+  limit?: number;
+  /** How many to skip; default 0. */
+  offset?: number;
+}
+
+export interface ListSessionsResponse {
+  /** Newest first, without events. */
+  sessions: Session[];
+  totalItems: number;
+}
+
+/** An event with its number in the session, from 1, without a gap. */
+export interface StoredEvent {
+  seq: number;
+  event: Event;
+}
+
+/** What is kept of one invocation beside its events, for whoever continues it. */
+export interface InvocationRecord {
+  status: 'running' | 'completed' | 'failed';
+  /** `temp:` state, keys with their prefix. */
+  temp: Record<string, unknown>;
+  llmCalls: number;
+  /** Seq of its last committed event; 0 before the first. */
+  lastSeq: number;
+  /** Why it failed: an error code of the mesh and its message. */
+  error?: { code: string; message: string };
+}
+
+/** Names an invocation in its session's user scope. */
+export interface InvocationRef extends SessionRef {
+  invocationId: string;
+}
+
+/**
+ * Keeps sessions. One contract, one conformance suite (`@agentmesh/agent/conformance`), an implementation in memory here
+ * and one on Redis in `@agentmesh/store`.
+ *
+ * State scopes: `app:` keys are shared by all sessions of the app, `user:` keys by those of the app's user, keys without prefix belong to the
+ * session, `temp:` keys to the invocation: they are never in a session's stored state or in a stored event.
+ */
+export interface SessionService {
+  /**
+   * Starts a session; a missing id is made up (UUID). `app:` and `user:` keys of `state` go to their scopes, `temp:` keys are dropped.
+   * `hidden` sessions (an agent used as a tool has one per call) are not listed.
+   *
+   * @throws MeshError `already_exists` for an id in use; `invalid_argument` for names that cannot be keys or state that is not JSON.
+   */
+  createSession(request: {
+    appName: string;
+    userId: string;
+    state?: Record<string, unknown>;
+    sessionId?: string;
+    hidden?: boolean;
+  }): Promise<Session>;
+
+  /** The session with its events, or undefined. The result is the caller's own: changing it changes nothing stored. */
+  getSession(request: {
+    appName: string;
+    userId: string;
+    sessionId: string;
+    config?: GetSessionConfig;
+  }): Promise<Session | undefined>;
+
+  /** A user's sessions. */
+  listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
+
+  /** Removes a session with its events and state; `app:` and `user:` state stays. No-op for an unknown one. */
+  deleteSession(request: { appName: string; userId: string; sessionId: string }): Promise<void>;
+
+  /**
+   * Commits an event in one atomic step: appends it, applies its state delta in the right scopes, counts the sequence up; and
+   * brings `session` (events, state, seq, lastUpdateTime) up to date with it. A null value in a delta is stored as null. `temp:` keys go to the
+   * invocation's record and, in `session.state`, stay visible to the running invocation; the returned and stored event lacks them.
+   * An event id that this invocation has committed before changes nothing; the call returns as the first one did.
+   * A partial event is returned and not stored.
+   *
+   * @throws MeshError `not_found` when the session is gone; `invalid_argument` for what JSON cannot hold.
+   */
+  appendEvent(request: { session: Session; event: Event }): Promise<Event>;
+
+  /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
+  readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
+
+  /** Who speaks for the session: the target of its last committed transfer, if any. */
+  getActiveAgent(ref: SessionRef): Promise<string | undefined>;
+
+  /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
+  getInvocation(ref: InvocationRef): Promise<InvocationRecord>;
+  /** Counts one model call of the invocation and returns the new total: one counter for all its processes. */
+  countLlmCall(ref: InvocationRef): Promise<number>;
+  /** Marks the end. The first end stays: a second call changes nothing. Returns the record as it then is. */
+  endInvocation(
+    ref: InvocationRef,
+    end: { status: 'completed' | 'failed'; error?: { code: string; message: string } },
+  ): Promise<InvocationRecord>;
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { agentNameSchema, toolNameSchema } from './names.ts';
+
+const jsonSchema = z.record(z.string(), z.unknown());
+
+/** What an agent tells the mesh about itself. */
+export const agentCardSchema = z.object({
+  kind: z.literal('agent'),
+  name: agentNameSchema,
+  description: z.string().default(''),
+  version: z.string().default('0.0.0'),
+  /** The app whose root agent this is. */
+  app: z.string().min(1).optional(),
+  subAgents: z.array(agentNameSchema).default([]),
+  disallowTransferToParent: z.boolean().default(false),
+  disallowTransferToPeers: z.boolean().default(false),
+  /** JSON Schema of what an ask of this agent must hold, when it is not plain text. */
+  inputSchema: jsonSchema.optional(),
+  outputSchema: jsonSchema.optional(),
+});
+
+/** What a tool tells the mesh about itself. */
+export const toolCardSchema = z.object({
+  kind: z.literal('tool'),
+  name: toolNameSchema,
+  description: z.string().default(''),
+  version: z.string().default('0.0.0'),
+  /** Function declaration as the model gets it (`@google/genai`). */
+  declaration: z.looseObject({ name: toolNameSchema, description: z.string().optional() }),
+  longRunning: z.boolean().default(false),
+});
+
+export const cardSchema = z.discriminatedUnion('kind', [agentCardSchema, toolCardSchema]);
+
+export type AgentCard = z.infer<typeof agentCardSchema>;
+export type ToolCard = z.infer<typeof toolCardSchema>;
+export type Card = z.infer<typeof cardSchema>;

@@ -1,0 +1,33 @@
+/** Keys whose values belong to the user: what is below them is passed on letter by letter. */
+const opaque = new Set([
+  'args',
+  'response',
+  'payload',
+  'state',
+  'stateDelta',
+  'state_delta',
+  'artifactDelta',
+  'artifact_delta',
+  'requestedAuthConfigs',
+  'requested_auth_configs',
+  'requestedToolConfirmations',
+  'requested_tool_confirmations',
+  'customMetadata',
+  'custom_metadata',
+]);
+
+/**
+ * Turns snake_case keys into camelCase, as ADK's documents write their requests; camelCase ones stay. Where both spellings of
+ * a key are there, the camelCase one wins. Values under keys that hold the user's own names are left alone.
+ */
+export function camelizeKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelizeKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const camel = key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    if (camel !== key && camel in value) continue;
+    result[camel] = opaque.has(key) ? inner : camelizeKeys(inner);
+  }
+  return result;
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { messageSchema } from './content.ts';
+import { eventActionsSchema } from './event.ts';
+
+const record = z.record(z.string(), z.unknown());
+const id = z.string().min(1).max(256);
+
+/** How one invocation runs. */
+export const runConfigSchema = z.object({
+  /** Model calls in the whole invocation; 0 or less is no limit. */
+  maxLlmCalls: z.number().int().max(Number.MAX_SAFE_INTEGER).default(500),
+  /** `sse`: pieces of the answer are published as partial events. */
+  streamingMode: z.enum(['none', 'sse']).default('none'),
+});
+export type RunConfig = z.infer<typeof runConfigSchema>;
+
+/**
+ * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. All but the message
+ * may be left out at the edge: it then starts an invocation of its own in a fresh anonymous session.
+ */
+export const runCommandSchema = z.object({
+  invocationId: id.optional(),
+  hop: z.number().int().min(0).default(0),
+  app: z.string().min(1).optional(),
+  user: z.string().min(1).default('anonymous'),
+  session: z.string().min(1).optional(),
+  /** Absent on hops after a transfer. */
+  message: messageSchema.optional(),
+  stateDelta: record.optional(),
+  runConfig: runConfigSchema.default({ maxLlmCalls: 500, streamingMode: 'none' }),
+});
+export type RunCommand = z.infer<typeof runCommandSchema>;
+export type RunCommandInput = z.input<typeof runCommandSchema>;
+
+/** The call on whose behalf an agent is asked: the child session belongs to it. */
+export const parentSchema = z.object({
+  app: z.string().min(1),
+  user: z.string().min(1),
+  session: z.string().min(1),
+  invocationId: id,
+  agent: z.string(),
+  callId: id,
+});
+
+/** An ask: the agent as a tool. A bare `{ "message": "text" }` is one too. */
+export const askSchema = z.object({
+  message: messageSchema,
+  /** Who asks, when it is a call of another agent. */
+  parent: parentSchema.optional(),
+  /** First state of the child session. */
+  state: record.optional(),
+  app: z.string().min(1).optional(),
+  user: z.string().min(1).default('anonymous'),
+  session: z.string().min(1).optional(),
+  runConfig: runConfigSchema.default({ maxLlmCalls: 500, streamingMode: 'none' }),
+});
+export type Ask = z.infer<typeof askSchema>;
+export type AskInput = z.input<typeof askSchema>;
+
+/** What an ask answers. */
+export const answerSchema = z.object({
+  text: z.string(),
+  invocationId: z.string(),
+  app: z.string(),
+  user: z.string(),
+  session: z.string(),
+  /** Session-scope state that the agent changed; the caller decides whether to take it over. */
+  stateDelta: record.default({}),
+  artifactDelta: z.record(z.string(), z.number()).default({}),
+});
+export type Answer = z.infer<typeof answerSchema>;
+
+/** A call of a tool. A bare `{ "args": { … } }` is one too. */
+export const toolCallSchema = z.object({
+  /** Function-call id: a repeated call of the same id gets the first one's result. */
+  callId: id.optional(),
+  args: record.default({}),
+  context: z
+    .object({
+      app: z.string(),
+      user: z.string(),
+      session: z.string(),
+      invocationId: z.string(),
+      agent: z.string(),
+      /** The state the tool may read, all scopes, as the caller sees it. */
+      state: record.default({}),
+      userContent: messageSchema.optional(),
+    })
+    .optional(),
+});
+export type ToolCall = z.infer<typeof toolCallSchema>;
+export type ToolCallInput = z.input<typeof toolCallSchema>;
+
+/** What a tool answers: its result, and what it did beside (state, transfer, …). */
+export const toolResultSchema = z.object({
+  response: z.unknown(),
+  actions: eventActionsSchema.optional(),
+});
+export type ToolResult = z.infer<typeof toolResultSchema>;
+
+/** The last message on an invocation's event subject. */
+export const invocationEndSchema = z.object({
+  status: z.enum(['completed', 'failed']),
+  /** Seq of the invocation's last committed event. */
+  lastSeq: z.number().int().min(0),
+  error: z.object({ code: z.string(), message: z.string(), details: record.optional() }).optional(),
+});
+export type InvocationEnd = z.infer<typeof invocationEndSchema>;

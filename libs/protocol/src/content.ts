@@ -1,0 +1,32 @@
+import type { Content } from '@google/genai';
+import { z } from 'zod';
+
+const functionCallSchema = z.looseObject({
+  id: z.string().optional(),
+  name: z.string().optional(),
+  args: z.record(z.string(), z.unknown()).optional(),
+});
+
+const functionResponseSchema = z.looseObject({
+  id: z.string().optional(),
+  name: z.string().optional(),
+  response: z.record(z.string(), z.unknown()).optional(),
+});
+
+const partSchema = z.looseObject({
+  text: z.string().optional(),
+  functionCall: functionCallSchema.optional(),
+  functionResponse: functionResponseSchema.optional(),
+});
+
+/** A message of a conversation as `@google/genai` has it; part kinds that we do not read pass through unchanged. */
+export const contentSchema = z.looseObject({
+  role: z.string().optional(),
+  parts: z.array(partSchema).optional(),
+}) as unknown as z.ZodType<Content>;
+
+/** A message from outside: full content, or just its text. */
+export const messageSchema: z.ZodType<Content> = z.union([
+  z.string().transform((text): Content => ({ role: 'user', parts: [{ text }] })),
+  contentSchema,
+]) as unknown as z.ZodType<Content>;

@@ -1,0 +1,96 @@
+/** What an error code means to a caller: whether a retry can help, and how HTTP and the NATS services protocol show it. */
+export interface ErrorKind {
+  readonly meaning: string;
+  /** A later or other attempt of the same request may succeed. */
+  readonly retryable: boolean;
+  readonly httpStatus: number;
+  /** `Nats-Service-Error-Code` of the NATS services protocol (ADR-32 of NATS). */
+  readonly natsCode: number;
+}
+
+function kind(httpStatus: number, retryable: boolean, meaning: string): ErrorKind {
+  return { meaning, retryable, httpStatus, natsCode: httpStatus };
+}
+
+/** The closed table of error codes; the words are gRPC's. `docs/errors.md` is checked against it. */
+export const errorTable = {
+  invalid_argument: kind(400, false, 'the request is malformed; mend it before sending it again'),
+  unauthenticated: kind(401, false, 'the caller is not known'),
+  permission_denied: kind(403, false, 'the caller is known and may not do this'),
+  not_found: kind(404, false, 'no such agent, tool, app, session or artifact'),
+  already_exists: kind(409, false, 'something of that id is there already'),
+  failed_precondition: kind(412, false, 'the state of the system forbids it; change that first'),
+  resource_exhausted: kind(429, true, 'busy, or over a rate or budget limit'),
+  cancelled: kind(499, false, 'the caller or an operator cancelled it'),
+  internal: kind(500, false, 'a defect on our side; the log of the service has the cause'),
+  unavailable: kind(503, true, 'no replica answers, or a server is away'),
+  deadline_exceeded: kind(504, false, 'the time given for the answer is over'),
+  aborted: kind(409, true, 'another writer was faster, or the lease was lost'),
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** An error as it travels: no cause, no stack. */
+export interface WireError {
+  code: ErrorCode;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+export interface MeshErrorOptions {
+  details?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** The one error of the mesh. The message is lower case and says what to do; the cause is logged and never sent. */
+export class MeshError extends Error {
+  override readonly name = 'MeshError';
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: MeshErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+  }
+
+  get retryable(): boolean {
+    return errorTable[this.code].retryable;
+  }
+
+  get httpStatus(): number {
+    return errorTable[this.code].httpStatus;
+  }
+
+  toWire(): WireError {
+    const { code, message, details } = this;
+    return details === undefined ? { code, message } : { code, message, details };
+  }
+
+  /** Restores an error that came over the wire; an unknown code becomes `internal`. */
+  static fromWire(wire: { code?: unknown; message?: unknown; details?: unknown }): MeshError {
+    const code =
+      typeof wire.code === 'string' && wire.code in errorTable ? (wire.code as ErrorCode) : 'internal';
+    const message =
+      typeof wire.message === 'string' ? wire.message : 'the callee sent an error without a message';
+    const details = typeof wire.details === 'object' && wire.details !== null ? wire.details : undefined;
+    return new MeshError(code, message, details ? { details: { ...details } } : {});
+  }
+
+  /**
+   * The only conversion of what was thrown. A `MeshError` passes as it is; an abort becomes `cancelled`, a timeout
+   * `deadline_exceeded`; all else is `internal` and keeps its text in the cause alone.
+   */
+  static from(thrown: unknown, message = 'internal error'): MeshError {
+    if (thrown instanceof MeshError) return thrown;
+    if (thrown instanceof Error && thrown.name === 'AbortError') {
+      return thrown.cause instanceof MeshError
+        ? thrown.cause
+        : new MeshError('cancelled', 'the call was cancelled', { cause: thrown });
+    }
+    if (thrown instanceof Error && thrown.name === 'TimeoutError') {
+      return new MeshError('deadline_exceeded', 'the call took longer than its deadline', { cause: thrown });
+    }
+    return new MeshError('internal', message, { cause: thrown });
+  }
+}

@@ -1,0 +1,96 @@
+import type {
+  CitationMetadata,
+  Content,
+  FinishReason,
+  GenerateContentResponseUsageMetadata,
+  GroundingMetadata,
+} from '@google/genai';
+import { z } from 'zod';
+import { contentSchema } from './content.ts';
+
+/** An answer to, or a request for, a person's confirmation of a tool call. */
+export interface ToolConfirmation {
+  hint?: string;
+  confirmed: boolean;
+  payload?: unknown;
+}
+
+/** What an event does beside saying something. The names are ADK's. */
+export interface EventActions {
+  /** The function responses of this event are the answer; the model is not asked to put them into words. */
+  skipSummarization?: boolean;
+  /** State changes, committed with the event; `app:`, `user:`, `temp:` prefixes name the scope, none is the session. */
+  stateDelta: Record<string, unknown>;
+  /** File name → version saved in this step. */
+  artifactDelta: Record<string, number>;
+  /** The conversation goes to this agent, in the same invocation. */
+  transferToAgent?: string;
+  /** Ends the nearest loop. */
+  escalate?: boolean;
+  requestedAuthConfigs: Record<string, unknown>;
+  /** Function-call id → what a person must confirm. */
+  requestedToolConfirmations: Record<string, ToolConfirmation>;
+  agentState?: Record<string, unknown>;
+  endOfAgent?: boolean;
+}
+
+/** The only durable record: who said or did what. Fields and casing are ADK's; `timestamp` is epoch milliseconds. */
+export interface Event {
+  id: string;
+  invocationId: string;
+  /** `user`, or the name of the agent. */
+  author?: string;
+  /** Epoch ms. */
+  timestamp: number;
+  actions: EventActions;
+  content?: Content;
+  /** Ids of the function calls in this event that stay open until somebody answers. */
+  longRunningToolIds?: string[];
+  /** Dot path that hides parallel siblings from each other; absent means visible to all. */
+  branch?: string;
+  /** A streamed piece; never stored. */
+  partial?: boolean;
+  turnComplete?: boolean;
+  interrupted?: boolean;
+  errorCode?: string;
+  errorMessage?: string;
+  finishReason?: FinishReason;
+  usageMetadata?: GenerateContentResponseUsageMetadata;
+  groundingMetadata?: GroundingMetadata;
+  citationMetadata?: CitationMetadata;
+  /** Free map; `mesh:replica` names the process that authored the event. */
+  customMetadata?: Record<string, unknown>;
+  modelVersion?: string;
+}
+
+/** Key in `customMetadata` under which the mesh notes the authoring replica. */
+export const replicaKey = 'mesh:replica';
+
+const record = z.record(z.string(), z.unknown());
+
+const actionsSchema = z.looseObject({
+  stateDelta: record.default({}),
+  artifactDelta: z.record(z.string(), z.number().int().min(0)).default({}),
+  requestedAuthConfigs: record.default({}),
+  requestedToolConfirmations: record.default({}),
+  skipSummarization: z.boolean().optional(),
+  transferToAgent: z.string().optional(),
+  escalate: z.boolean().optional(),
+});
+
+/** Reads a tool's actions from the wire; absent maps become empty ones. */
+export const eventActionsSchema = actionsSchema as unknown as z.ZodType<EventActions>;
+
+/** Reads an event from the wire or from storage. Unknown fields pass through: a newer writer is not an error. */
+export const eventSchema = z.looseObject({
+  id: z.string().min(1),
+  invocationId: z.string(),
+  author: z.string().optional(),
+  timestamp: z.number(),
+  actions: actionsSchema,
+  content: contentSchema.optional(),
+  longRunningToolIds: z.array(z.string()).optional(),
+  branch: z.string().optional(),
+  partial: z.boolean().optional(),
+  customMetadata: record.optional(),
+}) as unknown as z.ZodType<Event>;

@@ -1,0 +1,26 @@
+/** Header names on the wire. */
+export const header = {
+  traceparent: 'traceparent',
+  tracestate: 'tracestate',
+  /** Epoch ms after which nobody waits for the answer any more. */
+  deadline: 'Mesh-Deadline',
+  /** How many asks deep. */
+  depth: 'Mesh-Depth',
+  /** Who sends: for logs, never for permissions. */
+  caller: 'Mesh-Caller',
+  /** `frames` when the caller can read a stream of frames; without it, it gets one plain reply. */
+  accept: 'Mesh-Accept',
+  frame: 'Mesh-Frame',
+  seq: 'Mesh-Seq',
+  /** Which replica sends. */
+  replica: 'Mesh-Replica',
+  messageId: 'Nats-Msg-Id',
+  error: 'Nats-Service-Error',
+  errorCode: 'Nats-Service-Error-Code',
+} as const;
+
+/** Asks may be nested this deep; it stops agents that ask each other for ever. */
+export const maxDepth = 16;
+
+/** Plain header map: one value per name. */
+export type Headers = Record<string, string>;

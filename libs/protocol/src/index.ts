@@ -1,0 +1,41 @@
+export type { AgentCard, Card, ToolCard } from './card.ts';
+export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
+export { camelizeKeys } from './casing.ts';
+export type {
+  Answer,
+  Ask,
+  AskInput,
+  InvocationEnd,
+  RunCommand,
+  RunCommandInput,
+  RunConfig,
+  ToolCall,
+  ToolCallInput,
+  ToolResult,
+} from './command.ts';
+export {
+  answerSchema,
+  askSchema,
+  invocationEndSchema,
+  runCommandSchema,
+  runConfigSchema,
+  toolCallSchema,
+  toolResultSchema,
+} from './command.ts';
+export { contentSchema, messageSchema } from './content.ts';
+export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors.ts';
+export { errorTable, MeshError } from './errors.ts';
+export type { Event, EventActions, ToolConfirmation } from './event.ts';
+export { eventActionsSchema, eventSchema, replicaKey } from './event.ts';
+export type { Frame, FrameType } from './frame.ts';
+export { frameTypes, isFrameType } from './frame.ts';
+export type { Headers } from './headers.ts';
+export { header, maxDepth } from './headers.ts';
+export type { Keys } from './keys.ts';
+export { keys } from './keys.ts';
+export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
+export { parse } from './parse.ts';
+export type { ServiceKind, SessionRef, Subjects } from './subjects.ts';
+export { subjects } from './subjects.ts';
+export { decodeToken, encodeToken, maxTokenLength } from './token.ts';
+export { nextTrace, traceIdOf } from './trace.ts';

@@ -1,0 +1,38 @@
+import type { SessionRef } from './subjects.ts';
+import { encodeToken } from './token.ts';
+
+/**
+ * Every Redis key of the mesh. `{app:user}` is the hash tag: all that one commit changes, but the `app:` scope, lies in
+ * one slot of a Redis Cluster. Parts are encoded, so that no name can reach another tenant's keys or choose a slot.
+ */
+export function keys(prefix = 'am') {
+  const tag = (app: string, user: string) => `${prefix}:{${encodeToken(app)}:${encodeToken(user)}}`;
+  const session = (ref: SessionRef) =>
+    `${tag(ref.appName, ref.userId)}:session:${encodeToken(ref.sessionId)}`;
+  return {
+    /** Hash: created, updated, seq, active agent. */
+    session,
+    /** Stream: the event log; entry `0-<seq>`. */
+    events: (ref: SessionRef) => `${session(ref)}:events`,
+    /** Hash: session-scope state, a field per key, JSON values. */
+    state: (ref: SessionRef) => `${session(ref)}:state`,
+    /** Hash: `user:` state. */
+    user: (app: string, user: string) => `${tag(app, user)}:user`,
+    /** Hash: `app:` state, in a slot of its own. */
+    app: (app: string) => `${prefix}:{${encodeToken(app)}}:app`,
+    /** Stream: `app:` deltas that are committed and not yet applied to {@link app}. */
+    appOutbox: (app: string, user: string) => `${tag(app, user)}:app-outbox`,
+    /** Sorted set: session ids by last update, in ms. */
+    sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
+    /**
+     * Hash: one invocation's status, `temp:` state, counters, and the seq of each of its event ids, which makes a repeated
+     * commit a no-op; expires.
+     */
+    invocation: (app: string, user: string, invocationId: string) =>
+      `${tag(app, user)}:invocation:${encodeToken(invocationId)}`,
+    /** Hash: a remote tool's result by call id, for repeats; expires. */
+    call: (tool: string, callId: string) => `${prefix}:call:${encodeToken(tool)}:${encodeToken(callId)}`,
+  };
+}
+
+export type Keys = ReturnType<typeof keys>;

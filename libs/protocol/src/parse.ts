@@ -1,0 +1,19 @@
+import type { z } from 'zod';
+import { MeshError } from './errors.ts';
+
+/**
+ * Reads outside data by a schema, naming every problem with its path.
+ *
+ * @throws MeshError `invalid_argument`
+ */
+export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
+  const result = schema.safeParse(data);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => {
+    const where = path.map(String).join('.');
+    return where ? `${where}: ${message}` : message;
+  });
+  throw new MeshError('invalid_argument', `${what} is not valid: ${problems.join('; ')}`, {
+    cause: result.error,
+  });
+}

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MeshError } from './errors.ts';
+import { decodeToken, encodeToken, maxTokenLength } from './token.ts';
+
+const anyText = fc.string({ unit: 'binary', maxLength: 24 });
+
+describe('tokens', () => {
+  it('round-trip every text', () => {
+    fc.assert(fc.property(anyText, (text) => decodeToken(encodeTokenOrSkip(text)) === text));
+  });
+
+  it('hold nothing that a subject or a key would read as syntax', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const token = encodeTokenOrSkip(text);
+        expect(token).toMatch(/^[A-Za-z0-9_=-]+$/);
+        expect(token.length).toBeLessThanOrEqual(maxTokenLength);
+      }),
+    );
+  });
+
+  it('never meet: different texts give different tokens', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (a, b) => (a === b) === (encodeTokenOrSkip(a) === encodeTokenOrSkip(b))),
+    );
+  });
+
+  it('refuse what encodeToken cannot have made', () => {
+    for (const token of ['', 'a.b', 'a b', '=4', '=GG', '=41', '=ff', '=FF', 'a=', '*', '>', 'é', 'a\n']) {
+      expect(() => decodeToken(token), JSON.stringify(token)).toThrow(MeshError);
+    }
+  });
+
+  it('refuse over-long names and ill-formed Unicode', () => {
+    expect(() => encodeToken('x'.repeat(maxTokenLength + 1))).toThrow(/too long/);
+    expect(() => encodeToken('ü'.repeat(17))).toThrow(/too long/);
+    expect(() => encodeToken('\ud800')).toThrow(/well-formed/);
+  });
+
+  it('leave plain names readable', () => {
+    expect(encodeToken('stock_agent')).toBe('stock_agent');
+    expect(encodeToken('alice@example.com')).toBe('alice=40example=2Ecom');
+    expect(encodeToken('')).toBe('=');
+  });
+});
+
+function encodeTokenOrSkip(text: string): string {
+  try {
+    return encodeToken(text);
+  } catch {
+    fc.pre(false);
+    return '';
+  }
+}

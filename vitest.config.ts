@@ -1,0 +1,32 @@
+import { defineConfig } from 'vitest/config';
+
+const integration = ['**/*.int.test.ts', 'test/**/*.test.ts'];
+const never = ['**/node_modules/**'];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: [
+            'libs/**/*.test.ts',
+            'services/**/*.test.ts',
+            'deploy/**/*.test.ts',
+            'test/architecture.test.ts',
+          ],
+          exclude: [...never, '**/*.int.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: integration,
+          exclude: [...never, 'test/architecture.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
