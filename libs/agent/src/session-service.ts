@@ -47,8 +47,6 @@ export interface InvocationRecord {
   /** `temp:` state, keys with their prefix. */
   temp: Record<string, unknown>;
   llmCalls: number;
-  /** Seq of its last committed event; 0 before the first. */
-  lastSeq: number;
   /** Why it failed: an error code of the mesh and its message. */
   error?: { code: string; message: string };
 }

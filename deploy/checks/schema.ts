@@ -1,0 +1,85 @@
+import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { Job } from 'kubernetes-models/batch/v1/Job';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { Namespace } from 'kubernetes-models/v1/Namespace';
+import { Service } from 'kubernetes-models/v1/Service';
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
+
+/** The kinds that we use. Another kind in a manifest is an error until it is added here. */
+const models = [
+  Deployment,
+  HorizontalPodAutoscaler,
+  Job,
+  Namespace,
+  PodDisruptionBudget,
+  ScaledObject,
+  Service,
+  ServiceAccount,
+];
+
+/** Known keys of the trigger's metadata, which is free text to the schema (KEDA's documentation of the NATS JetStream scaler). */
+const jetStreamTriggerKeys = [
+  'natsServerMonitoringEndpoint',
+  'account',
+  'stream',
+  'consumer',
+  'lagThreshold',
+  'activationLagThreshold',
+  'useHttps',
+];
+
+/** Remembers which fields of an object tree are looked at. */
+function watched(value: unknown, path: string, seen: Set<string>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return new Proxy(value, {
+    get(target, key) {
+      const field: unknown = Reflect.get(target, key);
+      if (typeof key !== 'string') return field;
+      seen.add(`${path}/${key}`);
+      return watched(field, `${path}/${key}`, seen);
+    },
+  });
+}
+
+function paths(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, field]) => [
+    `${path}/${key}`,
+    ...paths(field, `${path}/${key}`),
+  ]);
+}
+
+function unknownTriggerKeys(manifest: unknown): string[] {
+  if (!ScaledObject.is(manifest)) return [];
+  const triggers = manifest.spec?.triggers ?? [];
+  return triggers.flatMap(({ type, metadata }) =>
+    type === 'nats-jetstream'
+      ? Object.keys(metadata)
+          .filter((key) => !jetStreamTriggerKeys.includes(key))
+          .map((key) => `the nats-jetstream trigger has no ${key}`)
+      : [`trigger type ${type} is not checked here`],
+  );
+}
+
+/**
+ * What is wrong with a manifest: missing fields, wrong types, and fields that the schema does not have.
+ *
+ * kubernetes-models lets unknown fields pass. But its validators look at each field that they know, and at none besides; so a
+ * field that was never looked at is one that does not exist.
+ */
+export function problemsOf(manifest: unknown): string[] {
+  const model = models.find((known) => known.is(manifest));
+  if (!model) return ['apiVersion and kind are not known'];
+  const seen = new Set<string>();
+  try {
+    model.prototype.validate.call(watched(manifest, '', seen));
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+  const unknown = paths(manifest).filter((path) => !seen.has(path));
+  // Of a branch that is unknown, its root is enough.
+  const roots = unknown.filter((path) => !unknown.some((other) => path.startsWith(`${other}/`)));
+  return [...roots.map((path) => `${path} is not a field of ${model.kind}`), ...unknownTriggerKeys(manifest)];
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { deployFolder, readYaml } from './checks/manifests.ts';
+import { deployedServices, knownVariables } from './checks/services.ts';
+
+interface ComposeService {
+  image: string;
+  build?: { context: string; dockerfile: string; args: { SERVICE: string } };
+  environment?: Record<string, string>;
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+  stop_grace_period?: string;
+  read_only?: boolean;
+}
+
+const [compose] = readYaml(join(deployFolder, 'compose.yaml'), true) as [
+  { services: Record<string, ComposeService> },
+];
+const infrastructure = ['nats', 'redis', 'provision'];
+
+function service(name: string): ComposeService {
+  const found = compose.services[name];
+  if (!found) throw new Error(`compose has no service ${name}`);
+  return found;
+}
+
+describe('compose.yaml', () => {
+  it('has the same services as the Kubernetes base', () => {
+    const own = Object.keys(compose.services).filter((name) => !infrastructure.includes(name));
+    expect(own.sort()).toEqual(deployedServices.map(({ name }) => name).sort());
+  });
+
+  it.each(deployedServices)('builds and configures $name as Kubernetes does', ({ name, folder, user }) => {
+    const { image, build, environment = {}, healthcheck, depends_on } = service(name);
+    expect(image.split(':')[0]).toBe(`agentmesh/${name}`);
+    expect(build).toEqual({ context: '..', dockerfile: 'deploy/Dockerfile', args: { SERVICE: folder } });
+    expect(environment.MESH_NATS_USER).toBe(user);
+    expect(environment.MESH_NATS_PASSWORD).toContain(`\${NATS_PASSWORD_${user.toUpperCase()}:?`);
+    expect(healthcheck?.test.join(' ')).toContain(`:${environment.MESH_HEALTH_PORT}/readyz`);
+    expect(depends_on).toEqual({
+      nats: { condition: 'service_healthy' },
+      redis: { condition: 'service_healthy' },
+      provision: { condition: 'service_completed_successfully' },
+    });
+  });
+
+  it.each(deployedServices)('gives $name only variables that it knows, and time to stop', ({ name }) => {
+    const { environment = {}, stop_grace_period = '' } = service(name);
+    const known = knownVariables(name);
+    const set = Object.keys(environment).filter((variable) => variable.startsWith('MESH_'));
+    expect(set.filter((variable) => !known.includes(variable))).toEqual([]);
+    expect(Number.parseInt(stop_grace_period, 10) * 1000).toBeGreaterThan(
+      Number(environment.MESH_GRACE_MS) + 2_000,
+    );
+  });
+
+  it('gives NATS the password of each user that a service has', () => {
+    const given = Object.keys(service('nats').environment ?? {}).sort();
+    const users = [...deployedServices.map(({ user }) => user), 'provision'];
+    expect(given).toEqual(users.map((user) => `NATS_PASSWORD_${user.toUpperCase()}`).sort());
+  });
+
+  it('gives the key of the models to agents alone', () => {
+    const holders = Object.keys(compose.services).filter((name) => service(name).environment?.GEMINI_API_KEY);
+    expect(holders.sort()).toEqual(
+      deployedServices
+        .filter(({ agent }) => agent)
+        .map(({ name }) => name)
+        .sort(),
+    );
+  });
+
+  it('has each variable that must be set in the README', () => {
+    const text = readFileSync(join(deployFolder, 'compose.yaml'), 'utf8');
+    const required = new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name ?? ''));
+    const readme = readFileSync(join(deployFolder, 'README.md'), 'utf8');
+    expect([...required].filter((name) => !readme.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,194 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { subjects } from '@agentmesh/protocol';
+import { readConfig, serviceConfig } from '@agentmesh/service';
+import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
+import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1/Deployment';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { Job } from 'kubernetes-models/batch/v1/Job';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { Service } from 'kubernetes-models/v1/Service';
+import { describe, expect, it } from 'vitest';
+import {
+  base,
+  baseManifests,
+  deployFolder,
+  example,
+  filesBelow,
+  kustomizationKeys,
+  readEnv,
+  readKustomization,
+  readYaml,
+} from './checks/manifests.ts';
+import { problemsOf } from './checks/schema.ts';
+import { deployedServices, knownVariables } from './checks/services.ts';
+
+const manifests = baseManifests().map(({ manifest }) => manifest);
+const deployments = manifests.filter(Deployment.is);
+const meshEnv = readEnv(join(base, 'mesh.env'));
+const config = readConfig(serviceConfig, meshEnv);
+const names = (of: { metadata?: { name?: string } }[]) => of.map(({ metadata }) => metadata?.name).sort();
+const podOf = (deployment: IDeployment) => {
+  const pod = deployment.spec?.template.spec;
+  const container = pod?.containers[0];
+  if (!pod || !container) throw new Error('a Deployment without a container');
+  return { pod, container };
+};
+const agents = deployedServices.filter(({ agent }) => agent);
+
+it.each(baseManifests())('$file holds nothing that Kubernetes or KEDA does not know', ({ manifest }) => {
+  expect(problemsOf(manifest)).toEqual([]);
+});
+
+describe('the kustomizations', () => {
+  it.each([base, example])('list the files that are there, and have no unknown keys', (folder) => {
+    const kustomization = readKustomization(folder);
+    expect(Object.keys(kustomization).filter((key) => !kustomizationKeys.includes(key))).toEqual([]);
+    const below = filesBelow(folder).filter((file) => file !== 'kustomization.yaml');
+    const generated = kustomization.configMapGenerator.flatMap(({ envs = [] }) => envs);
+    const own = [...kustomization.resources, ...generated].filter((path) => !path.startsWith('..'));
+    expect(own.sort()).toEqual(below);
+    for (const path of kustomization.resources) expect(existsSync(join(folder, path)), path).toBe(true);
+  });
+
+  it('of the example sets an image tag for each image, and only settings that the base has', () => {
+    const { images = [], configMapGenerator } = readKustomization(example);
+    const used = [...deployments, ...manifests.filter(Job.is)].map(
+      (manifest) => manifest.spec?.template.spec?.containers[0]?.image,
+    );
+    expect(images.map(({ name }) => `${name}:dev`).sort()).toEqual(used.sort());
+    const set = configMapGenerator.flatMap(({ literals = [] }) => literals.map((line) => line.split('=')[0]));
+    expect(set.filter((name) => !(String(name) in meshEnv))).toEqual([]);
+    expect(readYaml(join(example, 'namespace.yaml')).flatMap(problemsOf)).toEqual([]);
+  });
+});
+
+describe('the deployments', () => {
+  it('are the services of the mesh', () => {
+    expect(names(deployments)).toEqual(deployedServices.map(({ name }) => name).sort());
+  });
+
+  it('exist for each package below services, and for no other', () => {
+    // The folders that pnpm-workspace.yaml names.
+    const root = join(deployFolder, '..');
+    const packages = ['services', 'services/agents', 'services/tools']
+      .flatMap((parent) => readdirSync(join(root, parent)).map((name) => `${parent}/${name}`))
+      .filter((folder) => existsSync(join(root, folder, 'package.json')));
+    expect(packages.sort()).toEqual(deployedServices.map(({ folder }) => folder).sort());
+  });
+
+  it.each(deployments.map((deployment) => ({ name: deployment.metadata?.name ?? '', deployment })))(
+    '$name has probes, limits, a user that is not root and time to stop',
+    ({ name, deployment }) => {
+      const { pod, container } = podOf(deployment);
+      const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
+      expect(probes.map((probe) => [probe?.httpGet?.path, probe?.httpGet?.port])).toEqual([
+        ['/livez', 'health'],
+        ['/livez', 'health'],
+        ['/readyz', 'health'],
+      ]);
+      const health = container.ports?.find((port) => port.name === 'health')?.containerPort;
+      expect(health).toBe(config.healthPort);
+      const preStop = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(config.graceMs / 1000 + preStop + 2);
+      expect(container.resources?.requests).toMatchObject({
+        cpu: expect.anything(),
+        memory: expect.anything(),
+      });
+      expect(container.resources?.limits).toMatchObject({ memory: expect.anything() });
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(pod.enableServiceLinks).toBe(false);
+      expect(deployment.spec?.strategy?.rollingUpdate?.maxUnavailable).toBe(0);
+      expect(deployment.spec?.selector.matchLabels).toEqual({ 'app.kubernetes.io/name': name });
+      expect(deployment.spec?.template.metadata?.labels).toEqual({ 'app.kubernetes.io/name': name });
+      expect(container.image).toBe(`agentmesh/${name}:dev`);
+    },
+  );
+
+  it.each(deployedServices)('$name has a NATS user and a password of its own', ({ name, user }) => {
+    const deployment = deployments.find(({ metadata }) => metadata?.name === name) as IDeployment;
+    const env = podOf(deployment).container.env ?? [];
+    expect(env).toContainEqual({ name: 'MESH_NATS_USER', value: user });
+    const key = { name: `nats-${user.replaceAll('_', '-')}`, key: 'password' };
+    expect(env).toContainEqual({ name: 'MESH_NATS_PASSWORD', valueFrom: { secretKeyRef: key } });
+  });
+
+  it('set no variable that their service does not know', () => {
+    for (const deployment of deployments) {
+      const own = (podOf(deployment).container.env ?? []).map(({ name }) => name);
+      const set = [...Object.keys(meshEnv), ...own].filter((name) => name.startsWith('MESH_'));
+      const name = deployment.metadata?.name ?? '';
+      expect(
+        set.filter((variable) => !knownVariables(name).includes(variable)),
+        name,
+      ).toEqual([]);
+    }
+  });
+});
+
+describe('the autoscalers', () => {
+  const scaled = manifests.filter(ScaledObject.is);
+  const { runStream, runConsumer } = subjects(config.namespace);
+
+  it.each(agents)('scale $name on its own queue', ({ name, agent = '' }) => {
+    const own = scaled.filter(({ metadata }) => metadata?.name === name);
+    expect(own.map(({ spec }) => spec.scaleTargetRef)).toEqual([{ name }]);
+    expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual([
+      expect.objectContaining({
+        account: 'MESH',
+        stream: runStream,
+        consumer: runConsumer(agent),
+        // Items in work count as well, so this is what one replica should hold.
+        lagThreshold: String(config.maxConcurrency),
+        activationLagThreshold: '0',
+      }),
+    ]);
+  });
+
+  it('are the only ones to say how many replicas there are, except of tools', () => {
+    expect(names(scaled)).toEqual(agents.map(({ name }) => name).sort());
+    expect(names(manifests.filter(HorizontalPodAutoscaler.is))).toEqual(['gateway']);
+    const fixed = deployments.filter(({ spec }) => spec?.replicas !== undefined);
+    expect(names(fixed)).toEqual(['weather-tool']);
+  });
+
+  it('never let an agent go to zero that others ask', () => {
+    const atZero = scaled.filter(({ spec }) => spec.minReplicaCount === 0);
+    expect(names(atZero)).toEqual(['support-agent']);
+  });
+});
+
+it('gives each agent the same manifest, but for its names, its size and why', () => {
+  const plain = agents.map(({ folder, agent = '', name }) =>
+    readFileSync(join(base, 'agents', `${folder.split('/').at(-1)}.yaml`), 'utf8')
+      .replaceAll(agent.replaceAll('_', '-'), '<name>')
+      .replaceAll(name, '<name>')
+      .replaceAll(agent, '<agent>')
+      .replace(/ {2}# .*\n {2}minReplicaCount: \d+/, '  minReplicaCount: <n>'),
+  );
+  expect(new Set(plain).size).toBe(1);
+});
+
+it('points services and disruption budgets at pods that exist', () => {
+  const labels = deployments.map(({ spec }) => spec?.template.metadata?.labels);
+  for (const { spec } of manifests.filter(Service.is)) expect(labels).toContainEqual(spec?.selector);
+  for (const { spec } of manifests.filter(PodDisruptionBudget.is)) {
+    expect(labels).toContainEqual(spec?.selector?.matchLabels);
+  }
+});
+
+it('names every secret in the README', () => {
+  const text = JSON.stringify(manifests);
+  const used = [...text.matchAll(/"secretKeyRef":\{"name":"([^"]+)"/g)].map(([, name]) => name ?? '');
+  const readme = readFileSync(join(deployFolder, 'README.md'), 'utf8');
+  expect([...new Set(used)].filter((name) => !readme.includes(name))).toEqual([]);
+});

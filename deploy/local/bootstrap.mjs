@@ -1,0 +1,66 @@
+// npm run demo | start | test | test:unit | bench | check: brings what is missing, then runs the command with Node 24.
+// Plain JavaScript for Node >= 20: this runs before anything is installed.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { installDependencies, tools } from './install.mjs';
+import { run, runQuietly, Stop, step } from './process.mjs';
+import { provideServers } from './servers.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const { node, bin } = tools(root);
+
+/** `servers`: none, local (programs or Docker: tests stop and kill them), or any (also those of NATS_URL and REDIS_URL). */
+const commands = {
+  demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },
+  start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
+  bench: { servers: 'local', run: (args, env) => runNode(['test/bench/main.ts', ...args], env) },
+  check: { servers: 'none', run: (_, env) => check(env) },
+  'test:unit': { servers: 'none', run: (args, env) => vitest(['--project', 'unit', ...args], env) },
+  test: {
+    servers: 'local',
+    async run(args, env) {
+      await check(env);
+      return vitest(args, env);
+    },
+  },
+};
+
+async function runNode(args, env) {
+  const { exitCode } = await run(node, args, { cwd: root, env });
+  return exitCode;
+}
+
+function vitest(args, env) {
+  step('running the tests');
+  return runNode(['node_modules/vitest/vitest.mjs', 'run', ...args], env);
+}
+
+async function check(env) {
+  const quietly = (what, ...args) => runQuietly(node, args, what, { cwd: root, env });
+  step('checking format and lint');
+  await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.');
+  step('checking types');
+  await quietly('tsc', 'node_modules/typescript/bin/tsc', '--noEmit');
+  return 0;
+}
+
+async function main([name, ...rest]) {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major < 20) throw new Stop(`Node ${process.versions.node} is too old: install Node 20 or newer`, 2);
+  const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
+  if (!command)
+    throw new Stop(`usage: node deploy/local/bootstrap.mjs <${Object.keys(commands).join('|')}>`, 2);
+  await installDependencies(root);
+  const provided =
+    command.servers === 'none' ? {} : await provideServers(root, { reuse: command.servers === 'any' });
+  const path = [bin, process.env.PATH].filter(Boolean).join(process.platform === 'win32' ? ';' : ':');
+  const args = rest[0] === '--' ? rest.slice(1) : rest;
+  return command.run(args, { ...process.env, ...provided, PATH: path });
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof Stop ? error.message : error);
+  process.exitCode = error instanceof Stop ? error.exitCode : 1;
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { withLock } from './lock.mjs';
+import { runQuietly, step } from './process.mjs';
+
+/** Node 24 as the npm package `node` brings it, and the folder that goes first on the path of all we start. */
+export function tools(root) {
+  const bin = join(root, 'node_modules', '.bin');
+  const windows = process.platform === 'win32';
+  return { bin, node: windows ? join(root, 'node_modules/node/bin/node.exe') : join(bin, 'node') };
+}
+
+async function manifests(folder) {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found = entries.filter(({ name }) => name === 'package.json').map(({ name }) => join(folder, name));
+  for (const entry of entries) {
+    if (!entry.isDirectory() || entry.name === 'node_modules' || entry.name.startsWith('.')) continue;
+    found.push(...(await manifests(join(folder, entry.name))));
+  }
+  return found;
+}
+
+/** Changes whenever an installation would do something else than the last one did. */
+async function fingerprint(root) {
+  const files = ['pnpm-lock.yaml', 'pnpm-workspace.yaml'].map((name) => join(root, name));
+  files.push(...(await manifests(root)).sort());
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}`);
+  for (const file of files) {
+    hash.update(`\0${relative(root, file)}\0`);
+    hash.update(await readFile(file));
+  }
+  return hash.digest('hex');
+}
+
+/** Installs the dependencies when they were not, or have changed since. @throws Stop with pnpm's exit code */
+export async function installDependencies(root) {
+  const stamp = join(root, 'node_modules', '.agentmesh-installed');
+  const wanted = await fingerprint(root);
+  const installed = async () =>
+    existsSync(tools(root).node) && existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted;
+  if (await installed()) return;
+  await withLock(join(root, '.mesh', 'install.lock'), async () => {
+    // Another process may have done it while this one waited.
+    if (await installed()) return;
+    step(`installing dependencies (${existsSync(stamp) ? 'they have changed' : 'first run'})`);
+    // pm-on-fail: npx has brought the very version that package.json asks for. Without it pnpm 12 wants its own version in the
+    // lock file, which an ordinary installation does not write (pnpm issue 14124), and a frozen one fails for it.
+    const options = ['--frozen-lockfile', '--pm-on-fail=ignore'];
+    const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    await runQuietly('npx', ['--yes', packageManager, 'install', ...options], 'the installation', {
+      cwd: root,
+      // CI: pnpm asks nothing.
+      env: { ...process.env, CI: 'true' },
+      shell: process.platform === 'win32',
+    });
+    await writeFile(stamp, wanted);
+  });
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { provision } from '@agentmesh/bus';
+import { busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import { startNats, startRedis } from '@agentmesh/testing/servers';
+import { type Sample, samples } from './samples.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+
+export interface LaunchOptions {
+  /** Default: all samples. */
+  services?: readonly Sample[];
+  /** Port of the gateway; default any free one. */
+  gatewayPort?: number;
+  /** Servers that run already; default those of `NATS_URL` and `REDIS_URL`, else own ones on free ports. */
+  natsUrl?: string | undefined;
+  redisUrl?: string | undefined;
+  /** Where own servers keep their data; default a temporary folder. */
+  dataDir?: string;
+  /** More environment for every service. */
+  env?: Record<string, string>;
+  /** Every line that a service writes. */
+  onLine?: (service: string, line: string) => void;
+}
+
+/** A mesh that runs as processes on this machine. */
+export interface LocalMesh extends AsyncDisposable {
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly gatewayUrl: string;
+  readonly gateway: ServiceProcess;
+  /** All services but the gateway. */
+  readonly processes: ServiceProcess[];
+  /** User and password of a service on NATS; none where the server is not ours. */
+  login(user: string): { user?: string; pass?: string };
+  /** Starts another process of a service, or another gateway. */
+  start(sample: Sample | 'gateway'): Promise<ServiceProcess>;
+}
+
+/** Where the gateway's package is. */
+const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
+
+/**
+ * Starts NATS, Redis, every service in a process of its own, and a gateway. Each service has its own NATS user with just its subjects. All of it
+ * ends with this process, in whatever way that ends.
+ */
+export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
+  const { services = samples, env = {}, dataDir, onLine = () => {} } = options;
+  await using owners = new AsyncDisposableStack();
+  const passwords = new Map<string, string>();
+  const passwordOf = (user: string) => {
+    const password = passwords.get(user) ?? randomBytes(16).toString('hex');
+    passwords.set(user, password);
+    return password;
+  };
+  const folder = (name: string) => (dataDir === undefined ? {} : { dataDir: `${dataDir}/${name}` });
+  let natsUrl = options.natsUrl ?? process.env.NATS_URL;
+  const ownNats = !natsUrl;
+  if (!natsUrl) {
+    const manifests = services.map(({ manifest }) => manifest);
+    const configuration = natsAccounts({ services: manifests, password: passwordOf });
+    natsUrl = owners.use(await startNats({ configuration, ...folder('nats') })).url;
+  }
+  const redisUrl =
+    options.redisUrl ??
+    process.env.REDIS_URL ??
+    owners.use(await startRedis({ appendOnly: true, ...folder('redis') })).url;
+  const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
+  const agents = services
+    .filter(({ manifest }) => manifest.kind === 'agent')
+    .map(({ manifest }) => manifest.name);
+  await provision({ url: natsUrl, agents, ...login(provisionUser) });
+
+  const start = async (
+    which: Sample | 'gateway',
+    more: Record<string, string> = {},
+  ): Promise<ServiceProcess> => {
+    const { manifest, folder: place } = which === 'gateway' ? gateway : which;
+    const { user, pass } = login(busName(manifest));
+    const service = await startService({
+      name: manifest.name,
+      folder: place,
+      onLine,
+      env: {
+        ...env,
+        NATS_URL: natsUrl,
+        REDIS_URL: redisUrl,
+        ...(user !== undefined && { MESH_NATS_USER: user }),
+        ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
+        ...(which === 'gateway' && { MESH_HTTP_PORT: '0' }),
+        ...more,
+      },
+    });
+    return owners.use(service);
+  };
+  const processes = await Promise.all(services.map((sample) => start(sample)));
+  const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
+  const all = owners.move();
+  return {
+    natsUrl,
+    redisUrl,
+    gatewayUrl: first.address ?? '',
+    gateway: first,
+    processes,
+    login,
+    start,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

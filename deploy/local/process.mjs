@@ -1,0 +1,57 @@
+// Plain JavaScript for Node >= 20: this runs before anything is installed.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+const forwarded = ['SIGTERM', 'SIGHUP', 'SIGINT'];
+
+/** A reason to end with a message and an exit code, without a stack. */
+export class Stop extends Error {
+  constructor(message, exitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export function step(text) {
+  console.log(`• ${text}`);
+}
+
+/**
+ * Runs a program to its end and gives its exit code and, when `quiet`, what it printed. Signals are passed on to it, and this process
+ * outlives it, so that what must be put back afterwards is put back.
+ */
+export function run(command, args, { quiet = false, ...options } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit', ...options });
+    const output = [];
+    child.stdout?.on('data', (chunk) => output.push(chunk));
+    child.stderr?.on('data', (chunk) => output.push(chunk));
+    const pass = (signal) => {
+      // A terminal sends Ctrl-C to the whole process group. Passed on, the child would take it for the second
+      // one, which means "at once".
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      child.kill(signal);
+    };
+    for (const signal of forwarded) process.on(signal, pass);
+    const done = () => {
+      for (const signal of forwarded) process.off(signal, pass);
+    };
+    child.on('error', (error) => {
+      done();
+      reject(error);
+    });
+    child.on('close', (code, signal) => {
+      done();
+      const exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
+      resolve({ exitCode, output: Buffer.concat(output).toString() });
+    });
+  });
+}
+
+/** Runs a program without showing its output, unless it fails. @throws Stop with the program's exit code */
+export async function runQuietly(command, args, what, options = {}) {
+  const { exitCode, output } = await run(command, args, { ...options, quiet: true });
+  if (exitCode === 0) return;
+  process.stderr.write(output);
+  throw new Stop(`${what} failed (exit code ${exitCode}); its output is above`, exitCode);
+}

@@ -1,0 +1,30 @@
+import { provision } from '@agentmesh/bus';
+import { integer, oneOf, readConfig, serviceConfig, variable } from '@agentmesh/service';
+import { samples } from './samples.ts';
+
+const config = readConfig({
+  ...serviceConfig,
+  replicas: variable('MESH_STREAM_REPLICAS', 'copies of each stream in a NATS cluster', integer(1, 5), {
+    default: '1',
+  }),
+  storage: variable(
+    'MESH_STREAM_STORAGE',
+    'where streams are kept: file or memory',
+    oneOf('file', 'memory'),
+    {
+      default: 'file',
+    },
+  ),
+});
+
+// Makes what the mesh needs in JetStream, with a user of its own: services have no right to.
+await provision({
+  url: config.natsUrl,
+  user: config.natsUser,
+  pass: config.natsPassword?.reveal(),
+  namespace: config.namespace,
+  replicas: config.replicas,
+  storage: config.storage,
+  agents: samples.flatMap(({ manifest }) => (manifest.kind === 'agent' ? [manifest.name] : [])),
+});
+console.log('provisioned: streams, consumers and the bucket of cards are there');

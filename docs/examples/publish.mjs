@@ -1,0 +1,13 @@
+// A durable run, and the events of its session: the run goes on whatever becomes of this program.
+import { connect } from '@nats-io/transport-node';
+
+const { NATS_URL: servers, NATS_USER: user, NATS_PASSWORD: pass } = process.env;
+const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
+const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event');
+nc.publish('mesh.v1.agent.stock_agent.run', JSON.stringify({ user: 'billing', message: 'Price of MSFT?' }));
+for await (const message of events) {
+  const { author, content } = message.json();
+  console.log(author, JSON.stringify(content.parts[0]));
+  if (author !== 'user' && content.parts[0].text) break;
+}
+await nc.close();

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { Event, EventActions } from '@agentmesh/protocol';
+import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
+
+/** Function-call ids that we made; they are taken out again before a prompt goes to a model. */
+export const functionCallIdPrefix = 'adk-';
+
+export function newFunctionCallId(): string {
+  return `${functionCallIdPrefix}${randomUUID()}`;
+}
+
+export function newInvocationId(): string {
+  return `e-${randomUUID()}`;
+}
+
+/** Actions with every map there; given fields win. */
+export function createEventActions(fields: Partial<EventActions> = {}): EventActions {
+  return {
+    stateDelta: {},
+    artifactDelta: {},
+    requestedAuthConfigs: {},
+    requestedToolConfirmations: {},
+    ...fields,
+  };
+}
+
+/** Puts actions together in order: maps are merged key by key, of plain fields the last one set wins. */
+export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
+  const merged = createEventActions();
+  for (const {
+    stateDelta,
+    artifactDelta,
+    requestedAuthConfigs,
+    requestedToolConfirmations,
+    ...plain
+  } of sources) {
+    Object.assign(merged.stateDelta, stateDelta);
+    Object.assign(merged.artifactDelta, artifactDelta);
+    Object.assign(merged.requestedAuthConfigs, requestedAuthConfigs);
+    Object.assign(merged.requestedToolConfirmations, requestedToolConfirmations);
+    for (const [key, value] of Object.entries(plain))
+      if (value !== undefined) Object.assign(merged, { [key]: value });
+  }
+  return merged;
+}
+
+/** An event with an id, a timestamp and whole actions; given fields win. */
+export function createEvent(
+  fields: Omit<Partial<Event>, 'actions'> & { actions?: Partial<EventActions> } = {},
+): Event {
+  return {
+    id: randomUUID(),
+    invocationId: '',
+    timestamp: Date.now(),
+    longRunningToolIds: [],
+    ...fields,
+    actions: createEventActions(fields.actions),
+  };
+}
+
+function partsOf(event: Event): Part[] {
+  return event.content?.parts ?? [];
+}
+
+/** The function calls of an event, in order. */
+export function getFunctionCalls(event: Event): FunctionCall[] {
+  return partsOf(event).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
+}
+
+/** The function responses of an event, in order. */
+export function getFunctionResponses(event: Event): FunctionResponse[] {
+  return partsOf(event).flatMap(({ functionResponse }) => (functionResponse ? [functionResponse] : []));
+}
+
+/**
+ * Does its author say no more after this event? True for an answer in words, an error, a function response whose summary
+ * is skipped, a call that stays open, and a request for credentials. Whether a person wrote it is for the caller to check.
+ */
+export function isFinalResponse(event: Event): boolean {
+  if (event.actions.skipSummarization) return true;
+  if (event.longRunningToolIds?.length) return true;
+  if (Object.keys(event.actions.requestedAuthConfigs).length > 0) return true;
+  return (
+    !event.partial &&
+    getFunctionCalls(event).length === 0 &&
+    getFunctionResponses(event).length === 0 &&
+    partsOf(event).at(-1)?.codeExecutionResult === undefined
+  );
+}
+
+/** The words of an event: its text parts joined. */
+export function stringifyContent(event: Event): string {
+  return partsOf(event)
+    .map(({ text }) => text ?? '')
+    .join('');
+}
+
+/** The words of an event without its thoughts: what is meant for the reader. */
+export function answerText(event: Event): string {
+  return partsOf(event)
+    .map(({ text, thought }) => (thought ? '' : (text ?? '')))
+    .join('');
+}

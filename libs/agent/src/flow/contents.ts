@@ -1,0 +1,137 @@
+import type { Event } from '@agentmesh/protocol';
+import type { Content, Part } from '@google/genai';
+import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../event.ts';
+
+/** Calls that the framework makes to reach a person; they are no part of what a model said. */
+const frameworkCalls = new Set(['adk_request_credential', 'adk_request_confirmation', 'adk_request_input']);
+
+export interface ContentsRequest {
+  events: readonly Event[];
+  agentName: string;
+  branch: string | undefined;
+  /** `none`: only the current turn, from the last thing that somebody else said. */
+  include: 'default' | 'none';
+}
+
+/** What a model is shown of the conversation: the events that this agent may see, as it would remember them. */
+export function buildContents({ events, agentName, branch, include }: ContentsRequest): Content[] {
+  const visible = events.filter((event) => isShown(event) && isOnBranch(event.branch, branch));
+  const turn = include === 'none' ? visible.slice(startOfTurn(visible, agentName)) : visible;
+  const own = turn.map((event) => (isFromOther(event, agentName) ? retell(event) : event));
+  return pairCalls(own).flatMap(({ content }) => (content ? [withoutOurIds(content)] : []));
+}
+
+function isShown({ content, partial }: Event): boolean {
+  const parts = content?.parts ?? [];
+  if (partial || !content?.role || parts.length === 0) return false;
+  if (parts.every((part) => part.text === '')) return false;
+  return !parts.some(({ functionCall, functionResponse }) =>
+    frameworkCalls.has(functionCall?.name ?? functionResponse?.name ?? ''),
+  );
+}
+
+/** An event is seen on its own branch and below; one without a branch is seen by all, and a reader without one sees all. */
+export function isOnBranch(eventBranch: string | undefined, branch: string | undefined): boolean {
+  if (!eventBranch || !branch) return true;
+  return branch === eventBranch || branch.startsWith(`${eventBranch}.`);
+}
+
+function startOfTurn(events: readonly Event[], agentName: string): number {
+  const start = events.findLastIndex(
+    (event) =>
+      isFromOther(event, agentName) || (event.author === 'user' && getFunctionResponses(event).length === 0),
+  );
+  return Math.max(start, 0);
+}
+
+function isFromOther({ author }: Event, agentName: string): boolean {
+  return author !== undefined && author !== 'user' && author !== agentName;
+}
+
+/** What another agent said or did, told as context: it must not look like this agent's own words or calls. */
+function retell(event: Event): Event {
+  const author = event.author ?? '';
+  const told = (event.content?.parts ?? [])
+    .filter(({ thought }) => !thought)
+    .map((part) => retellPart(author, part));
+  return { ...event, author: 'user', content: { role: 'user', parts: [{ text: 'For context:' }, ...told] } };
+}
+
+function retellPart(author: string, part: Part): Part {
+  const { text, functionCall: call, functionResponse: response } = part;
+  if (text !== undefined) return { text: `[${author}] said: ${text}` };
+  if (call)
+    return { text: `[${author}] called tool \`${call.name}\` with parameters: ${JSON.stringify(call.args)}` };
+  if (response) {
+    return {
+      text: `[${author}] tool \`${response.name}\` returned result: ${JSON.stringify(response.response)}`,
+    };
+  }
+  return part;
+}
+
+/**
+ * Puts each call's response right behind it, as models demand, and keeps only the last response of a call that was answered more
+ * than once. Where the newest event answers an older call, what was said in between is left out of this prompt.
+ * A call that nobody has answered is left out too: no model accepts one.
+ */
+function pairCalls(events: readonly Event[]): Event[] {
+  const responses = new Map<string, Part>();
+  for (const event of events) {
+    for (const part of event.content?.parts ?? []) {
+      if (part.functionResponse?.id) responses.set(part.functionResponse.id, part);
+    }
+  }
+  const paired: Event[] = [];
+  for (const event of withoutInterlude(events)) {
+    const calls = getFunctionCalls(event);
+    if (calls.length > 0) paired.push(...callWithResponses(event, responses));
+    else if (getFunctionResponses(event).length === 0) paired.push(event);
+    else if (hasOtherParts(event)) paired.push(withParts(event, (part) => !part.functionResponse));
+  }
+  return paired;
+}
+
+function withoutInterlude(events: readonly Event[]): readonly Event[] {
+  const newest = events.at(-1);
+  const answered = newest ? getFunctionResponses(newest).map(({ id }) => id) : [];
+  if (answered.length === 0) return events;
+  const call = events.findLastIndex((event) =>
+    getFunctionCalls(event).some(({ id }) => answered.includes(id)),
+  );
+  return call === -1 ? events : [...events.slice(0, call + 1), ...events.slice(-1)];
+}
+
+function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {
+  const answers = getFunctionCalls(event).flatMap(({ id }) => responses.get(id ?? '') ?? []);
+  const answeredIds = new Set(answers.map(({ functionResponse }) => functionResponse?.id));
+  const asked = withParts(event, ({ functionCall }) => !functionCall || answeredIds.has(functionCall.id));
+  const shown = (asked.content?.parts?.length ?? 0) > 0 ? [asked] : [];
+  if (answers.length === 0) return shown;
+  return [...shown, { ...event, author: 'user', content: { role: 'user', parts: answers } }];
+}
+
+function hasOtherParts(event: Event): boolean {
+  return (event.content?.parts ?? []).some(({ functionResponse }) => !functionResponse);
+}
+
+function withParts(event: Event, keep: (part: Part) => boolean): Event {
+  return { ...event, content: { ...event.content, parts: (event.content?.parts ?? []).filter(keep) } };
+}
+
+/** Ids that we made mean nothing to the model. */
+function withoutOurIds(content: Content): Content {
+  const parts = (content.parts ?? []).map((part) => {
+    const { functionCall, functionResponse } = part;
+    if (functionCall?.id?.startsWith(functionCallIdPrefix)) {
+      const { id: _id, ...call } = functionCall;
+      return { ...part, functionCall: call };
+    }
+    if (functionResponse?.id?.startsWith(functionCallIdPrefix)) {
+      const { id: _id, ...response } = functionResponse;
+      return { ...part, functionResponse: response };
+    }
+    return part;
+  });
+  return { ...content, parts };
+}

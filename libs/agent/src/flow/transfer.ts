@@ -1,0 +1,51 @@
+import { type FunctionDeclaration, Type } from '@google/genai';
+import { BaseTool, type RunToolRequest } from '../base-tool.ts';
+import type { TransferTarget } from '../invocation-context.ts';
+
+/** What the model is told of its colleagues. */
+export function transferInstruction(targets: readonly TransferTarget[]): string {
+  const list = targets
+    .map(({ name, description }) => `- ${name}: ${description || '(no description)'}`)
+    .join('\n');
+  return `These agents can take over the conversation:
+${list}
+If one of them fits the user's request better than you do, call transfer_to_agent with its name and say nothing else; otherwise answer yourself.`;
+}
+
+/** Hands the conversation to another agent, by the model's own choice. */
+export class TransferToAgentTool extends BaseTool {
+  readonly #targets: readonly TransferTarget[];
+
+  constructor(targets: readonly TransferTarget[]) {
+    super({ name: 'transfer_to_agent', description: 'Hands the conversation over to another agent.' });
+    this.#targets = targets;
+  }
+
+  override getDeclaration(): FunctionDeclaration {
+    const agentName = {
+      type: Type.STRING,
+      description: 'Name of the agent that takes over.',
+      enum: this.#targets.map(({ name }) => name),
+    };
+    return {
+      name: this.name,
+      description: this.description,
+      parameters: { type: Type.OBJECT, properties: { agentName }, required: ['agentName'] },
+    };
+  }
+
+  // Python's spelling of the argument is taken too: models have seen both.
+  override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
+    const name = args.agentName ?? args.agent_name;
+    if (typeof name !== 'string') return { error: `missing parameter "agentName": one of ${this.#names()}` };
+    if (!this.#targets.some((target) => target.name === name)) {
+      return { error: `no agent "${name}" to transfer to; choose one of ${this.#names()}` };
+    }
+    toolContext.actions.transferToAgent = name;
+    return { result: 'Transfer queued' };
+  }
+
+  #names(): string {
+    return this.#targets.map(({ name }) => name).join(', ');
+  }
+}

@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto';
+import { type Event, keys, MeshError, type SessionRef } from '@agentmesh/protocol';
+import type {
+  GetSessionConfig,
+  InvocationRecord,
+  InvocationRef,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  Session,
+  SessionService,
+  StoredEvent,
+} from './session-service.ts';
+import { type StateScope, scopeOf } from './state.ts';
+
+/** Key → JSON. Text, so that no caller ever holds what is stored. */
+type JsonMap = Map<string, string>;
+
+interface StoredSession {
+  id: string;
+  hidden: boolean;
+  updated: number;
+  state: JsonMap;
+  /** JSON; the event of seq n at n - 1. */
+  events: string[];
+  activeAgent?: string;
+}
+
+interface StoredInvocation {
+  /** The session that used it first; it goes with that one. */
+  owner: string;
+  temp: JsonMap;
+  llmCalls: number;
+  /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
+  seqs: Map<string, number>;
+  end?: string;
+}
+
+/** Keeps sessions in this process, for tests and for trying things out: what it holds ends with the process. */
+export class InMemorySessionService implements SessionService {
+  // Redis' keys here too: the same names are refused, and none can reach another's.
+  readonly #keys = keys();
+  readonly #sessions = new Map<string, Map<string, StoredSession>>();
+  readonly #apps = new Map<string, JsonMap>();
+  readonly #users = new Map<string, JsonMap>();
+  readonly #invocations = new Map<string, StoredInvocation>();
+
+  async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
+    const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
+    const ref = { appName, userId, sessionId };
+    const ofUser = entry(this.#sessions, this.#keys.sessions(appName, userId), () => new Map());
+    const key = this.#keys.session(ref);
+    const delta = jsonEntries(state, 'the state');
+    if (ofUser.has(key)) {
+      throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
+    }
+    const stored = { id: sessionId, hidden, updated: Date.now(), state: new Map(), events: [] };
+    ofUser.set(key, stored);
+    this.#apply(ref, delta, { session: stored.state });
+    return this.#view(ref, stored, []);
+  }
+
+  async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
+    const stored = this.#find(request);
+    const select = eventFilter(request.config);
+    if (!stored) return undefined;
+    return this.#view(request, stored, select(stored.events.map(parseEvent)));
+  }
+
+  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit = 100, offset = 0 } = request;
+    assertCount('limit', limit);
+    assertCount('offset', offset);
+    const ofUser = this.#sessions.get(this.#keys.sessions(appName, userId)) ?? new Map();
+    const all = [...ofUser.values()].filter(({ hidden }: StoredSession) => !hidden).sort(newestFirst);
+    const page = all.slice(offset, offset + limit);
+    const sessions = page.map((stored) => this.#view({ appName, userId, sessionId: stored.id }, stored, []));
+    return { sessions, totalItems: all.length };
+  }
+
+  async deleteSession(ref: SessionRef): Promise<void> {
+    const key = this.#keys.session(ref);
+    this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
+    for (const [id, { owner, seqs }] of this.#invocations) {
+      if (owner === key) this.#invocations.delete(id);
+      else for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
+    }
+  }
+
+  async appendEvent({ session, event }: { session: Session; event: Event }): Promise<Event> {
+    if (event.partial) return event;
+    const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
+    const { json, delta } = readEvent(event);
+    const stored = this.#find(ref);
+    if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
+    const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
+    const id = `${this.#keys.session(ref)} ${event.id}`;
+    const known = invocation.seqs.get(id);
+    if (known === undefined) {
+      if (session.seq > stored.events.length) throw notTheSame(session.id);
+      stored.events.push(json);
+      invocation.seqs.set(id, stored.events.length);
+      stored.updated = event.timestamp;
+      stored.activeAgent = event.actions.transferToAgent ?? stored.activeAgent;
+      this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
+    }
+    const seq = known ?? stored.events.length;
+    const missed = stored.events.slice(session.seq, seq).map(parseEvent);
+    if (missed.length > 0) bringUpToDate(session, missed, delta);
+    return missed.at(-1) ?? parseEvent(stored.events[seq - 1] ?? json);
+  }
+
+  async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
+    const { afterSeq = 0, limit = 1_000 } = request;
+    assertCount('afterSeq', afterSeq);
+    assertCount('limit', limit);
+    const events = this.#find(request)?.events.slice(afterSeq, afterSeq + limit) ?? [];
+    return events.map((json, at) => ({ seq: afterSeq + at + 1, event: parseEvent(json) }));
+  }
+
+  async getActiveAgent(ref: SessionRef): Promise<string | undefined> {
+    return this.#find(ref)?.activeAgent;
+  }
+
+  async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
+    const found = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId));
+    const end = found?.end === undefined ? { status: 'running' } : JSON.parse(found.end);
+    return { ...end, temp: withPrefix('temp:', found?.temp), llmCalls: found?.llmCalls ?? 0 };
+  }
+
+  async countLlmCall(ref: InvocationRef): Promise<number> {
+    const invocation = this.#invocation(ref);
+    invocation.llmCalls += 1;
+    return invocation.llmCalls;
+  }
+
+  async endInvocation(ref: InvocationRef, end: Parameters<SessionService['endInvocation']>[1]) {
+    this.#invocation(ref).end ??= toJson(end, 'the end');
+    return await this.getInvocation(ref);
+  }
+
+  #find(ref: SessionRef): StoredSession | undefined {
+    const key = this.#keys.session(ref);
+    return this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.get(key);
+  }
+
+  #invocation(ref: InvocationRef): StoredInvocation {
+    const key = this.#keys.invocation(ref.appName, ref.userId, ref.invocationId);
+    const owner = this.#keys.session(ref);
+    return entry(this.#invocations, key, () => ({ owner, temp: new Map(), llmCalls: 0, seqs: new Map() }));
+  }
+
+  /** Writes each entry in its scope; a scope without a map is dropped. */
+  #apply(
+    { appName, userId }: SessionRef,
+    delta: JsonEntry[],
+    own: { session: JsonMap; temp?: JsonMap },
+  ): void {
+    const scopes = {
+      ...own,
+      app: entry(this.#apps, this.#keys.app(appName), () => new Map()),
+      user: entry(this.#users, this.#keys.user(appName, userId), () => new Map()),
+    };
+    for (const [key, json] of delta) {
+      const scope = scopeOf(key);
+      scopes[scope]?.set(key.slice(prefixes[scope].length), json);
+    }
+  }
+
+  #view({ appName, userId }: SessionRef, stored: StoredSession, events: Event[]): Session {
+    const state = {
+      ...withPrefix('app:', this.#apps.get(this.#keys.app(appName))),
+      ...withPrefix('user:', this.#users.get(this.#keys.user(appName, userId))),
+      ...withPrefix('', stored.state),
+    };
+    const { id, updated, events: all } = stored;
+    return { id, appName, userId, state, events, lastUpdateTime: updated, seq: all.length };
+  }
+}
+
+const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
+
+type JsonEntry = [key: string, json: string];
+
+/** @throws MeshError `invalid_argument` for what JSON cannot hold, as it would come back as something else */
+function toJson(value: unknown, what: string): string {
+  try {
+    return JSON.stringify(value, refuseLoss);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MeshError('invalid_argument', `${what} is not JSON: ${why}`, { cause });
+  }
+}
+
+function refuseLoss(this: unknown, key: string, value: unknown): unknown {
+  const lossy =
+    ['function', 'symbol', 'bigint'].includes(typeof value) ||
+    (typeof value === 'number' && !Number.isFinite(value)) ||
+    (value === undefined && Array.isArray(this)) ||
+    value instanceof Map ||
+    value instanceof Set;
+  if (!lossy) return value;
+  const kind = typeof value === 'object' ? value?.constructor.name : `${typeof value} ${String(value)}`;
+  throw new TypeError(`${JSON.stringify(key)} is a ${kind}`);
+}
+
+function jsonEntries(record: Record<string, unknown>, what: string): JsonEntry[] {
+  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
+  return entries.map(([key, value]) => {
+    if (!key.isWellFormed())
+      throw new MeshError('invalid_argument', `${what}: keys must be well-formed Unicode`);
+    return [key, toJson(value, `${what}: ${key}`)];
+  });
+}
+
+/** The event as it is stored, without `temp:` keys; and its delta, with them. */
+function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
+  const { id, timestamp, actions } = event;
+  if (typeof id !== 'string' || id === '' || !id.isWellFormed() || !Number.isFinite(timestamp)) {
+    throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
+  }
+  const delta = jsonEntries(actions.stateDelta, 'the state delta');
+  const lasting = Object.entries(actions.stateDelta).filter(([key]) => scopeOf(key) !== 'temp');
+  const stored = { ...event, actions: { ...actions, stateDelta: Object.fromEntries(lasting) } };
+  return { json: toJson(stored, 'the event'), delta };
+}
+
+/** Adds what the session object does not know yet: the events that others committed meanwhile, and its own with `delta`. */
+function bringUpToDate(session: Session, missed: Event[], delta: JsonEntry[]): void {
+  for (const event of missed) {
+    session.events.push(event);
+    session.seq += 1;
+    session.lastUpdateTime = event.timestamp;
+    assign(session.state, jsonEntries(event.actions.stateDelta, 'the stored delta'));
+  }
+  assign(
+    session.state,
+    delta.filter(([key]) => scopeOf(key) === 'temp'),
+  );
+}
+
+/** Own properties even for keys that an assignment treats specially (`__proto__`); values of its own. */
+function assign(state: Record<string, unknown>, entries: JsonEntry[]): void {
+  for (const [key, json] of entries) {
+    const value: unknown = JSON.parse(json);
+    Object.defineProperty(state, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+}
+
+function withPrefix(prefix: string, map: JsonMap = new Map()): Record<string, unknown> {
+  return Object.fromEntries([...map].map(([key, json]) => [prefix + key, JSON.parse(json)]));
+}
+
+function parseEvent(json: string): Event {
+  return JSON.parse(json) as Event;
+}
+
+/** Which events a reader wants. */
+function eventFilter({ numRecentEvents, afterTimestamp }: GetSessionConfig = {}) {
+  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
+  const from = afterTimestamp ?? Number.NEGATIVE_INFINITY;
+  return (events: Event[]) => {
+    const wanted = events.filter(({ timestamp }) => timestamp >= from);
+    return numRecentEvents === undefined
+      ? wanted
+      : wanted.slice(Math.max(0, wanted.length - numRecentEvents));
+  };
+}
+
+function assertCount(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
+}
+
+function newestFirst(a: StoredSession, b: StoredSession): number {
+  return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
+}
+
+function notTheSame(id: string): MeshError {
+  const why = 'it was deleted and another has its id, or the store lost its last events';
+  return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
+}
+
+function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

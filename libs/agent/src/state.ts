@@ -1,0 +1,65 @@
+/**
+ * State as callbacks and tools see it: reads show the session with every write so far, writes also go to the delta that is
+ * committed with the next event. Prefixes name the scope: `app:`, `user:`, `temp:`, none for the session.
+ */
+export class State {
+  readonly #value: Record<string, unknown>;
+  readonly #delta: Record<string, unknown>;
+
+  constructor(value: Record<string, unknown> = {}, delta: Record<string, unknown> = {}) {
+    this.#value = value;
+    this.#delta = delta;
+  }
+
+  get<T>(key: string, defaultValue?: T): T | undefined {
+    if (Object.hasOwn(this.#delta, key)) return this.#delta[key] as T;
+    if (Object.hasOwn(this.#value, key)) return this.#value[key] as T;
+    return defaultValue;
+  }
+
+  set(key: string, value: unknown): void {
+    define(this.#value, key, value);
+    define(this.#delta, key, value);
+  }
+
+  has(key: string): boolean {
+    return Object.hasOwn(this.#delta, key) || Object.hasOwn(this.#value, key);
+  }
+
+  update(delta: Record<string, unknown>): void {
+    for (const [key, value] of Object.entries(delta)) this.set(key, value);
+  }
+
+  /** Has anything been written that is not committed yet? */
+  hasDelta(): boolean {
+    return Object.keys(this.#delta).length > 0;
+  }
+
+  /** A copy of what is readable now. */
+  toRecord(): Record<string, unknown> {
+    return { ...this.#value, ...this.#delta };
+  }
+}
+
+/** Assigns even the keys that an object literal would treat specially (`__proto__`). */
+function define(target: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+export type StateScope = 'app' | 'user' | 'temp' | 'session';
+
+/** The scope that a key's prefix names. */
+export function scopeOf(key: string): StateScope {
+  if (key.startsWith('app:')) return 'app';
+  if (key.startsWith('user:')) return 'user';
+  if (key.startsWith('temp:')) return 'temp';
+  return 'session';
+}
+
+/** The entries of one or more scopes, prefixes kept. */
+export function pickScopes(
+  state: Record<string, unknown>,
+  scopes: readonly StateScope[],
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(state).filter(([key]) => scopes.includes(scopeOf(key))));
+}

@@ -1,0 +1,101 @@
+import { MeshError } from '@agentmesh/protocol';
+import { closedError, whenConnected } from '../gate.ts';
+import type { Link, Listening, Packet } from '../link.ts';
+
+/** Who waits for the replies to one request. */
+export interface ReplyListener {
+  onPacket(packet: Packet): void;
+  onFail(error: MeshError): void;
+}
+
+interface OpenCall extends ReplyListener {
+  subject: string;
+  answered: boolean;
+}
+
+/** All calls of a connection share one subscription; a token of its own tells each one's replies. */
+export interface Inbox {
+  /** Sends a request. Returns how to stop listening. @throws MeshError */
+  call(packet: Packet, listener: ReplyListener, signal?: AbortSignal): Promise<() => void>;
+}
+
+export function createInbox(link: Link): Inbox {
+  const calls = new Map<string, OpenCall>();
+  let counter = 0;
+  let listening: Promise<Listening> | undefined;
+
+  function failAll(error: MeshError) {
+    const failed = [...calls.values()];
+    calls.clear();
+    for (const call of failed) call.onFail(error);
+  }
+
+  function onPacket(packet: Packet) {
+    const call = calls.get(packet.subject.slice(link.inbox.length + 1));
+    if (!call) return;
+    call.answered = true;
+    call.onPacket(packet);
+  }
+
+  function listen(): Promise<Listening> {
+    listening ??= link
+      .listen(`${link.inbox}.*`, onPacket, {
+        onLost: (error) => {
+          listening = undefined;
+          failAll(error);
+        },
+      })
+      .catch((error) => {
+        listening = undefined;
+        throw error;
+      });
+    return listening;
+  }
+
+  // The broker names the subject alone, so that a refusal concerns all calls there; permissions are by subject, so it does.
+  link.onDenied((subject) => {
+    for (const [token, call] of calls) {
+      if (call.subject !== subject || call.answered) continue;
+      calls.delete(token);
+      call.onFail(new MeshError('permission_denied', `this service may not send to ${subject}`));
+    }
+  });
+  link.closed.addEventListener('abort', () => failAll(closedError()));
+
+  return {
+    async call(packet, listener, signal) {
+      await whenConnected(link, signal);
+      await listen();
+      const token = (counter++).toString(36);
+      calls.set(token, { ...listener, subject: packet.subject, answered: false });
+      try {
+        link.send({ ...packet, reply: `${link.inbox}.${token}` });
+      } catch (thrown) {
+        calls.delete(token);
+        throw thrown;
+      }
+      return () => calls.delete(token);
+    },
+  };
+}
+
+/** The first reply to a request; `undefined` when nobody listens or nobody answers in time. */
+export async function firstReply(
+  inbox: Inbox,
+  packet: Packet,
+  timeoutMs: number,
+): Promise<Packet | undefined> {
+  const reply = Promise.withResolvers<Packet | undefined>();
+  const timer = setTimeout(() => reply.resolve(undefined), timeoutMs);
+  let close = () => {};
+  try {
+    close = await inbox.call(packet, {
+      onPacket: (answer) => reply.resolve(answer.noResponders ? undefined : answer),
+      onFail: reply.reject,
+    });
+    return await reply.promise;
+  } finally {
+    clearTimeout(timer);
+    close();
+  }
+}

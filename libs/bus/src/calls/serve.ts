@@ -1,0 +1,142 @@
+import { type Frame, MeshError } from '@agentmesh/protocol';
+import { queueGroup, type RequestHandler, type ServeOptions, type Started } from '../bus.ts';
+import { assertPositive } from '../limits.ts';
+import type { Link, OnError, Packet } from '../link.ts';
+import { createMessage, maxTimerMs, remainingMs } from '../message.ts';
+import { startOnce, within } from '../started.ts';
+import type { Stats } from '../stats.ts';
+import { createReplies, type Replies } from './replies.ts';
+
+export interface Callee {
+  link: Link;
+  replica: string;
+  heartbeatMs: number;
+  stats: Stats;
+  onError: OnError;
+}
+
+/** Answers the requests on a subject. See `Bus.serve`. */
+export async function serve(
+  callee: Callee,
+  subject: string,
+  handler: RequestHandler,
+  { maxInFlight = 64 }: ServeOptions = {},
+): Promise<Started> {
+  assertPositive('maxInFlight', maxInFlight);
+  const { link, onError } = callee;
+  const stopping = new AbortController();
+  const inFlight = new Set<Promise<void>>();
+
+  function onPacket(packet: Packet) {
+    const refusal = inFlight.size >= maxInFlight ? busyError(maxInFlight) : undefined;
+    const answered = answer(callee, packet, handler, refusal, stopping.signal)
+      .catch((thrown) => onError(thrown, `serve ${subject}`))
+      .finally(() => inFlight.delete(answered));
+    if (!refusal) inFlight.add(answered);
+  }
+
+  const listening = await link.listen(subject, onPacket, {
+    queue: queueGroup,
+    onLost: (error) => onError(error, `serve ${subject}`),
+  });
+  return startOnce(async (graceMs) => {
+    await listening.drain();
+    await within(graceMs, Promise.all(inFlight));
+    stopping.abort(new MeshError('unavailable', 'the replica stops; try again'));
+    await Promise.all(inFlight);
+    await link.flush();
+  });
+}
+
+async function answer(
+  callee: Callee,
+  packet: Packet,
+  handler: RequestHandler,
+  refusal: MeshError | undefined,
+  stopping: AbortSignal,
+): Promise<void> {
+  const counted = callee.stats.start(packet.subject);
+  const replies = createReplies(callee.link, packet, callee.replica, callee.heartbeatMs);
+  let failure: unknown;
+  try {
+    if (refusal) throw refusal;
+    await replies.send({ type: 'accepted', data: { replica: callee.replica } });
+    await untilDeadline(packet, stopping, (signal) => runHandler(handler, packet, signal, replies));
+  } catch (thrown) {
+    failure = thrown;
+    const error = MeshError.from(thrown);
+    if (error.code === 'internal') callee.onError(error.cause ?? error, `serve ${packet.subject}`);
+    await replies.send({ type: 'error', data: error.toWire() });
+  } finally {
+    replies.close();
+    counted(failure);
+  }
+}
+
+/** Runs with a signal that ends at the caller's deadline or when the service stops. */
+async function untilDeadline(
+  packet: Packet,
+  stopping: AbortSignal,
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const controller = new AbortController();
+  const onStop = () => controller.abort(stopping.reason);
+  const leftMs = remainingMs(packet.headers);
+  const late = () => new MeshError('deadline_exceeded', 'the time given for the answer is over');
+  if (leftMs !== undefined && leftMs <= 0) throw late();
+  const timer =
+    leftMs === undefined
+      ? undefined
+      : setTimeout(() => controller.abort(late()), Math.min(leftMs, maxTimerMs));
+  stopping.addEventListener('abort', onStop);
+  if (stopping.aborted) onStop();
+  try {
+    await run(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', onStop);
+  }
+}
+
+async function runHandler(handler: RequestHandler, packet: Packet, signal: AbortSignal, replies: Replies) {
+  signal.throwIfAborted();
+  const frames = handler({ ...createMessage(packet), signal })[Symbol.asyncIterator]();
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  let ended = false;
+  try {
+    while (!ended) {
+      // A handler that does not heed the signal must not keep the caller waiting.
+      const next = await Promise.race([frames.next(), aborted.promise]);
+      if (next.done) throw new Error('the handler ended without a result');
+      ended = next.value.type === 'result';
+      await sendFrame(replies, next.value);
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Not awaited: a generator that hangs answers `return` when it hangs no more.
+    void Promise.resolve(frames.return?.()).catch(() => {});
+  }
+}
+
+async function sendFrame(replies: Replies, frame: Frame): Promise<void> {
+  if (frame.type === 'error') throw MeshError.fromWire(frame.data);
+  if (frame.type === 'accepted') return;
+  try {
+    await replies.send(frame);
+  } catch (thrown) {
+    const error = MeshError.from(thrown);
+    if (error.code !== 'invalid_argument') throw error;
+    // To the caller this would read as a fault of its request.
+    throw new MeshError('internal', `the answer cannot be sent: ${error.message}`, { cause: error });
+  }
+}
+
+function busyError(maxInFlight: number): MeshError {
+  return new MeshError(
+    'resource_exhausted',
+    `the replica is busy with ${maxInFlight} requests; try again, or start more replicas`,
+  );
+}

@@ -1,0 +1,115 @@
+import { subjects } from '@agentmesh/protocol';
+import { describe, expect, it } from 'vitest';
+import type { RequestHandler } from '../bus.ts';
+import { echo, expectCode, gather, hanging, resultOf } from './expect.ts';
+import type { Scene } from './world.ts';
+
+const names = subjects();
+
+/** Answers after a few turns of the event loop, so that requests overlap. */
+const unhurried: RequestHandler = async function* (request) {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  yield { type: 'result', data: request.json() };
+};
+
+export function describeServing({ connect, name }: Scene): void {
+  describe('serving', () => {
+    it('spreads requests over the replicas', async () => {
+      const [caller, one, two] = await Promise.all([connect('caller'), connect('s'), connect('s')]);
+      const subject = names.agentAsk(name('a'));
+      await one.serve(subject, echo, { maxInFlight: 1_000 });
+      await two.serve(subject, echo, { maxInFlight: 1_000 });
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, n) => gather(caller.request(subject, n))),
+      );
+      const replicas = new Set(answers.map((frames) => frames.at(-1)?.replica));
+      expect(replicas).toEqual(new Set([one.replica, two.replica]));
+    });
+
+    it('refuses at once what is over maxInFlight', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.agentAsk(name('a'));
+      const release = Promise.withResolvers<void>();
+      const handler: RequestHandler = async function* () {
+        await release.promise;
+        yield { type: 'result', data: 'done' };
+      };
+      await callee.serve(subject, handler, { maxInFlight: 2 });
+      const held = await Promise.all(
+        [1, 2].map(async () => {
+          const frames = caller.request(subject, {})[Symbol.asyncIterator]();
+          expect((await frames.next()).value).toMatchObject({ type: 'accepted' });
+          return frames;
+        }),
+      );
+      await expectCode(gather(caller.request(subject, {})), 'resource_exhausted', /busy/);
+      release.resolve();
+      for (const frames of held) {
+        expect((await frames.next()).value).toMatchObject({ type: 'result' });
+        await frames.next();
+      }
+      expect(await resultOf(caller.request(subject, {}))).toBe('done');
+    });
+
+    it('loses no reply when a replica stops under load', async () => {
+      const [caller, one, two] = await Promise.all([connect('caller'), connect('s'), connect('s')]);
+      const subject = names.agentAsk(name('a'));
+      const leaving = await one.serve(subject, unhurried);
+      await two.serve(subject, unhurried);
+      const stopped = Promise.withResolvers<void>();
+      let answered = 0;
+      async function client() {
+        for (let n = 0; n < 25; n += 1) {
+          expect(await resultOf(caller.request(subject, n))).toBe(n);
+          if (++answered === 100) stopped.resolve(leaving.stop());
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, client));
+      await stopped.promise;
+      await one[Symbol.asyncDispose]();
+      expect(answered).toBe(400);
+    });
+
+    it('answers all it has taken when the last replica stops, and is gone then', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.agentAsk(name('a'));
+      const serving = await callee.serve(subject, unhurried);
+      let answered = 0;
+      let refused = 0;
+      async function client() {
+        while (refused === 0) {
+          try {
+            await resultOf(caller.request(subject, 1, { silenceMs: 2_000 }));
+            if (++answered === 50) void serving.stop().then(() => callee[Symbol.asyncDispose]());
+          } catch (thrown) {
+            expect(thrown).toMatchObject({ message: expect.stringMatching(/nobody listens/) });
+            refused += 1;
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, client));
+      expect(answered).toBeGreaterThanOrEqual(50);
+    });
+
+    it('ends what takes longer than the grace, with a word to the caller and to the handler', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.agentAsk(name('a'));
+      const { handler, started, signal } = hanging();
+      const serving = await callee.serve(subject, handler);
+      const call = gather(caller.request(subject, {}));
+      call.catch(() => {});
+      await started;
+      await serving.stop({ graceMs: 10 });
+      await expectCode(call, 'unavailable', /stops/);
+      expect((await signal).aborted).toBe(true);
+    });
+
+    it('stops with its bus', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.agentAsk(name('a'));
+      await callee.serve(subject, echo);
+      await callee[Symbol.asyncDispose]();
+      await expectCode(gather(caller.request(subject, {})), 'unavailable', /nobody/);
+    });
+  });
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { encodeToken, header, type Subjects } from '@agentmesh/protocol';
+import { type Bus, heartbeatMs as defaultHeartbeatMs, type Started } from './bus.ts';
+import { createInbox } from './calls/inbox.ts';
+import { request } from './calls/request.ts';
+import { serve } from './calls/serve.ts';
+import { whenConnected } from './gate.ts';
+import type { Link, OnError, Packet } from './link.ts';
+import { assertSubject, createMessage, encodeJson } from './message.ts';
+import { isServed, register } from './registry.ts';
+import { startOnce } from './started.ts';
+import { createStats } from './stats.ts';
+import { consume } from './work/consume.ts';
+
+export interface BusParts {
+  link: Link;
+  service: string;
+  replica: string;
+  subjects: Subjects;
+  directory: Bus['directory'];
+  onError: OnError;
+  /** Default: one second. */
+  heartbeatMs?: number | undefined;
+}
+
+/** `<service>-<pid>-<random>`, one token. */
+export function createReplicaId(service: string): string {
+  return encodeToken(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
+}
+
+/** Builds a bus on a link: the part that NATS and memory share. */
+export function createBus(parts: BusParts): Bus {
+  const { link, service, replica, subjects, directory, onError } = parts;
+  const { heartbeatMs = defaultHeartbeatMs } = parts;
+  const stats = createStats();
+  const inbox = createInbox(link);
+  const running = new Set<Started>();
+  const own = { link, replica, heartbeatMs, stats, onError };
+  let disposed: Promise<void> | undefined;
+
+  /** What is still running when the bus is closed is stopped with it. */
+  async function keep(starting: Promise<Started>): Promise<Started> {
+    const started = await starting;
+    running.add(started);
+    return startOnce(async (graceMs) => {
+      await started.stop({ graceMs });
+      running.delete(started);
+    });
+  }
+
+  async function dispose() {
+    await Promise.all([...running].map((started) => started.stop({ graceMs: 0 })));
+    await link.close();
+  }
+
+  return {
+    replica,
+    directory,
+    status: () => ({ connected: link.connected && !link.closed.aborted }),
+
+    async publish(subject, payload, options) {
+      const packet = {
+        subject: assertSubject(subject),
+        headers: options?.headers ?? {},
+        bytes: encodeJson(payload),
+      };
+      await whenConnected(link);
+      link.send(packet);
+    },
+
+    subscribe: (subject, onMessage, onGap) => keep(subscribe(own, subject, onMessage, onGap)),
+    request: (subject, payload, options) => request({ inbox, service, replica }, subject, payload, options),
+
+    async serve(subject, handler, options) {
+      await whenConnected(link);
+      return keep(serve(own, subject, handler, options));
+    },
+
+    async enqueue(subject, payload, { messageId, headers }) {
+      const packet = {
+        subject: assertSubject(subject),
+        headers: { ...headers, [header.messageId]: messageId },
+        bytes: encodeJson(payload),
+      };
+      await whenConnected(link);
+      return link.enqueue(packet);
+    },
+
+    async consumeRuns(agent, handler, options) {
+      await whenConnected(link);
+      const source = await link.openWork(agent);
+      return keep(Promise.resolve(consume(own, source, handler, options)));
+    },
+
+    async announce(card) {
+      const bytes = encodeJson(card);
+      await whenConnected(link);
+      await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
+    },
+
+    async register(info, endpoints) {
+      await whenConnected(link);
+      return keep(register(own, info, endpoints));
+    },
+
+    isServed: (name) => isServed(inbox, service, name),
+
+    async [Symbol.asyncDispose]() {
+      disposed ??= dispose();
+      await disposed;
+    },
+  };
+}
+
+async function subscribe(
+  { link, onError }: { link: Link; onError: OnError },
+  subject: string,
+  onMessage: (message: ReturnType<typeof createMessage>) => void,
+  onGap?: () => void,
+): Promise<Started> {
+  await whenConnected(link);
+  const where = `subscribe ${subject}`;
+  const guarded = (run: () => void) => {
+    try {
+      run();
+    } catch (thrown) {
+      onError(thrown, where);
+    }
+  };
+  const listening = await link.listen(
+    subject,
+    (packet: Packet) => guarded(() => onMessage(createMessage(packet))),
+    {
+      onLost: (error) => onError(error, where),
+    },
+  );
+  const forget = onGap ? link.onConnected(() => guarded(onGap)) : () => {};
+  return startOnce(async () => {
+    forget();
+    await listening.drain();
+  });
+}

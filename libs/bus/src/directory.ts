@@ -1,0 +1,71 @@
+import { type Card, cardSchema, parse, type ServiceKind, type Subjects } from '@agentmesh/protocol';
+import type { Directory } from './bus.ts';
+import type { CardSink, OnError } from './link.ts';
+import { decodeJson } from './message.ts';
+
+/** What is known of the card bucket, and the way to tell it. */
+export function createDirectory(
+  { cardKey }: Subjects,
+  onError: OnError,
+): { directory: Directory; sink: CardSink } {
+  let cards = new Map<string, Card>();
+  const watchers = new Set<() => void>();
+
+  function put(into: Map<string, Card>, key: string, bytes: Uint8Array) {
+    try {
+      const card = parse(cardSchema, decodeJson(bytes), `card ${key}`);
+      // A service may write under its own key alone; a card that names another must not stand for it.
+      const ownKey = cardKey(card.kind, card.name);
+      if (key !== ownKey) throw new Error(`the card of ${ownKey} lies under ${key}`);
+      into.set(key, card);
+    } catch (thrown) {
+      // What was known under this key is better than nothing.
+      onError(thrown, 'directory');
+    }
+  }
+
+  function changed() {
+    for (const watcher of [...watchers]) {
+      try {
+        watcher();
+      } catch (thrown) {
+        onError(thrown, 'directory watcher');
+      }
+    }
+  }
+
+  const sink: CardSink = {
+    reset(entries) {
+      const fresh = new Map<string, Card>();
+      for (const [key, bytes] of entries) put(fresh, key, bytes);
+      cards = fresh;
+      changed();
+    },
+    set(key, bytes) {
+      put(cards, key, bytes);
+      changed();
+    },
+    delete(key) {
+      if (cards.delete(key)) changed();
+    },
+  };
+
+  function list(kind: ServiceKind): Card[] {
+    return [...cards.values()]
+      .filter((card) => card.kind === kind)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  const directory: Directory = {
+    get: (kind, name) => list(kind).find((card) => card.name === name),
+    list,
+    watch(onChange) {
+      // A function of its own, so that one callback may watch twice.
+      const watcher = () => onChange();
+      watchers.add(watcher);
+      if (cards.size > 0) watcher();
+      return () => watchers.delete(watcher);
+    },
+  };
+  return { directory, sink };
+}

@@ -1,0 +1,27 @@
+export type {
+  Bus,
+  BusStatus,
+  ConsumeOptions,
+  Directory,
+  EnqueueOptions,
+  IncomingRequest,
+  Message,
+  PublishOptions,
+  ReceivedFrame,
+  RequestHandler,
+  RequestOptions,
+  ServeOptions,
+  ServiceInfo,
+  Started,
+  WorkItem,
+  WorkOutcome,
+} from './bus.ts';
+export { heartbeatMs, queueGroup } from './bus.ts';
+export type { OnError } from './link.ts';
+export type { MemoryConnectOptions, MemoryHubOptions } from './memory/hub.ts';
+export { MemoryHub } from './memory/hub.ts';
+export type { NatsOptions } from './nats/connect.ts';
+export { connectNats } from './nats/connect.ts';
+export type { NatsAddress } from './nats/dial.ts';
+export type { ProvisionOptions } from './nats/provision.ts';
+export { provision } from './nats/provision.ts';

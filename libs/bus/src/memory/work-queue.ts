@@ -1,0 +1,138 @@
+import { header } from '@agentmesh/protocol';
+import type { Delivery, Packet } from '../link.ts';
+
+interface Item {
+  packet: Packet;
+  seq: number;
+  key: string;
+  attempt: number;
+  /** Who works on it: whatever object stands for the connection. */
+  owner: object | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+interface Taker {
+  subject: string;
+  owner: object;
+  resolve: (delivery: Delivery | undefined) => void;
+}
+
+/** Work queues as JetStream has them, by subject: every message is worked on by one taker, and again until it is acknowledged. */
+export interface WorkQueues {
+  put(packet: Packet): { duplicate: boolean };
+  take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
+  /** Gives everything that a connection holds to the others. */
+  release(owner: object): void;
+}
+
+/** As the stream's duplicate window. */
+const dedupeMs = 120_000;
+
+export function createWorkQueues(): WorkQueues {
+  const items = new Map<number, Item>();
+  const takers = new Set<Taker>();
+  const seen = new Map<string, number>();
+  let lastSeq = 0;
+
+  function isDuplicate(id: string | undefined): boolean {
+    if (id === undefined) return false;
+    const now = Date.now();
+    for (const [old, at] of seen) {
+      // In order of age.
+      if (now - at < dedupeMs) break;
+      seen.delete(old);
+    }
+    if (seen.has(id)) return true;
+    seen.set(id, now);
+    return false;
+  }
+
+  /** Oldest items to those who wait longest. */
+  function match() {
+    for (const taker of takers) {
+      const item = oldest(taker.subject);
+      if (!item) continue;
+      takers.delete(taker);
+      taker.resolve(deliver(item, taker.owner));
+    }
+  }
+
+  function oldest(subject: string): Item | undefined {
+    for (const item of items.values()) {
+      if (!item.owner && !item.timer && item.packet.subject === subject) return item;
+    }
+    return undefined;
+  }
+
+  function deliver(item: Item, owner: object): Delivery {
+    item.owner = owner;
+    item.attempt += 1;
+    const { attempt, key, seq, packet } = item;
+    const isMine = () => items.get(seq) === item && item.owner === owner && item.attempt === attempt;
+    return {
+      ...packet,
+      headers: { ...packet.headers },
+      bytes: packet.bytes.slice(),
+      attempt,
+      key,
+      working() {},
+      async ack() {
+        if (isMine()) items.delete(seq);
+      },
+      nak(delayMs) {
+        if (!isMine()) return;
+        item.owner = undefined;
+        if (delayMs > 0) {
+          item.timer = setTimeout(() => {
+            item.timer = undefined;
+            match();
+          }, delayMs);
+        }
+        match();
+      },
+    };
+  }
+
+  return {
+    put(packet) {
+      if (isDuplicate(packet.headers[header.messageId])) return { duplicate: true };
+      const seq = ++lastSeq;
+      const key = `${Date.now()}000000-${seq}`;
+      items.set(seq, { packet, seq, key, attempt: 0, owner: undefined, timer: undefined });
+      match();
+      return { duplicate: false };
+    },
+    take(subject, owner, signal) {
+      return new Promise((resolve) => {
+        if (signal.aborted) {
+          resolve(undefined);
+          return;
+        }
+        const taker: Taker = {
+          subject,
+          owner,
+          resolve(delivery) {
+            signal.removeEventListener('abort', onAbort);
+            resolve(delivery);
+          },
+        };
+        const onAbort = () => {
+          takers.delete(taker);
+          taker.resolve(undefined);
+        };
+        signal.addEventListener('abort', onAbort);
+        takers.add(taker);
+        match();
+      });
+    },
+    release(owner) {
+      for (const taker of takers) {
+        if (taker.owner !== owner) continue;
+        takers.delete(taker);
+        taker.resolve(undefined);
+      }
+      for (const item of items.values()) if (item.owner === owner) item.owner = undefined;
+      match();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { cardSchema, subjects } from '@agentmesh/protocol';
+import { startNats } from '@agentmesh/testing/servers';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Bus, WorkItem } from './bus.ts';
+import { echo, expectCode, gather, resultOf } from './conformance/expect.ts';
+import { connectNats, type NatsOptions } from './nats/connect.ts';
+import { provision } from './nats/provision.ts';
+
+const names = subjects();
+const done = async () => ({ done: true }) as const;
+
+/** A tool that may answer and nothing else, and an agent that may use its consumer and nothing of JetStream's API beside. */
+const configuration = `
+authorization { users: [
+  { user: admin, password: admin }
+  { user: tool, password: tool, permissions: {
+      publish: { allow: ["$KV.MESH_CARDS.tool.adder"] }
+      subscribe: { allow: ["${names.toolCall('adder')} q", "_INBOX_tool.>", "$SRV.>"] }
+      allow_responses: { max: 2000, expires: "15m" } } }
+  { user: agent, password: agent, permissions: {
+      publish: { allow: ["${names.toolCall('*')}", "${names.agentRun('*')}", "$SRV.PING.>",
+        "$JS.API.CONSUMER.INFO.MESH_RUN.agent", "$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.agent", "$JS.ACK.MESH_RUN.agent.>",
+        "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.CONSUMER.CREATE.KV_MESH_CARDS.>", "$JS.API.CONSUMER.DELETE.KV_MESH_CARDS.>"] }
+      subscribe: { allow: ["_INBOX_agent.>"] } } }
+] }
+`;
+
+describe('access to NATS', () => {
+  const buses: Bus[] = [];
+  const connect = async (options: NatsOptions) => {
+    const bus = await connectNats(options);
+    buses.push(bus);
+    return bus;
+  };
+  afterEach(async () => {
+    await Promise.all(buses.splice(0).map((bus) => bus[Symbol.asyncDispose]()));
+  });
+
+  it('refuses wrong credentials at once', async () => {
+    await using server = await startNats({ configuration });
+    const startedAt = performance.now();
+    const wrong = { url: server.url, user: 'tool', pass: 'guess', service: 'tool' };
+    await expectCode(connectNats(wrong), 'unauthenticated', /credentials/);
+    await expectCode(connectNats({ url: server.url, service: 'tool' }), 'unauthenticated');
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  it('says what was tried when no server answers', async () => {
+    const url = 'nats://user:secret@127.0.0.1:1';
+    const error: unknown = await connectNats({ url, service: 's', connectTimeoutMs: 300 }).catch(
+      (e: unknown) => e,
+    );
+    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringMatching(/127\.0\.0\.1:1 /) });
+    expect(String(error)).not.toContain('secret');
+  });
+
+  it('denies what a service may not do, quickly and by name, and lets it do its own work', async () => {
+    await using server = await startNats({ configuration });
+    const { url } = server;
+    const admin = { url, user: 'admin', pass: 'admin' };
+    await provision({ ...admin, agents: ['agent', 'other'] });
+    const tool = await connect({ url, user: 'tool', pass: 'tool', service: 'tool', cards: false });
+    const agent = await connect({ url, user: 'agent', pass: 'agent', service: 'agent' });
+
+    const startedAt = performance.now();
+    await expectCode(gather(tool.request(names.agentAsk('agent'), {})), 'permission_denied', /agent\.ask/);
+    await expectCode(tool.isServed('agent'), 'permission_denied');
+    await expectCode(tool.serve(names.toolCall('other'), echo), 'permission_denied', /listen on/);
+    await expectCode(
+      tool.subscribe('mesh.>', () => {}),
+      'permission_denied',
+    );
+    await expectCode(tool.enqueue(names.agentRun('agent'), 1, { messageId: 'm' }), 'permission_denied');
+    const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
+    await expectCode(tool.announce(card), 'permission_denied');
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+
+    await tool.serve(names.toolCall('adder'), echo);
+    expect(await resultOf(agent.request(names.toolCall('adder'), { a: 1 }))).toEqual({ a: 1 });
+    const declaration = { name: 'adder' };
+    await tool.announce(cardSchema.parse({ kind: 'tool', name: 'adder', declaration }));
+    await expect.poll(() => agent.directory.get('tool', 'adder')).toBeDefined();
+    expect(tool.directory.list('tool')).toEqual([]);
+
+    const taken = Promise.withResolvers<WorkItem>();
+    const handler = async (item: WorkItem) => {
+      taken.resolve(item);
+      return { done: true } as const;
+    };
+    const working = await agent.consumeRuns('agent', handler, { slots: 2 });
+    await agent.enqueue(names.agentRun('agent'), 'go', { messageId: 'm' });
+    expect((await taken.promise).json()).toBe('go');
+    await working.stop();
+  });
+
+  it('names the provisioning that is missing', async () => {
+    await using server = await startNats({ configuration });
+    const { url } = server;
+    const admin = { url, user: 'admin', pass: 'admin' };
+    const bus = await connect({ ...admin, service: 'admin' });
+    const hint = /run the provisioning/;
+    expect(bus.directory.list('agent')).toEqual([]);
+    await expectCode(
+      bus.enqueue(names.agentRun('agent'), 1, { messageId: 'm' }),
+      'failed_precondition',
+      hint,
+    );
+    const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
+    await expectCode(bus.announce(card), 'failed_precondition', hint);
+    await expectCode(bus.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
+
+    await provision({ ...admin, agents: [] });
+    const agent = await connect({ url, user: 'agent', pass: 'agent', service: 'agent' });
+    await expectCode(agent.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
+    // Who may make its own consumer does.
+    await (await bus.consumeRuns('agent', done, { slots: 1 })).stop();
+    await (await agent.consumeRuns('agent', done, { slots: 1 })).stop();
+    // The bucket came after the connection, and is found.
+    await bus.announce(card);
+    await expect.poll(() => bus.directory.get('agent', 'agent'), { timeout: 5_000 }).toEqual(card);
+  });
+
+  it('provisions again with other settings, and says when JetStream is off', async () => {
+    await using server = await startNats({ configuration });
+    const admin = { url: server.url, user: 'admin', pass: 'admin' };
+    await provision({ ...admin, agents: ['a'] });
+    await provision({ ...admin, agents: ['a'] });
+    await provision({ ...admin, agents: ['a', 'b'], ackWaitMs: 2_000, maxAgeMs: 60_000 });
+    const denied = { url: server.url, user: 'tool', pass: 'tool', agents: [] };
+    await expectCode(provision(denied), 'permission_denied');
+
+    await using bare = await startNats({ jetstream: false });
+    await expectCode(provision({ url: bare.url, agents: [] }), 'failed_precondition', /JetStream is off/);
+    const bus = await connect({ url: bare.url, service: 's' });
+    await expectCode(bus.consumeRuns('a', done, { slots: 1 }), 'failed_precondition', /JetStream is off/);
+  });
+});

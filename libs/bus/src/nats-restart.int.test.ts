@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cardSchema, subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { type Server, startNats } from '@agentmesh/testing/servers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bus } from './bus.ts';
+import { echo, expectCode, resultOf } from './conformance/expect.ts';
+import { connectNats } from './nats/connect.ts';
+import { provision } from './nats/provision.ts';
+
+const names = subjects();
+
+describe('a NATS server that is killed and comes back', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mesh-bus-'));
+  const buses: Bus[] = [];
+  let server: Server;
+
+  async function connect(service: string): Promise<Bus> {
+    const bus = await connectNats({ url: server.url, service });
+    buses.push(bus);
+    return bus;
+  }
+
+  async function restart(): Promise<void> {
+    const { port } = server;
+    await server.kill();
+    server = await startNats({ dataDir, port });
+  }
+
+  beforeAll(async () => {
+    server = await startNats({ dataDir });
+    await provision({ url: server.url, agents: ['worker'], ackWaitMs: 1_000 });
+  });
+  afterAll(async () => {
+    await Promise.all(buses.map((bus) => bus[Symbol.asyncDispose]()));
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('loses no run that was taken in, and work goes on by itself', async () => {
+    const [sender, one, two] = [await connect('sender'), await connect('w'), await connect('w')];
+    const total = 200;
+    const finished = new Set<unknown>();
+    for (const bus of [one, two]) {
+      await bus.consumeRuns(
+        'worker',
+        async (item) => {
+          finished.add(item.json());
+          return { done: true };
+        },
+        { slots: 4 },
+      );
+    }
+    const sending = (async () => {
+      for (let n = 0; n < total; n += 1) {
+        await sender.enqueue(names.agentRun('worker'), n, { messageId: `r:${n}` });
+      }
+    })();
+    await until(() => finished.size > total / 4);
+    await restart();
+    await sending;
+    await until(() => finished.size === total);
+  });
+
+  it('finds subscriptions, services and the card watch as they were', async () => {
+    const [service, watcher] = [await connect('s'), await connect('c')];
+    const seen: unknown[] = [];
+    let gaps = 0;
+    await watcher.subscribe(
+      names.invocationEvent('i'),
+      (message) => seen.push(message.json()),
+      () => {
+        gaps += 1;
+      },
+    );
+    await service.serve(names.agentAsk('a'), echo);
+    await service.register({ kind: 'agent', name: 'a', version: '1.0.0', description: '' }, []);
+    const card = (version: string) => cardSchema.parse({ kind: 'agent', name: 'a', version });
+    await service.announce(card('1.0.0'));
+    await until(() => watcher.directory.get('agent', 'a')?.version === '1.0.0');
+
+    const { port } = server;
+    await server.kill();
+    await until(() => !watcher.status().connected && !service.status().connected);
+    // What is sent while the server is away waits for it.
+    const published = service.publish(names.invocationEvent('i'), 'meanwhile');
+    const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
+    const announced = service.announce(card('2.0.0'));
+    for (const promise of [published, asked, announced]) promise.catch(() => {});
+    server = await startNats({ dataDir, port });
+
+    await until(() => gaps === 1);
+    await published;
+    await announced;
+    await service.publish(names.invocationEvent('i'), 'afterwards');
+    await until(() => seen.includes('afterwards'));
+    expect(await asked.catch(() => resultOf(watcher.request(names.agentAsk('a'), 'hello')))).toBe('hello');
+    expect(await watcher.isServed('a')).toBe(true);
+    await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0');
+  });
+
+  it('is unavailable while it is away, after five seconds', async () => {
+    const bus = await connect('c');
+    const { port } = server;
+    await server.kill();
+    await until(() => !bus.status().connected);
+    const startedAt = performance.now();
+    await Promise.all([
+      expectCode(bus.publish('mesh.x', 1), 'unavailable', /away/),
+      expectCode(bus.enqueue(names.agentRun('worker'), 1, { messageId: 'x' }), 'unavailable', /away/),
+      expectCode(resultOf(bus.request(names.agentAsk('a'), 1)), 'unavailable', /away|no sign of life/),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(7_000);
+    server = await startNats({ dataDir, port });
+  });
+});

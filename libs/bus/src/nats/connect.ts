@@ -1,0 +1,47 @@
+import { subjects } from '@agentmesh/protocol';
+import { createInbox, type NatsConnection } from '@nats-io/nats-core';
+import type { Bus } from '../bus.ts';
+import { createBus, createReplicaId } from '../create-bus.ts';
+import { createDirectory } from '../directory.ts';
+import type { OnError } from '../link.ts';
+import { watchCards } from './cards.ts';
+import { dial, type NatsAddress } from './dial.ts';
+import { createNatsLink } from './link.ts';
+
+export interface NatsOptions extends NatsAddress {
+  /** Name of the service: its inboxes lie below it, and its NATS user may listen there. */
+  service: string;
+  /** Default `mesh`. */
+  namespace?: string | undefined;
+  /** How long the first connection is tried, in ms; default 10,000. */
+  connectTimeoutMs?: number;
+  /** Read and watch the cards of others; default true. Tools, which may not read them, say false. */
+  cards?: boolean;
+  /** Where defects are reported: what handlers throw, refused subscriptions, cards that cannot be read. Default: nowhere. */
+  onError?: OnError;
+  /** Interval of heartbeats in reply streams, in ms; default 1,000. */
+  heartbeatMs?: number;
+}
+
+/**
+ * Connects a service to the mesh over NATS. The connection is kept and restored until the bus is disposed.
+ *
+ * @throws MeshError `unauthenticated` at once for wrong credentials; `unavailable` when no server answers in `connectTimeoutMs`
+ */
+export async function connectNats(options: NatsOptions): Promise<Bus> {
+  return (await openNats(options)).bus;
+}
+
+/** As {@link connectNats}; the connection beside it is for tests that cut it. */
+export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connection: NatsConnection }> {
+  const { service, namespace, cards = true, onError = () => {}, heartbeatMs } = options;
+  const names = subjects(namespace);
+  const inboxPrefix = names.inboxPrefix(service);
+  const replica = createReplicaId(service);
+  const connection = await dial(options, replica, inboxPrefix, options.connectTimeoutMs);
+  const link = createNatsLink({ connection, subjects: names, inbox: createInbox(inboxPrefix), onError });
+  const { directory, sink } = createDirectory(names, onError);
+  if (cards) await watchCards({ connection, link, bucket: names.cardBucket, sink, onError });
+  const bus = createBus({ link, service, replica, subjects: names, directory, onError, heartbeatMs });
+  return { bus, connection };
+}

@@ -1,0 +1,119 @@
+import type { MeshError, Subjects } from '@agentmesh/protocol';
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { whenConnected } from '../gate.ts';
+import type { Link, Listening, ListenOptions, OnError, Packet } from '../link.ts';
+import { assertMessageId, assertSize } from '../message.ts';
+import { enqueue, putCard } from './enqueue.ts';
+import { fromNats } from './errors.ts';
+import { toNatsHeaders, toPacket } from './packet.ts';
+import { watchStatus } from './status.ts';
+import { openWorkSource } from './work-source.ts';
+
+export interface NatsLinkParts {
+  connection: NatsConnection;
+  subjects: Subjects;
+  inbox: string;
+  onError: OnError;
+}
+
+/** How long a connection may take to close in order; then it is cut, in ms. */
+const closeMs = 2_000;
+
+export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): Link {
+  const status = watchStatus(connection, onError);
+
+  function maxPayload() {
+    return connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+  }
+
+  function send(packet: Packet) {
+    assertSize(packet, maxPayload());
+    const { subject, headers, bytes, reply } = packet;
+    try {
+      const options = { headers: toNatsHeaders(headers), ...(reply === undefined ? {} : { reply }) };
+      connection.publish(subject, bytes, options);
+    } catch (thrown) {
+      throw fromNats(thrown, `send to ${subject}`);
+    }
+  }
+
+  async function flush() {
+    await connection.flush().catch(() => {});
+  }
+
+  const link: Link = {
+    inbox,
+    closed: status.closed,
+    get maxPayload() {
+      return maxPayload();
+    },
+    get connected() {
+      return status.connected;
+    },
+    send,
+    flush,
+    listen: (subject, onPacket, options) => listen(connection, link, subject, onPacket, options),
+    onConnected: status.onConnected,
+    onDenied: status.onDenied,
+    async enqueue(packet) {
+      assertMessageId(packet);
+      assertSize(packet, maxPayload());
+      return enqueue(connection, link, packet);
+    },
+    openWork: (agent) => openWorkSource({ connection, link, subjects, onError }, agent),
+    putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
+    async close() {
+      const timer = setTimeout(() => void connection.close(), closeMs);
+      await connection.drain().catch(() => connection.close());
+      clearTimeout(timer);
+      await connection.closed();
+    },
+  };
+  return link;
+}
+
+async function listen(
+  connection: NatsConnection,
+  link: Link,
+  subject: string,
+  onPacket: (packet: Packet) => void,
+  { queue, onLost }: ListenOptions = {},
+): Promise<Listening> {
+  let confirmed = false;
+  let refused: MeshError | undefined;
+  const subscription = connection.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback(error, msg) {
+      if (!error) {
+        onPacket(toPacket(msg));
+        return;
+      }
+      refused = fromNats(error, `subscribe ${subject}`);
+      if (confirmed) onLost?.(refused);
+    },
+  });
+  await confirm(connection, link);
+  confirmed = true;
+  if (refused) throw refused;
+  return {
+    async drain() {
+      if (!subscription.isClosed()) await subscription.drain().catch(() => {});
+    },
+  };
+}
+
+/** Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by itself. */
+async function confirm(connection: NatsConnection, link: Link): Promise<void> {
+  for (;;) {
+    await whenConnected(link);
+    try {
+      await connection.flush();
+      return;
+    } catch (thrown) {
+      if (thrown instanceof PermissionViolationError || connection.isClosed())
+        throw fromNats(thrown, 'flush');
+      // The client says `disconnected` before it tells us so: let it.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { subjects as namesOf, type Subjects } from '@agentmesh/protocol';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import { type NatsConnection, nanos } from '@nats-io/nats-core';
+import { dial, type NatsAddress } from './dial.ts';
+import { fromNats, isNobodyThere, isTimeout, jetStreamOff } from './errors.ts';
+
+export interface ProvisionOptions extends NatsAddress {
+  /** Default `mesh`. */
+  namespace?: string | undefined;
+  /** Names of the agents that take runs: each gets a consumer. */
+  agents: string[];
+  /** Copies of streams in a cluster; default 1. */
+  replicas?: number;
+  /** Default `file`. */
+  storage?: 'file' | 'memory';
+  /** An item is delivered again when its worker gave no sign of life for so long, in ms; default 10,000. */
+  ackWaitMs?: number;
+  /** How long a run may wait in the queue, in ms; default for ever. */
+  maxAgeMs?: number;
+  /** How long the first connection is tried, in ms; default 10,000. */
+  connectTimeoutMs?: number;
+}
+
+export const defaultAckWaitMs = 10_000;
+
+/** As Debian's nats-server 2.9 knows it: a repeated message id within this time is a duplicate. */
+const duplicateWindowMs = 120_000;
+const maxAckPending = 1_000;
+/** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
+const maxWaiting = 4_096;
+
+/**
+ * Makes or updates what the mesh needs in JetStream: the stream of runs, a durable consumer per agent, the bucket of cards. May be run again
+ * at any time, with more agents; consumers of agents that are not named stay.
+ *
+ * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the right to administer it
+ */
+export async function provision(options: ProvisionOptions): Promise<void> {
+  const { namespace, agents, storage = 'file', replicas = 1 } = options;
+  const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
+  const names = namesOf(namespace);
+  // Inboxes of its own, as services have theirs.
+  const connection = await dial(
+    options,
+    'provision',
+    names.inboxPrefix('provision'),
+    options.connectTimeoutMs,
+  );
+  const storageType = storage === 'file' ? StorageType.File : StorageType.Memory;
+  try {
+    const manager = await openManager(connection);
+    await putRunStream(manager, names, {
+      storage: storageType,
+      num_replicas: replicas,
+      max_age: nanos(maxAgeMs),
+      // The server refuses one that is longer than messages live.
+      duplicate_window: nanos(Math.min(duplicateWindowMs, maxAgeMs || duplicateWindowMs)),
+    });
+    for (const agent of agents) await putRunConsumer(manager, names, agent, ackWaitMs);
+    await new Kvm(connection).create(names.cardBucket, { history: 1, storage: storageType, replicas });
+  } catch (thrown) {
+    throw fromNats(thrown, 'provision');
+  } finally {
+    await connection.close();
+  }
+}
+
+async function openManager(connection: NatsConnection): Promise<JetStreamManager> {
+  try {
+    return await jetstreamManager(connection);
+  } catch (thrown) {
+    if (isNobodyThere(thrown) || isTimeout(thrown) || thrown instanceof JetStreamApiError) {
+      throw jetStreamOff(thrown);
+    }
+    throw thrown;
+  }
+}
+
+async function putRunStream(
+  manager: JetStreamManager,
+  names: Subjects,
+  limits: Pick<StreamConfig, 'storage' | 'num_replicas' | 'max_age' | 'duplicate_window'>,
+): Promise<void> {
+  const config = {
+    ...limits,
+    name: names.runStream,
+    subjects: [names.agentRun('*')],
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+  };
+  try {
+    await manager.streams.add(config);
+  } catch (thrown) {
+    if (!isTaken(thrown)) throw thrown;
+    await manager.streams.update(names.runStream, config);
+  }
+}
+
+/** The durable consumer of one agent's runs. @throws the client's errors */
+export async function putRunConsumer(
+  manager: JetStreamManager,
+  names: Subjects,
+  agent: string,
+  ackWaitMs: number,
+): Promise<void> {
+  const name = names.runConsumer(agent);
+  const limits = {
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: maxAckPending,
+    max_deliver: -1,
+    filter_subject: names.agentRun(agent),
+  };
+  try {
+    await manager.consumers.add(names.runStream, {
+      ...limits,
+      durable_name: name,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      replay_policy: ReplayPolicy.Instant,
+      max_waiting: maxWaiting,
+    });
+  } catch (thrown) {
+    if (!isTaken(thrown)) throw thrown;
+    await manager.consumers.update(names.runStream, name, limits);
+  }
+}
+
+/** Stream name in use with another configuration; consumer name in use; consumer already exists. */
+const takenCodes = [10058, 10013, 10148];
+
+function isTaken(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && takenCodes.includes(thrown.code);
+}

@@ -1,0 +1,87 @@
+import { MeshError } from '@agentmesh/protocol';
+import { type Msg, type NatsConnection, nanos } from '@nats-io/nats-core';
+import type { Link } from '../link.ts';
+import { provisionHint } from './errors.ts';
+import { statusOf } from './packet.ts';
+
+const expiresMs = 30_000;
+const heartbeatMs = 2_000;
+
+/**
+ * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they take messages ahead
+ * of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
+ *
+ * @returns `undefined` when there is none for now: the request expired, died with its connection, or was aborted
+ * @throws when the consumer is gone or refuses
+ */
+export function pullOne(
+  connection: NatsConnection,
+  link: Link,
+  { subject, inbox }: { subject: string; inbox: string },
+  signal: AbortSignal,
+): Promise<Msg | undefined> {
+  const pulled = Promise.withResolvers<Msg | undefined>();
+  const subscription = connection.subscribe(inbox, { callback: onMessage });
+  // The server says every two seconds that it still knows of the request; a restarted one does not.
+  const silence = setTimeout(() => end(), 2 * heartbeatMs + 500);
+  const forgetConnected = link.onConnected(() => end());
+  const forgetDenied = link.onDenied((denied) => {
+    if (denied === subject)
+      fail(new MeshError('permission_denied', `this service may not send to ${subject}`));
+  });
+  signal.addEventListener('abort', onAbort);
+  link.closed.addEventListener('abort', onClosed);
+
+  function release() {
+    clearTimeout(silence);
+    forgetConnected();
+    forgetDenied();
+    signal.removeEventListener('abort', onAbort);
+    link.closed.removeEventListener('abort', onClosed);
+    if (!subscription.isClosed() && !subscription.isDraining()) subscription.unsubscribe();
+  }
+
+  function end(msg?: Msg) {
+    release();
+    pulled.resolve(msg);
+  }
+
+  function fail(error: Error) {
+    release();
+    pulled.reject(error);
+  }
+
+  function onMessage(error: Error | null, msg: Msg) {
+    if (error) {
+      fail(error);
+      return;
+    }
+    const status = statusOf(msg);
+    if (status === 0) end(msg);
+    else if (status === 100) silence.refresh();
+    else if (status === 408) end();
+    else fail(refusal(status, msg.headers?.description ?? '', subject));
+  }
+
+  /** The server withdraws the request; what it sent before comes through first. */
+  function onAbort() {
+    void subscription
+      .drain()
+      .catch(() => {})
+      .then(() => end());
+  }
+
+  function onClosed() {
+    end();
+  }
+
+  const request = { batch: 1, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) };
+  connection.publish(subject, JSON.stringify(request), { reply: inbox });
+  return pulled.promise;
+}
+
+function refusal(status: number, description: string, subject: string): MeshError {
+  const code = status === 404 || status === 503 ? 'failed_precondition' : 'unavailable';
+  const hint = code === 'failed_precondition' ? `; ${provisionHint}` : '';
+  return new MeshError(code, `${subject}: ${status} ${description || 'no such consumer'}${hint}`);
+}

@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ConsumeOptions, Started, WorkItem, WorkOutcome } from '../bus.ts';
+import { assertPositive } from '../limits.ts';
+import type { Delivery, Link, OnError, WorkSource } from '../link.ts';
+import { createMessage } from '../message.ts';
+import { startOnce, within } from '../started.ts';
+import type { Stats } from '../stats.ts';
+
+export type WorkHandler = (item: WorkItem) => Promise<WorkOutcome>;
+
+export interface Worker {
+  link: Link;
+  stats: Stats;
+  onError: OnError;
+}
+
+/** Delay of an item whose handler threw, in ms: not at once, or a broken item would spin. */
+const afterThrowMs = 1_000;
+
+/**
+ * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot is free for, so
+ * that nothing lies waiting in a replica while another is idle.
+ */
+export function consume(
+  worker: Worker,
+  source: WorkSource,
+  handler: WorkHandler,
+  { slots }: ConsumeOptions,
+): Started {
+  assertPositive('slots', slots);
+  const stopping = new AbortController();
+  const handBack = Promise.withResolvers<WorkOutcome>();
+  const { closed } = worker.link;
+
+  async function slot() {
+    while (!stopping.signal.aborted && !closed.aborted) {
+      const delivery = await source.pull(stopping.signal);
+      if (!delivery) continue;
+      if (stopping.signal.aborted) delivery.nak(0);
+      else await workOn(worker, source, delivery, handler, handBack.promise);
+    }
+  }
+
+  const loops = Promise.all(Array.from({ length: slots }, slot));
+  loops.catch((thrown) => worker.onError(thrown, 'consume'));
+  return startOnce(async (graceMs) => {
+    stopping.abort();
+    await within(graceMs, loops);
+    handBack.resolve({ done: false, delayMs: 0 });
+    await loops.catch(() => {});
+    await worker.link.flush();
+  });
+}
+
+async function workOn(
+  { stats, onError }: Worker,
+  source: WorkSource,
+  delivery: Delivery,
+  handler: WorkHandler,
+  handBack: Promise<WorkOutcome>,
+): Promise<void> {
+  const { attempt, key, subject } = delivery;
+  const counted = stats.start(subject);
+  const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
+  let failure: unknown;
+  try {
+    const item: WorkItem = { ...createMessage(delivery), attempt, key };
+    // `async`: a handler that throws before its first await is one that throws, too.
+    const outcome = await Promise.race([(async () => handler(item))(), handBack]);
+    if (outcome.done) await delivery.ack();
+    else delivery.nak(outcome.delayMs);
+  } catch (thrown) {
+    failure = thrown;
+    onError(thrown, `consume ${subject}`);
+    delivery.nak(afterThrowMs);
+  } finally {
+    clearInterval(alive);
+    counted(failure);
+  }
+}
+
+/** Waits before the next attempt; ends early when the signal is aborted. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}

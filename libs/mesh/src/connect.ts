@@ -1,0 +1,72 @@
+import { connectNats } from '@agentmesh/bus';
+import { MeshError } from '@agentmesh/protocol';
+import type { Logger } from '@agentmesh/service';
+import { connectRedisStore } from '@agentmesh/store';
+import { createMesh, type Mesh } from './mesh.ts';
+
+export interface ConnectOptions {
+  /** Name of the service, and of its inboxes: `agent_<name>`, `tool_<name>`, `gateway`. */
+  service: string;
+  natsUrl: string;
+  user?: string | undefined;
+  password?: string | undefined;
+  redisUrl: string;
+  log: Logger;
+  /** Default `mesh`. */
+  namespace?: string;
+  /** First part of all Redis keys; default `am`. */
+  redisPrefix?: string;
+  /** Read the cards of others; default true. */
+  cards?: boolean;
+}
+
+export type ConnectedMesh = Mesh &
+  AsyncDisposable & {
+    /** Why it cannot work now; empty when it can. */
+    problems(): Promise<string[]>;
+  };
+
+/**
+ * Connects a process to NATS and Redis.
+ *
+ * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials
+ */
+export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
+  const { log, service, namespace, redisPrefix } = options;
+  const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');
+  await using owners = new AsyncDisposableStack();
+  const store = owners.use(
+    await connectRedisStore({
+      url: options.redisUrl,
+      onError: (error) => onError(error, 'redis'),
+      ...(redisPrefix !== undefined && { prefix: redisPrefix }),
+    }),
+  );
+  const bus = owners.use(
+    await connectNats({
+      url: options.natsUrl,
+      service,
+      onError,
+      ...(options.user !== undefined && { user: options.user }),
+      ...(options.password !== undefined && { pass: options.password }),
+      ...(namespace !== undefined && { namespace }),
+      ...(options.cards !== undefined && { cards: options.cards }),
+    }),
+  );
+  const { sessions, callResults } = store;
+  const mesh = createMesh({ bus, sessions, callResults, log, ...(namespace !== undefined && { namespace }) });
+  const connected = owners.move();
+  return {
+    ...mesh,
+    async problems() {
+      const problems = bus.status().connected ? [] : ['NATS is not connected'];
+      try {
+        await store.ping();
+      } catch (error) {
+        problems.push(`Redis does not answer: ${MeshError.from(error).message}`);
+      }
+      return problems;
+    },
+    [Symbol.asyncDispose]: () => connected.disposeAsync(),
+  };
+}

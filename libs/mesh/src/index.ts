@@ -1,0 +1,30 @@
+export type { ConnectedMesh, ConnectOptions } from './connect.ts';
+export { connectMesh } from './connect.ts';
+export { hopHeaders } from './hop.ts';
+export type { MainOptions } from './main.ts';
+export { runAgentService, runToolService } from './main.ts';
+export type { CallResults, Mesh, MeshParts } from './mesh.ts';
+export { agentCard, agentCards, createMesh, toolCard } from './mesh.ts';
+export type { NatsUsers } from './nats-config.ts';
+export { natsAccounts, provisionUser } from './nats-config.ts';
+export type { Permissions, ServiceManifest } from './permissions.ts';
+export {
+  agentManifest,
+  busName,
+  clientManifest,
+  gatewayManifest,
+  permissionsOf,
+  toolManifest,
+} from './permissions.ts';
+export type { RemoteAgent } from './remote-agent.ts';
+export { remoteAgent } from './remote-agent.ts';
+export type { RemoteTool } from './remote-tool.ts';
+export { remoteTool } from './remote-tool.ts';
+export { bindRemotes } from './remotes.ts';
+export type { RunOptions, RunRequest, StartedRun } from './run-client.ts';
+export { appNames, rootOf, startRun } from './run-client.ts';
+export type { ServeAgentOptions } from './serve-agent.ts';
+export { serveAgent } from './serve-agent.ts';
+export type { ServeToolOptions } from './serve-tool.ts';
+export { serveTool } from './serve-tool.ts';
+export { serviceName } from './service-name.ts';

@@ -1,0 +1,77 @@
+import type { BaseAgent, BaseTool } from '@agentmesh/agent';
+import type { Started } from '@agentmesh/bus';
+import { type Logger, runMain, type ServiceConfig, startHealth } from '@agentmesh/service';
+import { type ConnectedMesh, connectMesh } from './connect.ts';
+import { serveAgent } from './serve-agent.ts';
+import { serveTool } from './serve-tool.ts';
+import { serviceName } from './service-name.ts';
+
+export interface MainOptions {
+  version?: string;
+  /** Runs before the service connects; what it returns is disposed at the end. */
+  prepare?: (log: Logger) => Promise<AsyncDisposable | undefined>;
+}
+
+/** How long before the end of the process its work must be done, in ms: connections are closed in that time. */
+const closingMs = 1_000;
+
+/** The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM. */
+export async function runAgentService(
+  options: MainOptions & { agent: BaseAgent; app?: string },
+): Promise<void> {
+  const { agent, app, version } = options;
+  const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
+    serveAgent(mesh, agent, {
+      slots: maxConcurrency,
+      ...(app !== undefined && { app }),
+      ...(version !== undefined && { version }),
+    });
+  await runServed(serviceName('agent', agent.name), true, options, serve);
+}
+
+/** The whole `main.ts` of a tool's process. */
+export async function runToolService(options: MainOptions & { tool: BaseTool }): Promise<void> {
+  const { tool, version } = options;
+  const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
+    serveTool(mesh, tool, { maxInFlight: maxConcurrency, ...(version !== undefined && { version }) });
+  await runServed(serviceName('tool', tool.name), false, options, serve);
+}
+
+async function runServed(
+  name: string,
+  cards: boolean,
+  { prepare }: MainOptions,
+  serve: (mesh: ConnectedMesh, config: ServiceConfig) => Promise<Started>,
+): Promise<void> {
+  await runMain({
+    name,
+    async start(config, { log }) {
+      await using owners = new AsyncDisposableStack();
+      owners.use(await prepare?.(log));
+      const mesh = owners.use(
+        await connectMesh({
+          service: name,
+          natsUrl: config.natsUrl,
+          user: config.natsUser,
+          password: config.natsPassword?.reveal(),
+          redisUrl: config.redisUrl.reveal(),
+          namespace: config.namespace,
+          redisPrefix: config.redisPrefix,
+          cards,
+          log,
+        }),
+      );
+      let stopping = false;
+      if (config.healthPort !== undefined) {
+        const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
+        owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
+      }
+      const served = await serve(mesh, config);
+      owners.defer(async () => {
+        stopping = true;
+        await served.stop({ graceMs: Math.max(config.graceMs - closingMs, 0) });
+      });
+      return owners.move();
+    },
+  });
+}

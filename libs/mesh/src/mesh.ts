@@ -1,0 +1,43 @@
+import type { SessionService } from '@agentmesh/agent';
+import type { Bus } from '@agentmesh/bus';
+import { type AgentCard, type Subjects, subjects, type ToolCard, type ToolResult } from '@agentmesh/protocol';
+import type { Logger } from '@agentmesh/service';
+
+/** Results of remote tools by call id, so that a repeated call gets the first one's. */
+export interface CallResults {
+  get(tool: string, callId: string): Promise<ToolResult | undefined>;
+  /** Keeps the first result and returns it. `ttlMs`: how long. */
+  put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
+}
+
+/** What everything on the mesh stands on: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
+export interface Mesh {
+  readonly bus: Bus;
+  readonly sessions: SessionService;
+  readonly callResults: CallResults;
+  readonly subjects: Subjects;
+  readonly log: Logger;
+}
+
+export type MeshParts = Omit<Mesh, 'subjects'> & { namespace?: string };
+
+export function createMesh({ namespace, ...parts }: MeshParts): Mesh {
+  return { ...parts, subjects: subjects(namespace) };
+}
+
+/** The card of an agent, if the mesh knows it. */
+export function agentCard({ bus }: Mesh, name: string): AgentCard | undefined {
+  const card = bus.directory.get('agent', name);
+  return card?.kind === 'agent' ? card : undefined;
+}
+
+/** The card of a tool, if the mesh knows it. */
+export function toolCard({ bus }: Mesh, name: string): ToolCard | undefined {
+  const card = bus.directory.get('tool', name);
+  return card?.kind === 'tool' ? card : undefined;
+}
+
+/** The cards of all agents. */
+export function agentCards({ bus }: Mesh): AgentCard[] {
+  return bus.directory.list('agent').filter((card) => card.kind === 'agent');
+}

@@ -1,0 +1,143 @@
+import type { BaseAgent, BaseTool } from '@agentmesh/agent';
+import { queueGroup } from '@agentmesh/bus';
+import { type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
+import { remotesOf } from './remotes.ts';
+import { serviceName } from './service-name.ts';
+
+/** What a service does on the bus, as far as its rights depend on it. */
+export interface ServiceManifest {
+  kind: ServiceKind | 'gateway' | 'client';
+  name: string;
+  /** Agents it transfers to. */
+  transfers: string[];
+  /** Agents it asks. */
+  asks: string[];
+  /** Tools it calls. */
+  calls: string[];
+}
+
+/** Reads off an agent what it needs: its remote sub-agents, agents used as tools, and tools. */
+export function agentManifest(agent: BaseAgent): ServiceManifest {
+  const { transfers, asks, tools } = remotesOf(agent);
+  const names = (each: readonly { name: string }[]) => [...new Set(each.map(({ name }) => name))];
+  return {
+    kind: 'agent',
+    name: agent.name,
+    transfers: names(transfers),
+    asks: names(asks),
+    calls: names(tools),
+  };
+}
+
+export function toolManifest({ name }: BaseTool): ServiceManifest {
+  return { kind: 'tool', name, transfers: [], asks: [], calls: [] };
+}
+
+/** A gateway gives messages to any agent and watches any invocation. */
+export const gatewayManifest: ServiceManifest = {
+  kind: 'gateway',
+  name: 'gateway',
+  transfers: ['*'],
+  asks: [],
+  calls: [],
+};
+
+/** Any other program that asks agents, gives them runs, and listens to what happens in sessions. */
+export const clientManifest: ServiceManifest = {
+  kind: 'client',
+  name: 'client',
+  transfers: ['*'],
+  asks: ['*'],
+  calls: [],
+};
+
+/** Name of a service on the bus: of its NATS user and of its inboxes. */
+export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>): string {
+  return kind === 'agent' || kind === 'tool' ? serviceName(kind, name) : name;
+}
+
+export interface Permissions {
+  publish: string[];
+  subscribe: string[];
+  /** May it answer requests? As many frames as it takes, to those who asked. */
+  answers: boolean;
+}
+
+/** The least rights with which a service can do its work; `all` tells who may hand a conversation back to whom. */
+export function permissionsOf(
+  manifest: ServiceManifest,
+  all: readonly ServiceManifest[],
+  namespace?: string,
+): Permissions {
+  const names = subjects(namespace);
+  const { kind, name } = manifest;
+  const inbox = `${names.inboxPrefix(busName(manifest))}.>`;
+  if (kind === 'client') {
+    return {
+      publish: [names.agentRun('*'), names.agentAsk('*')],
+      subscribe: [names.allSessionEvents, names.invocationEvent('*'), inbox],
+      answers: false,
+    };
+  }
+  const shown = ['PING', 'INFO', 'STATS'].flatMap((verb) => {
+    const subject = `$SRV.${verb}`;
+    return [subject, `${subject}.${name}`, `${subject}.${name}.>`];
+  });
+  if (kind === 'gateway') {
+    return {
+      publish: [names.agentRun('*'), '$SRV.PING', '$SRV.PING.>', ...cardReading(names)],
+      subscribe: [names.invocationEvent('*'), inbox, ...shown],
+      answers: true,
+    };
+  }
+  const announces = `$KV.${names.cardBucket}.${names.cardKey(kind, name)}`;
+  if (kind === 'tool') {
+    return {
+      publish: [announces],
+      subscribe: [`${names.toolCall(name)} ${queueGroup}`, inbox, ...shown],
+      answers: true,
+    };
+  }
+  return {
+    publish: [
+      announces,
+      ...cardReading(names),
+      ...handsOverTo(manifest, all).map((to) => names.agentRun(to)),
+      ...manifest.asks.map((to) => names.agentAsk(to)),
+      ...manifest.calls.map((to) => names.toolCall(to)),
+      names.invocationEvent('*'),
+      names.allSessionEvents,
+      ...runTaking(names, name),
+    ],
+    subscribe: [`${names.agentAsk(name)} ${queueGroup}`, inbox, ...shown],
+    answers: true,
+  };
+}
+
+/** Its sub-agents, the agents it is a sub-agent of, and the other sub-agents of these. */
+function handsOverTo({ name, transfers }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
+  const parents = all.filter((each) => each.kind === 'agent' && each.transfers.includes(name));
+  const family = [...transfers, ...parents.flatMap((parent) => [parent.name, ...parent.transfers])];
+  return [...new Set(family)].filter((to) => to !== name);
+}
+
+function cardReading({ cardBucket }: Subjects): string[] {
+  const stream = `KV_${cardBucket}`;
+  return [
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.CONSUMER.CREATE.${stream}.>`,
+    `$JS.API.CONSUMER.DELETE.${stream}.>`,
+    `$JS.API.CONSUMER.INFO.${stream}.>`,
+    `$JS.API.DIRECT.GET.${stream}.>`,
+    `$JS.FC.${stream}.>`,
+  ];
+}
+
+function runTaking({ runStream, runConsumer }: Subjects, agent: string): string[] {
+  const consumer = `${runStream}.${runConsumer(agent)}`;
+  return [
+    `$JS.API.CONSUMER.INFO.${consumer}`,
+    `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
+    `$JS.ACK.${consumer}.>`,
+  ];
+}

@@ -1,0 +1,44 @@
+import type { Session } from '@agentmesh/agent';
+import { type Event, type Headers, header, type InvocationEnd, type SessionRef } from '@agentmesh/protocol';
+import type { Mesh } from './mesh.ts';
+
+/** Tells whoever watches of an event: after it was committed, or as it is when it is a piece of one. */
+export async function publishEvent(
+  mesh: Mesh,
+  session: Session,
+  event: Event,
+  carrier: Headers,
+): Promise<void> {
+  const headers: Headers = {
+    ...carrier,
+    [header.frame]: 'event',
+    ...(!event.partial && { [header.seq]: String(session.seq) }),
+  };
+  await tell(mesh, mesh.subjects.invocationEvent(event.invocationId), event, headers);
+  if (!event.partial) await tell(mesh, mesh.subjects.sessionEvent(refOf(session)), event, headers);
+}
+
+/** Tells whoever watches that an invocation is over. */
+export async function publishEnd(
+  mesh: Mesh,
+  invocationId: string,
+  end: InvocationEnd,
+  carrier: Headers,
+): Promise<void> {
+  const headers = { ...carrier, [header.frame]: 'result' };
+  await tell(mesh, mesh.subjects.invocationEvent(invocationId), end, headers);
+}
+
+/** News are for those who listen: what matters is in the log already, and a watcher that missed something reads it there. */
+async function tell({ bus, log }: Mesh, subject: string, payload: unknown, headers: Headers): Promise<void> {
+  if (!bus.status().connected) return;
+  try {
+    await bus.publish(subject, payload, { headers });
+  } catch (error) {
+    log.warn({ subject, err: error }, 'could not tell the watchers');
+  }
+}
+
+export function refOf({ appName, userId, id }: Pick<Session, 'appName' | 'userId' | 'id'>): SessionRef {
+  return { appName, userId, sessionId: id };
+}

@@ -1,0 +1,68 @@
+import { BaseTool, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
+import { parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
+import type { FunctionDeclaration } from '@google/genai';
+import { binding } from './binding.ts';
+import { hopHeaders } from './hop.ts';
+import { toolCard } from './mesh.ts';
+import { requestResult } from './request.ts';
+
+/** A tool that runs in another process; its card tells what it takes. */
+export class RemoteTool extends BaseTool {
+  readonly mesh = binding(`tool ${this.name}`);
+
+  constructor(name: string) {
+    super({ name, description: '' });
+  }
+
+  override get description(): string {
+    return this.#card()?.description ?? '';
+  }
+
+  override get isLongRunning(): boolean {
+    return this.#card()?.longRunning ?? false;
+  }
+
+  /** As its card has it; undefined, and so not shown to the model, while the mesh does not know the tool. */
+  override getDeclaration(): FunctionDeclaration | undefined {
+    return this.#card()?.declaration;
+  }
+
+  override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
+    const mesh = this.mesh.get();
+    const { abortSignal, invocationContext, userContent } = toolContext;
+    const call: ToolCallInput = {
+      callId: toolContext.functionCallId ?? newFunctionCallId(),
+      args,
+      context: {
+        app: toolContext.appName,
+        user: toolContext.userId,
+        session: toolContext.sessionId,
+        invocationId: toolContext.invocationId,
+        agent: toolContext.agentName,
+        state: toolContext.state.toRecord(),
+        ...(userContent && { userContent }),
+      },
+    };
+    const data = await requestResult(mesh, mesh.subjects.toolCall(this.name), call, {
+      headers: hopHeaders(invocationContext?.carrier ?? {}),
+      ...(abortSignal && { signal: abortSignal }),
+    });
+    const { response, actions } = parse(toolResultSchema, data, `the result of tool ${this.name}`);
+    if (actions) {
+      const { stateDelta, ...others } = actions;
+      toolContext.state.update(stateDelta);
+      Object.assign(toolContext.actions, others);
+    }
+    return response;
+  }
+
+  #card() {
+    const mesh = this.mesh.maybe();
+    return mesh && toolCard(mesh, this.name);
+  }
+}
+
+/** A tool that is served by another process under this name: found by its card, with nothing else configured. */
+export function remoteTool(name: string): RemoteTool {
+  return new RemoteTool(name);
+}

@@ -1,0 +1,117 @@
+import { newInvocationId } from '@agentmesh/agent';
+import {
+  type AgentCard,
+  type Event,
+  type Headers,
+  header,
+  type InvocationEnd,
+  MeshError,
+  nextTrace,
+  type RunCommandInput,
+  type SessionRef,
+} from '@agentmesh/protocol';
+import { agentCard, agentCards, type Mesh } from './mesh.ts';
+import { watchInvocation } from './watch.ts';
+
+export interface RunRequest {
+  app: string;
+  user: string;
+  session: string;
+  message: NonNullable<RunCommandInput['message']>;
+  stateDelta?: Record<string, unknown>;
+  runConfig?: RunCommandInput['runConfig'];
+}
+
+export interface RunOptions {
+  /** Stops watching; the run itself goes on. */
+  signal?: AbortSignal;
+  /** Time for the whole run, in ms; past it, work on it stops. Default: none. */
+  timeoutMs?: number;
+  /** Trace headers of whoever asked. */
+  headers?: Headers;
+  /** What to do when no replica of the agent is up: `reject` at once, or `enqueue` and wait for one. Default `reject`. */
+  whenAbsent?: 'reject' | 'enqueue';
+}
+
+/** A run that was accepted: from here on it survives every crash. */
+export interface StartedRun {
+  invocationId: string;
+  /** The agent that the message went to. */
+  agent: string;
+  /** What happens, partial events too, each committed event once and in order, until the end. The user's message is not among it. */
+  events: AsyncIterable<Event>;
+  /** How it ended; settles after `events` has. */
+  end: Promise<InvocationEnd>;
+}
+
+/**
+ * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
+ *
+ * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots, `unavailable` when no replica is up.
+ */
+export async function startRun(
+  mesh: Mesh,
+  request: RunRequest,
+  options: RunOptions = {},
+): Promise<StartedRun> {
+  const { app, user, session, ...rest } = request;
+  const { signal, timeoutMs, whenAbsent = 'reject' } = options;
+  const ref: SessionRef = { appName: app, userId: user, sessionId: session };
+  const root = rootOf(mesh, app);
+  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
+  if (!head)
+    throw new MeshError(
+      'not_found',
+      `there is no session ${session} of user ${user} in app ${app}; create it first`,
+    );
+  const agent = await speakerOf(mesh, root, ref);
+  if (whenAbsent === 'reject' && !(await mesh.bus.isServed(agent))) {
+    throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
+  }
+  const invocationId = newInvocationId();
+  const watch = await watchInvocation(mesh, { ...ref, invocationId }, head.seq, signal);
+  try {
+    const command: RunCommandInput = { invocationId, app, user, session, ...rest };
+    await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
+      messageId: `${invocationId}:0`,
+      headers: {
+        ...nextTrace(options.headers),
+        ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
+      },
+    });
+  } catch (error) {
+    await watch.stop();
+    throw error;
+  }
+  return { invocationId, agent, events: watch.events, end: watch.end };
+}
+
+/** The app's root agent. @throws MeshError `not_found`; `failed_precondition` when two agents claim the app. */
+export function rootOf(mesh: Mesh, app: string): AgentCard {
+  const roots = agentCards(mesh).filter((card) => card.app === app);
+  const [root] = roots;
+  if (!root) {
+    const apps = appNames(mesh).join(', ') || 'none';
+    throw new MeshError('not_found', `there is no app ${app} in the mesh; the apps are: ${apps}`);
+  }
+  if (roots.length > 1) {
+    const names = roots.map(({ name }) => name).join(' and ');
+    throw new MeshError(
+      'failed_precondition',
+      `agents ${names} both claim app ${app}: an app has one root agent`,
+    );
+  }
+  return root;
+}
+
+/** All apps that have a root agent, sorted. */
+export function appNames(mesh: Mesh): string[] {
+  return [...new Set(agentCards(mesh).flatMap(({ app }) => app ?? []))].sort();
+}
+
+/** Whom the next message goes to: the agent that the conversation was transferred to, unless it may not give it back. */
+async function speakerOf(mesh: Mesh, root: AgentCard, ref: SessionRef): Promise<string> {
+  const active = await mesh.sessions.getActiveAgent(ref);
+  const card = active === undefined ? undefined : agentCard(mesh, active);
+  return card && !card.disallowTransferToParent ? card.name : root.name;
+}

@@ -1,0 +1,83 @@
+import { type BaseAgent, closeToolsets, LlmAgent } from '@agentmesh/agent';
+import type { Started } from '@agentmesh/bus';
+import { type AgentCard, MeshError } from '@agentmesh/protocol';
+import { z } from 'zod';
+import { handleAsk } from './ask-handler.ts';
+import { agentCards, type Mesh } from './mesh.ts';
+import { bindRemotes } from './remotes.ts';
+import { handleRun } from './run-handler.ts';
+import { stopAll } from './stop.ts';
+
+export interface ServeAgentOptions {
+  /** The app whose root agent this is; absent for an agent that only others use. */
+  app?: string;
+  version?: string;
+  /** Runs worked on at once by this replica; default 16. */
+  slots?: number;
+}
+
+/** An agent as its handlers see it. */
+export interface ServedAgent {
+  readonly mesh: Mesh;
+  readonly agent: BaseAgent;
+  readonly app: string | undefined;
+  /** Aborted when the process stops and will not wait any longer. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.
+ *
+ * @throws MeshError `failed_precondition` when another agent is the root of the same app.
+ */
+export async function serveAgent(
+  mesh: Mesh,
+  agent: BaseAgent,
+  options: ServeAgentOptions = {},
+): Promise<Started> {
+  const { app, slots = 16, version = '0.0.0' } = options;
+  assertOnlyRoot(mesh, agent, app);
+  bindRemotes(agent, mesh);
+  const stopping = new AbortController();
+  const served: ServedAgent = { mesh, agent, app, stopping: stopping.signal };
+  const { bus, subjects } = mesh;
+  const [run, ask] = [subjects.agentRun(agent.name), subjects.agentAsk(agent.name)];
+  await bus.announce(cardOf(agent, app, version));
+  // In this order: who finds the service can use it.
+  const asks = await bus.serve(ask, (request) => handleAsk(served, request), { maxInFlight: slots * 4 });
+  const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
+  const { name, description } = agent;
+  const shown = await bus.register({ kind: 'agent', name, version, description }, [ask, run]);
+  mesh.log.info({ agent: name, app, slots }, 'serving agent');
+  return {
+    async stop({ graceMs = 25_000 } = {}) {
+      await stopAll([shown, runs, asks], graceMs, stopping);
+      await closeToolsets(agent);
+    },
+  };
+}
+
+function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): void {
+  const other = agentCards(mesh).find((card) => app !== undefined && card.app === app && card.name !== name);
+  if (other) {
+    throw new MeshError(
+      'failed_precondition',
+      `agents ${other.name} and ${name} both claim app ${app}: an app has one root agent`,
+    );
+  }
+}
+
+function cardOf(agent: BaseAgent, app: string | undefined, version: string): AgentCard {
+  const llm = agent instanceof LlmAgent ? agent : undefined;
+  return {
+    kind: 'agent',
+    name: agent.name,
+    description: agent.description,
+    version,
+    ...(app !== undefined && { app }),
+    subAgents: agent.subAgents.map(({ name }) => name),
+    disallowTransferToParent: llm?.disallowTransferToParent ?? false,
+    disallowTransferToPeers: llm?.disallowTransferToPeers ?? false,
+    ...(llm?.inputSchema && { inputSchema: z.toJSONSchema(llm.inputSchema) as Record<string, unknown> }),
+  };
+}

@@ -1,0 +1,102 @@
+import {
+  type BaseTool,
+  Context,
+  type ContextOrigin,
+  createEventActions,
+  executeTool,
+  newFunctionCallId,
+  newInvocationId,
+} from '@agentmesh/agent';
+import type { IncomingRequest, Started } from '@agentmesh/bus';
+import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
+import type { Mesh } from './mesh.ts';
+import { stopAll } from './stop.ts';
+
+export interface ServeToolOptions {
+  version?: string;
+  /** Calls worked on at once by this replica; callers over it are turned away and try another. Default 64. */
+  maxInFlight?: number;
+  /** How long a result is kept for repeats of its call, in ms; default one day. */
+  resultTtlMs?: number;
+}
+
+const dayMs = 86_400_000;
+
+/** Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. */
+export async function serveTool(
+  mesh: Mesh,
+  tool: BaseTool,
+  options: ServeToolOptions = {},
+): Promise<Started> {
+  const { version = '0.0.0', maxInFlight = 64, resultTtlMs = dayMs } = options;
+  const { name, description, isLongRunning } = tool;
+  const stopping = new AbortController();
+  const subject = mesh.subjects.toolCall(name);
+  const declaration = tool.getDeclaration();
+  await mesh.bus.announce({
+    kind: 'tool',
+    name,
+    description,
+    version,
+    declaration: { description, ...declaration, name },
+    longRunning: isLongRunning,
+  });
+  const calls = await mesh.bus.serve(
+    subject,
+    (request) => handleCall(mesh, tool, resultTtlMs, stopping.signal, request),
+    {
+      maxInFlight,
+    },
+  );
+  const shown = await mesh.bus.register({ kind: 'tool', name, version, description }, [subject]);
+  mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
+  return { stop: ({ graceMs = 25_000 } = {}) => stopAll([shown, calls], graceMs, stopping) };
+}
+
+/** Answers one call: with the result kept under its id, or by doing the work and keeping the result. */
+async function* handleCall(
+  mesh: Mesh,
+  tool: BaseTool,
+  resultTtlMs: number,
+  stopping: AbortSignal,
+  request: IncomingRequest,
+): AsyncGenerator<Frame, void, void> {
+  const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
+  const { callId } = call;
+  const known = callId === undefined ? undefined : await mesh.callResults.get(tool.name, callId);
+  if (known) {
+    yield { type: 'result', data: known };
+    return;
+  }
+  const result = await runTool(tool, call, AbortSignal.any([request.signal, stopping]));
+  const kept =
+    callId === undefined ? result : await mesh.callResults.put(tool.name, callId, result, resultTtlMs);
+  yield { type: 'result', data: kept };
+}
+
+async function runTool(tool: BaseTool, call: ToolCall, abortSignal: AbortSignal): Promise<ToolResult> {
+  const actions = createEventActions();
+  const functionCallId = call.callId ?? newFunctionCallId();
+  const toolContext = new Context(originOf(call, abortSignal), { actions, functionCallId });
+  const response = await executeTool(tool, call.args, toolContext);
+  return { response, actions };
+}
+
+/** Where a call comes from; a bare call from outside the mesh comes from nowhere. */
+function originOf({ context }: ToolCall, abortSignal: AbortSignal): ContextOrigin {
+  const from = context ?? {
+    app: '',
+    user: '',
+    session: '',
+    invocationId: newInvocationId(),
+    agent: '',
+    state: {},
+  };
+  return {
+    invocationId: from.invocationId,
+    agentName: from.agent,
+    session: { id: from.session, appName: from.app, userId: from.user, state: { ...from.state } },
+    userContent: context?.userContent,
+    abortSignal,
+  };
+}

@@ -1,0 +1,79 @@
+import { MeshError } from '@agentmesh/protocol';
+import { nearest } from './nearest.ts';
+import type { Variable } from './variable.ts';
+
+/** The variables of a service by the property under which its code reads them. */
+export type ConfigShape = Record<string, Variable<unknown>>;
+
+/** What {@link readConfig} gives for a shape. */
+export type Config<S extends ConfigShape> = {
+  readonly [K in keyof S]: S[K] extends Variable<infer T> ? T : never;
+};
+
+export interface ConfigProblem {
+  name: string;
+  problem: string;
+}
+
+/**
+ * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them inherit. They are no
+ * service's configuration and no spelling mistakes.
+ */
+export const toolVariables: readonly string[] = ['MESH_NATS_BIN', 'MESH_REDIS_BIN', 'MESH_TEST_SERVERS'];
+
+function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('MESH_') && !known.includes(name) && !toolVariables.includes(name))
+    .map((name) => {
+      // MESH_NATS_URL for NATS_URL: the prefix in excess is likelier than the name that is nearest by letters.
+      const bare = name.slice('MESH_'.length);
+      const meant = known.includes(bare) ? bare : nearest(name, known);
+      return { name, problem: meant ? `is not known; did you mean ${meant}?` : 'is not known; unset it' };
+    });
+}
+
+/**
+ * Reads a service's configuration from the environment, once, at start.
+ *
+ * @param shape its variables, most often `{ ...serviceConfig, port: variable('MESH_HTTP_PORT', …) }`
+ * @throws MeshError `invalid_argument` that names every problem together, each with its variable; also in `details.problems`.
+ * A `MESH_*` variable that the shape does not have is a problem too: a misspelled setting must not be ignored silently.
+ */
+export function readConfig<S extends ConfigShape>(shape: S, env: NodeJS.ProcessEnv = process.env): Config<S> {
+  const values: Record<string, unknown> = {};
+  const problems: ConfigProblem[] = [];
+  for (const [property, declared] of Object.entries(shape)) {
+    const result = declared.read(env[declared.env]);
+    if ('value' in result) values[property] = result.value;
+    else problems.push({ name: declared.env, problem: result.problem });
+  }
+  const known = Object.values(shape).map((declared) => declared.env);
+  problems.push(...unknownVariables(known, env));
+  if (problems.length > 0) {
+    const said = problems.map(({ name, problem }) => `${name} ${problem}`).join('; ');
+    throw new MeshError('invalid_argument', `the configuration is not valid: ${said}`, {
+      details: { problems },
+    });
+  }
+  // Built property by property from the same shape that Config is derived from.
+  return values as Config<S>;
+}
+
+export interface VariableDescription {
+  name: string;
+  meaning: string;
+  default: string | undefined;
+  required: boolean;
+  secret: boolean;
+}
+
+/** Lists the variables of a shape, in order, for `docs/configuration.md` and `--help`. */
+export function describeConfig(shape: ConfigShape): VariableDescription[] {
+  return Object.values(shape).map(({ env, meaning, default: text, required, secret }) => ({
+    name: env,
+    meaning,
+    default: text,
+    required,
+    secret,
+  }));
+}

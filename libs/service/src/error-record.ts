@@ -1,0 +1,45 @@
+import { MeshError } from '@agentmesh/protocol';
+
+/** An error as it is logged: with its stack and the chain of causes. */
+export interface ErrorRecord {
+  type: string;
+  message: string;
+  code?: unknown;
+  details?: unknown;
+  stack?: string;
+  cause?: ErrorRecord;
+  errors?: ErrorRecord[];
+}
+
+/** A chain that is longer goes in circles. */
+const maxCauses = 8;
+
+/** Turns what was thrown into what is logged. Of foreign errors only `code` is taken: their other fields may hold anything. */
+export function errorRecord(thrown: unknown, depth = 0): ErrorRecord {
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown) };
+  const record: ErrorRecord = { type: thrown.name, message: thrown.message };
+  if ('code' in thrown) record.code = thrown.code;
+  if (thrown instanceof MeshError && thrown.details) record.details = thrown.details;
+  if (thrown.stack) record.stack = thrown.stack;
+  if (depth < maxCauses) {
+    if (thrown.cause !== undefined) record.cause = errorRecord(thrown.cause, depth + 1);
+    if (thrown instanceof AggregateError) {
+      record.errors = thrown.errors.map((error: unknown) => errorRecord(error, depth + 1));
+    }
+    // What `using` throws when more than one owner fails to stop.
+    if (thrown instanceof SuppressedError) {
+      record.errors = [thrown.error, thrown.suppressed].map((error) => errorRecord(error, depth + 1));
+    }
+  }
+  return record;
+}
+
+/** The messages of an error's causes, outermost first: for a line that people read. */
+export function causeMessages(error: Error): string[] {
+  const messages: string[] = [];
+  for (let cause = error.cause; cause !== undefined && messages.length < maxCauses; ) {
+    messages.push(cause instanceof Error ? cause.message || cause.name : String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return messages;
+}

@@ -1,0 +1,17 @@
+export type { Config, ConfigProblem, ConfigShape, VariableDescription } from './config.ts';
+export { describeConfig, readConfig, toolVariables } from './config.ts';
+export type { ErrorRecord } from './error-record.ts';
+export { errorRecord } from './error-record.ts';
+export type { Health, HealthOptions, Verdict } from './health.ts';
+export { startHealth } from './health.ts';
+export type { Logger, LoggerOptions } from './logger.ts';
+export { createLogger } from './logger.ts';
+export type { RunOptions } from './run.ts';
+export { runService } from './run.ts';
+export type { MainContext, MainOptions } from './run-main.ts';
+export { replicaName, runMain } from './run-main.ts';
+export { redacted, Secret } from './secret.ts';
+export type { ServiceConfig } from './service-config.ts';
+export { serviceConfig } from './service-config.ts';
+export type { Variable, VariableOptions, VariableValue } from './variable.ts';
+export { integer, oneOf, variable } from './variable.ts';

@@ -1,0 +1,27 @@
+import type { DestinationStream } from 'pino';
+import type { ErrorRecord } from './error-record.ts';
+
+function value(field: unknown): string {
+  return typeof field === 'string' && /^[^\s"=]+$/.test(field) ? field : JSON.stringify(field);
+}
+
+function errorLines(error: ErrorRecord): string {
+  const own = error.stack ?? `${error.type}: ${error.message}`;
+  return error.cause ? `${own}\ncaused by ${errorLines(error.cause)}` : own;
+}
+
+/** One JSON line of the logger as people read it: time, level, service, message, then the rest as `key=value`. */
+export function textLine(line: string): string {
+  const { time, level, service, replica: _, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const clock = String(time).slice(11, 23);
+  const fields = Object.entries(rest).map(([key, field]) => ` ${key}=${value(field)}`);
+  const head = `${clock} ${String(level).toUpperCase().padEnd(5)} ${service}: ${msg ?? ''}${fields.join('')}\n`;
+  if (!err) return head;
+  // Written by errorRecord, the one serialiser of `err`.
+  return `${head}${errorLines(err as ErrorRecord).replace(/^/gm, '  ')}\n`;
+}
+
+/** Passes the logger's lines on as text. */
+export function textDestination(to: DestinationStream): DestinationStream {
+  return { write: (line) => to.write(textLine(line)) };
+}

@@ -1,0 +1,24 @@
+/** Levenshtein distance: insertions, deletions and replacements from one text to the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, replaced));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/** The known name that is spelled most like an unknown one; undefined when none has half of it in common. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let least = Math.ceil(name.length / 2);
+  for (const candidate of known) {
+    const d = distance(name, candidate);
+    if (d < least) [best, least] = [candidate, d];
+  }
+  return best;
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { MeshError } from '@agentmesh/protocol';
+import { type Config, type ConfigShape, readConfig } from './config.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { runService } from './run.ts';
+import { serviceConfig } from './service-config.ts';
+
+export interface MainContext {
+  log: Logger;
+  /** Name of this process among the replicas of the service, as in its logs. */
+  replica: string;
+  /** Aborted when the process is told to stop. */
+  signal: AbortSignal;
+}
+
+type WithBase<S extends ConfigShape> = Config<typeof serviceConfig & S>;
+
+export interface MainOptions<S extends ConfigShape> {
+  name: string;
+  /** The service's own variables, beside `serviceConfig`. */
+  config?: S;
+  start(config: WithBase<S>, context: MainContext): Promise<AsyncDisposable>;
+}
+
+/** Names a process among the replicas of a service. */
+export function replicaName(service: string): string {
+  return `${service}-${process.pid}-${randomBytes(3).toString('hex')}`;
+}
+
+/**
+ * The whole of a service's `main.ts`: reads the configuration, makes the logger, runs the service. A wrong configuration is one
+ * line on stderr and exit code 1.
+ */
+export async function runMain<S extends ConfigShape = Record<never, never>>(
+  options: MainOptions<S>,
+): Promise<void> {
+  const { name } = options;
+  let config: WithBase<S>;
+  try {
+    config = readConfig({ ...serviceConfig, ...options.config } as typeof serviceConfig & S);
+  } catch (error) {
+    const { code, message } = MeshError.from(error);
+    process.stderr.write(`${name} could not start: ${code}: ${message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const replica = replicaName(name);
+  const { logLevel: level, logFormat: format, graceMs } = config as Config<typeof serviceConfig>;
+  const log = createLogger({ service: name, replica, level, format });
+  await runService({
+    name,
+    log,
+    graceMs,
+    start: ({ signal }) => options.start(config, { log, replica, signal }),
+  });
+}

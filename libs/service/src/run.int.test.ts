@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+
+type Line = Record<string, unknown> & { msg: string };
+
+const fixture = fileURLToPath(new URL('./run-child.fixture.ts', import.meta.url));
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+function run(mode: string, graceMs = 20_000) {
+  const child = spawn(process.execPath, [fixture, mode, String(graceMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const lines: Line[] = [];
+  const waiting = new Map<string, (line: Line) => void>();
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    const line = JSON.parse(text) as Line;
+    lines.push(line);
+    waiting.get(line.msg)?.(line);
+  });
+  const exit = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
+  return {
+    child,
+    lines,
+    messages: () => lines.map(({ msg }) => msg),
+    stopped: () => lines.filter(({ msg }) => msg === 'owner stops').map(({ owner }) => owner),
+    saw(msg: string): Promise<Line> {
+      const line = lines.find((known) => known.msg === msg);
+      return line ? Promise.resolve(line) : new Promise((resolve) => waiting.set(msg, resolve));
+    },
+    exitCode: async () => (await exit)[0],
+  };
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('stops its owners in reverse and exits 0 on %s', async (signal) => {
+  const { child, saw, exitCode, messages, stopped } = run('well');
+  await saw('started');
+  child.kill(signal);
+  expect(await exitCode()).toBe(0);
+  expect(stopped()).toEqual(['second', 'first']);
+  expect(messages().at(-1)).toBe('stopped');
+});
+
+it('exits 1 with one line and no stack when a start fails as foreseen', async () => {
+  const { exitCode, lines, stopped } = run('mesh-error');
+  expect(await exitCode()).toBe(1);
+  expect(stopped()).toEqual(['first']);
+  expect(lines.filter(({ level }) => level === 'error')).toEqual([
+    expect.objectContaining({
+      msg: 'child could not start',
+      code: 'unavailable',
+      reason: 'nats is away; start it',
+      causes: ['connect refused'],
+    }),
+  ]);
+  expect(JSON.stringify(lines)).not.toContain('stack');
+});
+
+it('exits 1 with the stack when a start fails by a defect', async () => {
+  const { exitCode, lines } = run('defect');
+  expect(await exitCode()).toBe(1);
+  expect(lines.at(-1)).toMatchObject({
+    err: { type: 'TypeError', stack: expect.stringContaining('fixture') },
+  });
+});
+
+it('gives up a start and exits 0 when it is told to stop meanwhile', async () => {
+  const { child, saw, exitCode, stopped } = run('slow-start');
+  await saw('starting');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(0);
+  expect(stopped()).toEqual(['first']);
+});
+
+it.each(['stuck', 'deaf-start'])('exits 1 when the grace period is over (%s)', async (mode) => {
+  const { child, saw, exitCode, messages } = run(mode, 50);
+  await saw(mode === 'stuck' ? 'started' : 'starting');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(1);
+  expect(messages().at(-1)).toBe('not stopped within the grace period');
+});
+
+it('exits at once on a second signal', async () => {
+  const { child, saw, exitCode } = run('stuck');
+  await saw('started');
+  child.kill('SIGTERM');
+  await saw('owner stops');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(143);
+});
+
+it.each(['rejects', 'throws'])('stops and exits 1 when an error was not caught (%s)', async (mode) => {
+  const { exitCode, lines, stopped } = run(mode);
+  expect(await exitCode()).toBe(1);
+  expect(stopped()).toEqual(['second', 'first']);
+  expect(lines.find(({ level }) => level === 'fatal')).toMatchObject({
+    err: { message: 'nobody caught this' },
+  });
+});
+
+it('exits 1 when an owner fails to stop, after stopping the others', async () => {
+  const { child, saw, exitCode, stopped } = run('stop-fails');
+  await saw('started');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(1);
+  expect(stopped()).toEqual(['third', 'second', 'first']);
+});
+
+it('exits 0 in spite of a handle that nobody owned, and names it', async () => {
+  const { child, saw, exitCode, lines } = run('leak');
+  await saw('started');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(0);
+  expect(lines.at(-1)).toMatchObject({ level: 'warn', open: expect.arrayContaining(['TCPServerWrap']) });
+});
+
+it('serves its health over HTTP until it has stopped', async () => {
+  const { child, saw, exitCode } = run('health');
+  const { port } = await saw('health');
+  const live = await fetch(`http://127.0.0.1:${port}/livez`);
+  expect([live.status, await live.json()]).toEqual([200, { ok: true, reasons: [] }]);
+  const ready = await fetch(`http://127.0.0.1:${port}/readyz?verbose`);
+  expect([ready.status, await ready.json()]).toEqual([503, { ok: false, reasons: ['warming up'] }]);
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(0);
+});

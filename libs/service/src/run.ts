@@ -1,0 +1,124 @@
+import { constants } from 'node:os';
+import { MeshError } from '@agentmesh/protocol';
+import { causeMessages } from './error-record.ts';
+import type { Logger } from './logger.ts';
+
+export interface RunOptions {
+  name: string;
+  /**
+   * Starts the service and gives what stops it. Owners go into a stack in the order of their start, so that they stop in reverse,
+   * also when the start fails half way: `await using owners = new AsyncDisposableStack(); owners.use(…); return owners.move();`.
+   * The signal is aborted when the process is told to stop before the start is through.
+   */
+  start(context: { signal: AbortSignal }): Promise<AsyncDisposable>;
+  log: Logger;
+  /** Longest time from the signal to the end, in ms; default 25 s. */
+  graceMs?: number;
+}
+
+/** When all owners are stopped, how long a forgotten handle may keep the process, in ms. */
+const leftoverMs = 1_000;
+
+function logStartFailure(log: Logger, name: string, error: unknown): void {
+  if (!(error instanceof MeshError)) {
+    log.error({ err: error }, `${name} could not start`);
+    return;
+  }
+  // Expected, such as a server that is away: people need the words, not where in our code they come from.
+  const { code, message, details } = error;
+  const causes = causeMessages(error);
+  log.error(
+    { code, reason: message, ...(details && { details }), ...(causes.length > 0 && { causes }) },
+    `${name} could not start`,
+  );
+}
+
+/** Who wants the process to end, and with which exit code: signals, and errors that nobody caught. */
+function watchProcess(log: Logger, graceMs: number) {
+  const stop = new AbortController();
+  const state = { exitCode: 0 };
+  let deadline: NodeJS.Timeout | undefined;
+
+  const request = () => {
+    if (stop.signal.aborted) return;
+    deadline = setTimeout(() => {
+      log.error({ graceMs, open: process.getActiveResourcesInfo() }, 'not stopped within the grace period');
+      process.exit(1);
+    }, graceMs);
+    stop.abort(new MeshError('cancelled', 'the process was told to stop'));
+  };
+  let signals = 0;
+  const onSignal = (name: 'SIGTERM' | 'SIGINT') => {
+    signals += 1;
+    if (signals > 1) {
+      log.warn({ signal: name }, 'second signal: exiting at once');
+      process.exit(128 + constants.signals[name]);
+    }
+    log.info({ signal: name }, 'stopping');
+    request();
+  };
+  const onDefect = (err: unknown) => {
+    log.fatal({ err }, 'an error was not caught: stopping');
+    state.exitCode = 1;
+    process.exitCode = 1;
+    request();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  process.on('uncaughtException', onDefect);
+  process.on('unhandledRejection', onDefect);
+  return { signal: stop.signal, state, stopped: () => clearTimeout(deadline) };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function startAndStop({ name, start, log }: RunOptions, signal: AbortSignal): Promise<0 | 1> {
+  let running: AsyncDisposable;
+  try {
+    running = await start({ signal });
+  } catch (error) {
+    if (!signal.aborted) {
+      logStartFailure(log, name, error);
+      return 1;
+    }
+    log.debug({ err: error }, 'start given up');
+    return 0;
+  }
+  if (!signal.aborted) log.info('started');
+  await untilAborted(signal);
+  try {
+    await running[Symbol.asyncDispose]();
+    return 0;
+  } catch (err) {
+    log.error({ err }, 'stopping failed');
+    return 1;
+  }
+}
+
+/**
+ * Runs a service until SIGTERM or SIGINT, then stops it within the grace period. Resolves when all owners are stopped; the process
+ * then ends by itself. Exit codes: 0 stopped; 1 the start or the stop failed, an error was not caught, or the grace period was
+ * over; 128 + number on a second signal.
+ *
+ * Call it once per process: its handlers stay until the end.
+ */
+export async function runService(options: RunOptions): Promise<void> {
+  const { log, graceMs = 25_000 } = options;
+  const { signal, state, stopped } = watchProcess(log, graceMs);
+  // A service lives until it is told to stop, also while none of its sockets is open.
+  const keepAlive = setInterval(() => {}, 2 ** 30);
+  const code = await startAndStop(options, signal);
+  clearInterval(keepAlive);
+  stopped();
+  if (signal.aborted) log.info('stopped');
+  process.exitCode = Math.max(code, state.exitCode);
+  setTimeout(() => {
+    log.warn({ open: process.getActiveResourcesInfo() }, 'open handles after the stop: exiting anyway');
+    process.exit();
+  }, leftoverMs).unref();
+}

@@ -1,0 +1,32 @@
+import { inspect } from 'node:util';
+
+/** How a secret shows wherever it is printed. */
+export const redacted = '[redacted]';
+
+/**
+ * Text that must not be printed. String(), JSON.stringify(), util.inspect() and so every log show `[redacted]`; only
+ * {@link Secret.reveal} gives the text, so that a search for `.reveal(` finds each place where a secret leaves.
+ */
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return redacted;
+  }
+
+  toJSON(): string {
+    return redacted;
+  }
+
+  [inspect.custom](): string {
+    return redacted;
+  }
+}

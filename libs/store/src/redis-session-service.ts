@@ -1,0 +1,323 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type GetSessionConfig,
+  type InvocationRecord,
+  type InvocationRef,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  pickScopes,
+  type Session,
+  type SessionService,
+  type StoredEvent,
+} from '@agentmesh/agent';
+import { type Event, encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
+import type { AppState, Outbox } from './app-state.ts';
+import { assertCount, eventJson, type LogEntry, notTheSame, storedEventOf } from './event-log.ts';
+import { toJson } from './json.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import {
+  commitScript,
+  countScript,
+  createScript,
+  deleteScript,
+  endScript,
+  readInvocationScript,
+  readScript,
+} from './scripts.ts';
+import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
+
+export interface RedisSessionServiceOptions {
+  connection: RedisConnection;
+  keys: Keys;
+  app: AppState;
+  /** How long the record of an invocation is kept after its last write, and after its end, ms. */
+  invocationTtlMs: { running: number; ended: number };
+}
+
+const pageSize = 1_000;
+
+/**
+ * Sessions on Redis: a commit is one Lua script on the slot of the user. Everything here may be tried again after an unknown
+ * outcome, and is, within the connection's time limit; only a model call may then be counted once too often.
+ */
+export class RedisSessionService implements SessionService {
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+  readonly #app: AppState;
+  readonly #ttls: [running: number, ended: number];
+
+  constructor({ connection, keys, app, invocationTtlMs }: RedisSessionServiceOptions) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#app = app;
+    this.#ttls = [invocationTtlMs.running, invocationTtlMs.ended];
+  }
+
+  async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
+    const { appName, userId, state = {}, sessionId: id = randomUUID(), hidden = false } = request;
+    const ref = { appName, userId, sessionId: id };
+    const keys = this.#keys;
+    const delta = splitDelta(state, 'the state');
+    const now = Date.now();
+    const made = await this.#connection.script<[user: string[], outbox: Outbox] | null>(
+      createScript,
+      [
+        keys.session(ref),
+        keys.state(ref),
+        keys.user(appName, userId),
+        keys.sessions(appName, userId),
+        keys.appOutbox(appName, userId),
+      ],
+      [randomUUID(), id, now, hidden ? 1 : 0, ...[delta.session, delta.user, delta.app].flatMap(scriptArgs)],
+    );
+    if (!made) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
+    const [user, outbox] = made;
+    await this.#app.applyOutbox(appName, userId, outbox);
+    const own = stateOf('session', delta.session.flat());
+    const all = { ...(await this.#app.readApp(appName)), ...stateOf('user', user), ...own };
+    return { id, appName, userId, state: all, events: [], lastUpdateTime: now, seq: 0 };
+  }
+
+  async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
+    const { appName, userId, sessionId: id, config = {} } = request;
+    const keys = this.#keys;
+    const script = this.#connection.script<Picture | null>(
+      readScript,
+      [
+        keys.session(request),
+        keys.state(request),
+        keys.user(appName, userId),
+        keys.events(request),
+        keys.appOutbox(appName, userId),
+      ],
+      [eventsToRead(config)],
+    );
+    const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
+    if (!picture) return undefined;
+    const [[updated, seq], own, user, log, outbox] = picture;
+    await this.#app.applyOutbox(appName, userId, outbox);
+    const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
+    const state = { ...app, ...stateOf('user', user), ...stateOf('session', own) };
+    const events = chooseEvents(log, config);
+    return { id, appName, userId, state, events, lastUpdateTime: Number(updated), seq: Number(seq) };
+  }
+
+  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit = 100, offset = 0 } = request;
+    assertCount('limit', limit);
+    assertCount('offset', offset);
+    const list = this.#keys.sessions(appName, userId);
+    const [totalItems, ids] = await Promise.all([
+      this.#connection.run((redis) => redis.zcard(list)),
+      limit === 0 ? [] : this.#connection.run((redis) => redis.zrevrange(list, offset, offset + limit - 1)),
+      this.#app.sweep(appName, userId),
+    ]);
+    const [app, user, found] = await Promise.all([
+      this.#app.readApp(appName),
+      this.#connection.run((redis) => redis.hgetall(this.#keys.user(appName, userId))),
+      Promise.all(ids.map((sessionId) => this.#readHead({ appName, userId, sessionId }))),
+    ]);
+    const shared = { ...app, ...stateOf('user', Object.entries(user).flat()) };
+    const sessions = found.map((head) => head && { ...head, state: { ...shared, ...head.state } });
+    // A session may be deleted between the two steps.
+    return { sessions: sessions.filter((session) => session !== undefined), totalItems };
+  }
+
+  async deleteSession(ref: SessionRef): Promise<void> {
+    const { appName, userId, sessionId } = ref;
+    const keys = this.#keys;
+    const invocations = await this.#invocationsOf(ref);
+    await this.#connection.script(
+      deleteScript,
+      [
+        keys.session(ref),
+        keys.events(ref),
+        keys.state(ref),
+        keys.sessions(appName, userId),
+        ...invocations.map((id) => keys.invocation(appName, userId, id)),
+      ],
+      [sessionId, encodeToken(sessionId)],
+    );
+  }
+
+  async appendEvent({ session, event }: { session: Session; event: Event }): Promise<Event> {
+    if (event.partial) return event;
+    const json = eventJson(event);
+    const { seq, repeated } = await this.#commit(session, event, json);
+    const missed =
+      !repeated && session.seq === seq - 1
+        ? [{ seq, event: JSON.parse(json) as Event }]
+        : await this.#readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
+    const news = bringUpToDate(session, missed);
+    if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
+    return missed.at(-1)?.event ?? (JSON.parse(json) as Event);
+  }
+
+  async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
+    const { afterSeq = 0, limit = pageSize } = request;
+    assertCount('afterSeq', afterSeq);
+    assertCount('limit', limit);
+    const key = this.#keys.events(request);
+    if (limit === 0) return [];
+    const log = await this.#connection.run((redis) =>
+      redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
+    );
+    return log.map(storedEventOf);
+  }
+
+  async getActiveAgent(ref: SessionRef): Promise<string | undefined> {
+    const key = this.#keys.session(ref);
+    return (await this.#connection.run((redis) => redis.hget(key, 'agent'))) ?? undefined;
+  }
+
+  async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
+    return recordOf(
+      await this.#connection.script<string[]>(readInvocationScript, [this.#invocationKey(ref)], []),
+    );
+  }
+
+  async countLlmCall(ref: InvocationRef): Promise<number> {
+    const owner = encodeToken(ref.sessionId);
+    return await this.#connection.script<number>(
+      countScript,
+      [this.#invocationKey(ref)],
+      [owner, ...this.#ttls],
+    );
+  }
+
+  async endInvocation(
+    ref: InvocationRef,
+    end: Parameters<SessionService['endInvocation']>[1],
+  ): Promise<InvocationRecord> {
+    const args = [encodeToken(ref.sessionId), ...this.#ttls, toJson(end, 'the end')];
+    return recordOf(await this.#connection.script<string[]>(endScript, [this.#invocationKey(ref)], args));
+  }
+
+  async #commit(session: Session, event: Event, json: string): Promise<{ seq: number; repeated: boolean }> {
+    const { appName, userId, id } = session;
+    const ref = refOf(session);
+    const keys = this.#keys;
+    const delta = splitDelta(event.actions.stateDelta, 'the state delta');
+    const result = await this.#connection.script<CommitResult>(
+      commitScript,
+      [
+        keys.session(ref),
+        keys.events(ref),
+        keys.state(ref),
+        keys.user(appName, userId),
+        keys.sessions(appName, userId),
+        keys.invocation(appName, userId, event.invocationId),
+        keys.appOutbox(appName, userId),
+      ],
+      [
+        ...[
+          id,
+          encodeToken(id),
+          event.id,
+          json,
+          event.timestamp,
+          event.actions.transferToAgent ?? '',
+          session.seq,
+        ],
+        ...this.#ttls,
+        ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
+      ],
+    );
+    if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
+    if (result === 'other') throw notTheSame(session);
+    const [seq, repeated, outbox] = result;
+    await this.#app.applyOutbox(appName, userId, outbox);
+    return { seq, repeated: repeated === 1 };
+  }
+
+  /** The events with `after` < seq <= `last`. */
+  async #readRange(ref: SessionRef, after: number, last: number): Promise<StoredEvent[]> {
+    const events: StoredEvent[] = [];
+    for (let at = after; at < last; at += pageSize) {
+      events.push(...(await this.readEvents({ ...ref, afterSeq: at, limit: Math.min(pageSize, last - at) })));
+    }
+    return events;
+  }
+
+  async #readHead(ref: SessionRef): Promise<Session | undefined> {
+    const [[updated, seq], state] = await Promise.all([
+      this.#connection.run((redis) => redis.hmget(this.#keys.session(ref), 'updated', 'seq')),
+      this.#connection.run((redis) => redis.hgetall(this.#keys.state(ref))),
+    ]);
+    if (updated == null) return undefined;
+    const own = stateOf('session', Object.entries(state).flat());
+    const { appName, userId, sessionId: id } = ref;
+    return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
+  }
+
+  /** Read from the log, as no index of them is kept. */
+  async #invocationsOf(ref: SessionRef): Promise<string[]> {
+    const ids = new Set<string>();
+    for (let afterSeq = 0, page = pageSize; page === pageSize; afterSeq += pageSize) {
+      const events = await this.readEvents({ ...ref, afterSeq });
+      page = events.length;
+      for (const { event } of events) ids.add(event.invocationId);
+    }
+    return [...ids];
+  }
+
+  #invocationKey({ appName, userId, invocationId }: InvocationRef): string {
+    return this.#keys.invocation(appName, userId, invocationId);
+  }
+}
+
+type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'other';
+
+/** What the read script returns. */
+type Picture = [
+  meta: [updated: string, seq: string],
+  state: string[],
+  user: string[],
+  log: LogEntry[],
+  outbox: Outbox,
+];
+
+const refOf = ({ appName, userId, id: sessionId }: Session): SessionRef => ({ appName, userId, sessionId });
+
+/** How many of the last events are wanted; -1 for all. Timestamps are their authors', in no order: all must be looked at. */
+function eventsToRead({ numRecentEvents, afterTimestamp }: GetSessionConfig): number {
+  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
+  return afterTimestamp === undefined ? (numRecentEvents ?? -1) : -1;
+}
+
+function chooseEvents(
+  log: LogEntry[],
+  { numRecentEvents, afterTimestamp = Number.NEGATIVE_INFINITY }: GetSessionConfig,
+) {
+  const inOrder = log.map(storedEventOf).sort((a, b) => a.seq - b.seq);
+  const events = inOrder.map(({ event }) => event).filter(({ timestamp }) => timestamp >= afterTimestamp);
+  return numRecentEvents === undefined ? events : events.slice(Math.max(0, events.length - numRecentEvents));
+}
+
+/** Adds the events that the session object does not know yet, its own among them. Returns whether there were any. */
+function bringUpToDate(session: Session, events: StoredEvent[]): boolean {
+  // Another call may have brought them while these were read.
+  const news = events.filter(({ seq }) => seq > session.seq);
+  for (const { seq, event } of news) {
+    session.events.push(event);
+    session.seq = seq;
+    session.lastUpdateTime = event.timestamp;
+    assignDelta(session.state, event.actions.stateDelta);
+  }
+  return news.length > 0;
+}
+
+function recordOf(fields: string[]): InvocationRecord {
+  const values = new Map<string, string>();
+  for (let at = 0; at + 1 < fields.length; at += 2) values.set(fields[at] ?? '', fields[at + 1] ?? '');
+  const temp = [...values].filter(([field]) => field.startsWith('temp:'));
+  const end = JSON.parse(values.get('end') ?? '{"status":"running"}') as Pick<
+    InvocationRecord,
+    'status' | 'error'
+  >;
+  return {
+    ...end,
+    temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
+    llmCalls: Number(values.get('calls') ?? 0),
+  };
+}

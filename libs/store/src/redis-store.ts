@@ -1,0 +1,45 @@
+import type { SessionService } from '@agentmesh/agent';
+import { keys as keysOf } from '@agentmesh/protocol';
+import { appState } from './app-state.ts';
+import { type CallResults, callResults } from './call-results.ts';
+import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
+import { RedisSessionService } from './redis-session-service.ts';
+
+export interface RedisStoreOptions extends ConnectionOptions {
+  /** Before every key; default `am`. */
+  prefix?: string;
+  /** How long an invocation's record outlives its last write (default 24 h) and its end (default 1 h), ms. */
+  invocationTtlMs?: { running?: number; ended?: number };
+}
+
+/** What the mesh keeps in Redis. */
+export interface RedisStore extends AsyncDisposable {
+  readonly sessions: SessionService;
+  readonly callResults: CallResults;
+  /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
+  ping(): Promise<void>;
+  /** Applies `app:` state that a process committed for this user and died before applying; every use of the user's sessions does too. */
+  sweep(user: { appName: string; userId: string }): Promise<void>;
+}
+
+const hour = 3_600_000;
+
+/**
+ * Connects to Redis. While the server is away later, calls try for `timeoutMs`, which outlasts a restart and most failovers, and then throw
+ * `unavailable`.
+ *
+ * @throws MeshError at once: `invalid_argument` for the url, `unavailable` when nothing answers, `unauthenticated` for the password
+ */
+export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const keys = keysOf(options.prefix);
+  const { running = 24 * hour, ended = hour } = options.invocationTtlMs ?? {};
+  const connection = await connectRedis(options);
+  const app = appState(connection, keys);
+  return {
+    sessions: new RedisSessionService({ connection, keys, app, invocationTtlMs: { running, ended } }),
+    callResults: callResults(connection, keys),
+    ping: () => connection.ping(),
+    sweep: ({ appName, userId }) => app.sweep(appName, userId),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script: one atomic step on one slot. */
+export interface Script {
+  source: string;
+  sha: string;
+}
+
+function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+// Lua's unpack() takes some 8,000 values and a delta may have more: fields are written one by one.
+const writeFields = `
+local at = 0
+local function next_arg() at = at + 1; return ARGV[at] end
+local function write_fields(key, prefix)
+  for _ = 1, tonumber(next_arg()) do redis.call('HSET', key, prefix .. next_arg(), next_arg()) end
+end
+`;
+
+// The outbox entry's id is the commit's time in microseconds, which orders the commits of all users. After a step back of the
+// clock '*' continues from the last id instead, as ids must grow.
+const writeOutbox = `
+local function write_outbox(key)
+  local fields = {}
+  for n = 1, 2 * tonumber(next_arg()) do fields[n] = next_arg() end
+  for first = 1, #fields, 4000 do
+    local time = redis.call('TIME')
+    local id = time[1] .. string.format('%06d', time[2]) .. '-' .. first
+    local last = math.min(first + 3999, #fields)
+    local added = redis.pcall('XADD', key, id, unpack(fields, first, last))
+    if added.err then redis.call('XADD', key, '*', unpack(fields, first, last)) end
+  end
+end
+`;
+
+const touchInvocation = `
+local function touch_invocation(key, session, running_ms, ended_ms)
+  redis.call('HSETNX', key, 'owner', session)
+  redis.call('PEXPIRE', key, redis.call('HEXISTS', key, 'end') == 1 and ended_ms or running_ms)
+end
+`;
+
+// Of the hash that an invocation is, all but what makes repeated commits harmless.
+const readInvocation = `
+local function read_invocation(key)
+  local all, wanted = redis.call('HGETALL', key), {}
+  for n = 1, #all, 2 do
+    if string.sub(all[n], 1, 6) ~= 'event:' then
+      wanted[#wanted + 1] = all[n]
+      wanted[#wanted + 1] = all[n + 1]
+    end
+  end
+  return wanted
+end
+`;
+
+/**
+ * KEYS session, state, user, sessions, outbox.
+ * ARGV nonce, id, now, hidden, then session, user and app entries, each with its count before it.
+ * The nonce tells a repetition of our own call from a second creator.
+ */
+export const createScript = script(`${writeFields}${writeOutbox}
+local nonce, id, now, hidden = next_arg(), next_arg(), next_arg(), next_arg()
+local known = redis.call('HGET', KEYS[1], 'nonce')
+if known and known ~= nonce then return false end
+if not known then
+  redis.call('HSET', KEYS[1], 'nonce', nonce, 'created', now, 'updated', now, 'seq', 0, 'hidden', hidden)
+  if hidden == '0' then redis.call('ZADD', KEYS[4], now, id) end
+  write_fields(KEYS[2], '')
+  write_fields(KEYS[3], '')
+  write_outbox(KEYS[5])
+end
+return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+') }
+`);
+
+/**
+ * KEYS session, events, state, user, sessions, invocation, outbox.
+ * ARGV session id, session token, event id, event, timestamp, active agent or '', seq the caller knows, ttl of a running and of an ended
+ * invocation in ms, then session, user, temp and app entries.
+ * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
+ */
+export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}
+local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
+local agent, known_seq, running_ms, ended_ms = next_arg(), next_arg(), next_arg(), next_arg()
+local seq = redis.call('HGET', KEYS[1], 'seq')
+if not seq then return 'gone' end
+local field = 'event:' .. token .. ':' .. event_id
+local before = redis.call('HGET', KEYS[6], field)
+if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
+if tonumber(known_seq) > tonumber(seq) then return 'other' end
+seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
+redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
+redis.call('HSET', KEYS[1], 'updated', timestamp)
+if agent ~= '' then redis.call('HSET', KEYS[1], 'agent', agent) end
+if redis.call('HGET', KEYS[1], 'hidden') == '0' then redis.call('ZADD', KEYS[5], timestamp, id) end
+redis.call('HSET', KEYS[6], field, seq)
+write_fields(KEYS[3], '')
+write_fields(KEYS[4], '')
+write_fields(KEYS[6], 'temp:')
+write_outbox(KEYS[7])
+touch_invocation(KEYS[6], token, running_ms, ended_ms)
+return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
+`);
+
+/** KEYS session, state, user, events, outbox. ARGV how many of the last events, or -1 for all. One consistent picture. */
+export const readScript = script(`
+local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq')
+if not meta[2] then return false end
+local count, events = tonumber(ARGV[1]), {}
+if count < 0 then events = redis.call('XRANGE', KEYS[4], '-', '+')
+elseif count > 0 then events = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', count) end
+return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
+`);
+
+/** KEYS session, events, state, sessions, then invocations that the log names. ARGV id, token. */
+export const deleteScript = script(`
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+redis.call('ZREM', KEYS[4], ARGV[1])
+local own = 'event:' .. ARGV[2] .. ':'
+for n = 5, #KEYS do
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[2] then
+    redis.call('DEL', KEYS[n])
+  else
+    for _, field in ipairs(redis.call('HKEYS', KEYS[n])) do
+      if string.sub(field, 1, #own) == own then redis.call('HDEL', KEYS[n], field) end
+    end
+  end
+end
+return 1
+`);
+
+/** KEYS invocation. */
+export const readInvocationScript = script(`${readInvocation}
+return read_invocation(KEYS[1])
+`);
+
+/** KEYS invocation. ARGV token, ttl running, ttl ended. */
+export const countScript = script(`${touchInvocation}
+local calls = redis.call('HINCRBY', KEYS[1], 'calls', 1)
+touch_invocation(KEYS[1], unpack(ARGV))
+return calls
+`);
+
+/** KEYS invocation. ARGV token, ttl running, ttl ended, end. */
+export const endScript = script(`${touchInvocation}${readInvocation}
+redis.call('HSETNX', KEYS[1], 'end', ARGV[4])
+touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+return read_invocation(KEYS[1])
+`);
+
+/**
+ * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs.
+ * A field holds '<id> <user token> <json>'; the later commit wins whatever the order of arrival, so that applying again is harmless.
+ */
+export const applyAppScript = script(`${writeFields}
+local user = next_arg()
+local function later(time, n, user, current)
+  local their_time, their_n, their_user = string.match(current, '^(%d+)-(%d+) (%S+) ')
+  if time ~= their_time then return tonumber(time) > tonumber(their_time) end
+  if n ~= their_n then return tonumber(n) > tonumber(their_n) end
+  return user >= their_user
+end
+while at < #ARGV do
+  local id, pairs_left = next_arg(), tonumber(next_arg())
+  local time, n = string.match(id, '^(%d+)-(%d+)$')
+  for _ = 1, pairs_left do
+    local field, json = next_arg(), next_arg()
+    local current = redis.call('HGET', KEYS[1], field)
+    if not current or later(time, n, user, current) then
+      redis.call('HSET', KEYS[1], field, id .. ' ' .. user .. ' ' .. json)
+    end
+  end
+end
+return 1
+`);
+
+/** KEYS outbox. ARGV ids of applied entries. The empty stream goes, as thousands of users would each leave one. */
+export const dropOutboxScript = script(`
+for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
+if redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) end
+return 1
+`);
+
+/** KEYS call. ARGV result, ttl in ms. The first result stays. */
+export const putCallScript = script(`
+if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return redis.call('HGET', KEYS[1], 'result')
+`);

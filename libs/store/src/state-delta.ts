@@ -1,0 +1,39 @@
+import { type StateScope, scopeOf } from '@agentmesh/agent';
+import { type JsonEntry, jsonEntries } from './json.ts';
+
+const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
+
+export type Delta = Record<StateScope, JsonEntry[]>;
+
+/** A delta by scope, keys without their prefixes. @throws MeshError `invalid_argument` for what JSON cannot hold */
+export function splitDelta(record: Record<string, unknown>, what: string): Delta {
+  const delta: Delta = { app: [], user: [], temp: [], session: [] };
+  for (const [key, json] of jsonEntries(record, what)) {
+    const scope = scopeOf(key);
+    delta[scope].push([key.slice(prefixes[scope].length), json]);
+  }
+  return delta;
+}
+
+/** Entries as a script reads them: their number, then key and value of each. */
+export function scriptArgs(entries: JsonEntry[]): string[] {
+  return [String(entries.length), ...entries.flat()];
+}
+
+/** State of one scope, keys with their prefix, from the flat list of a hash. */
+export function stateOf(scope: StateScope, fields: readonly string[]): Record<string, unknown> {
+  const entries: [string, unknown][] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    entries.push([`${prefixes[scope]}${fields[at]}`, JSON.parse(fields[at + 1] ?? 'null')]);
+  }
+  // Own properties even for keys that an assignment treats specially (`__proto__`).
+  return Object.fromEntries(entries);
+}
+
+/** Takes a delta into a state that somebody holds; the values are copies. */
+export function assignDelta(state: Record<string, unknown>, record: Record<string, unknown>): void {
+  for (const [key, json] of jsonEntries(record, 'the delta')) {
+    const value: unknown = JSON.parse(json);
+    Object.defineProperty(state, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+}

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+// Below the range from which kernels take the ports of outgoing connections: a client that reconnects to a stopped server
+// in that range can be given the server's own port and end up connected to itself, and then the server cannot come back.
+const lowest = 12_000;
+const highest = 32_000;
+
+/** A loopback port that was free a moment ago. Somebody may take it before its user does: the user must retry. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = lowest + Math.floor(Math.random() * (highest - lowest));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port between ${lowest} and ${highest} on 127.0.0.1 after 100 tries`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}

@@ -1,0 +1,96 @@
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { endProcess, hasEnded, spawnGuarded } from './guarded-spawn.ts';
+import type { Server } from './servers.ts';
+import { until } from './wait.ts';
+
+export interface LocalServerOptions {
+  name: string;
+  scheme: string;
+  binary: string;
+  dataDir: string | undefined;
+  port: number | undefined;
+  /** The program's arguments, once the port is chosen; may write a configuration file into the folder. */
+  args(place: { port: number; dataDir: string }): string[];
+  /** True once the server, and not another one on that port, answers. */
+  ready(place: { port: number; log: string }): Promise<boolean>;
+}
+
+const host = '127.0.0.1';
+const portTaken = /address already in use/i;
+
+/** Runs a server's program on a loopback port until `stop`, `kill` or the end of this process. */
+export async function startLocalServer(options: LocalServerOptions): Promise<Server> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `agentmesh-${options.name}-`));
+  mkdirSync(dataDir, { recursive: true });
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const port = options.port ?? (await freePort());
+      const outcome = await launch(options, dataDir, port);
+      if ('child' in outcome) return serverOf(options, dataDir, port, outcome.child);
+      const raceLost = portTaken.test(outcome.log) && options.port === undefined;
+      if (!raceLost || attempt === 10) {
+        throw new Error(`${options.name} did not start on port ${port}: ${outcome.log.trim().slice(-2_000)}`);
+      }
+    }
+  } catch (error) {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function launch(
+  options: LocalServerOptions,
+  dataDir: string,
+  port: number,
+): Promise<{ child: ChildProcess } | { log: string }> {
+  const logFile = join(dataDir, `${options.name}.log`);
+  const args = [options.binary, ...options.args({ port, dataDir })];
+  const child = spawnLogged(args, { logFile, trash: options.dataDir === undefined ? dataDir : undefined });
+  const log = () => readFileSync(logFile, 'utf8');
+  let failure: string | undefined;
+  child.once('error', (error) => {
+    failure = error.message;
+  });
+  try {
+    await until(() => failure !== undefined || hasEnded(child) || options.ready({ port, log: log() }), {
+      what: `${options.name} to answer on port ${port}`,
+      timeoutMs: 15_000,
+    });
+  } catch (error) {
+    await endProcess(child, 'SIGKILL');
+    return { log: `${error instanceof Error ? error.message : error}\n${log()}` };
+  }
+  return failure !== undefined || hasEnded(child) ? { log: failure ?? log() } : { child };
+}
+
+function spawnLogged(
+  command: string[],
+  { logFile, trash }: { logFile: string; trash: string | undefined },
+): ChildProcess {
+  const log = openSync(logFile, 'w');
+  const child = spawnGuarded(command, { stdio: ['ignore', log, log], ...(trash !== undefined && { trash }) });
+  closeSync(log);
+  child.unref();
+  return child;
+}
+
+function serverOf(options: LocalServerOptions, dataDir: string, port: number, child: ChildProcess): Server {
+  const stop = async () => {
+    await endProcess(child, 'SIGTERM');
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+  return {
+    url: `${options.scheme}://${host}:${port}`,
+    host,
+    port,
+    pid: child.pid ?? -1,
+    dataDir,
+    stop,
+    kill: () => endProcess(child, 'SIGKILL'),
+    [Symbol.asyncDispose]: stop,
+  };
+}

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { errorBody, type ModelReply, responseOf, roughTokens, streamOf } from './gemini-reply.ts';
+import { BadModelRequest, type ModelRequest, readModelRequest } from './gemini-request.ts';
+
+/** Decides what the model answers. A throw becomes a 500 with its message. */
+export type ModelScript = (request: ModelRequest) => ModelReply | Promise<ModelReply>;
+
+export interface RecordedRequest extends ModelRequest {
+  headers: IncomingHttpHeaders;
+  /** The client went away before the answer was complete. */
+  aborted: boolean;
+}
+
+export interface ScriptedGemini extends AsyncDisposable {
+  /** For `httpOptions.baseUrl` or `GOOGLE_GEMINI_BASE_URL`. */
+  readonly url: string;
+  /** Every well-formed request, in order of arrival. */
+  readonly requests: RecordedRequest[];
+  /** Cuts what is open, hanging answers included. */
+  close(): Promise<void>;
+}
+
+export interface ScriptedGeminiOptions {
+  script: ModelScript;
+  /** Default a free one. */
+  port?: number;
+  /** Default 127.0.0.1. */
+  host?: string;
+}
+
+/**
+ * Starts an HTTP server that speaks Gemini's REST interface as `@google/genai` calls it, with answers from a script:
+ * `generateContent`, `streamGenerateContent` as server-sent events, and a rough `countTokens`.
+ */
+export async function startScriptedGemini(options: ScriptedGeminiOptions): Promise<ScriptedGemini> {
+  const { script, port = 0, host = '127.0.0.1' } = options;
+  const requests: RecordedRequest[] = [];
+  const server = createServer((incoming, outgoing) => {
+    serve(incoming, outgoing, { script, requests }).catch((error: unknown) =>
+      outgoing.destroy(error as Error),
+    );
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const close = async () => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  const { port: chosen } = server.address() as AddressInfo;
+  return { url: `http://${host}:${chosen}`, requests, close, [Symbol.asyncDispose]: close };
+}
+
+/** A script that gives one reply after the other, and an error 500 when none is left. */
+export function sequence(...replies: (ModelReply | ModelScript)[]): ModelScript {
+  let next = 0;
+  return (request) => {
+    const reply = replies[next];
+    next += 1;
+    if (reply === undefined) {
+      const message = `the script has ${replies.length} replies and this is request ${next}; add a reply for it`;
+      return { error: { status: 500, message } };
+    }
+    return typeof reply === 'function' ? reply(request) : reply;
+  };
+}
+
+// The client asks for v1, v1beta or v1alpha, depending on its version and options.
+const modelPath =
+  /^\/v1(?:beta|alpha)?\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
+
+interface Context {
+  script: ModelScript;
+  requests: RecordedRequest[];
+}
+
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, context: Context): Promise<void> {
+  const { pathname } = new URL(incoming.url ?? '/', 'http://localhost');
+  const [, model, method] = (incoming.method === 'POST' && modelPath.exec(pathname)) || [];
+  const body = await readText(incoming);
+  if (model === undefined) {
+    sendError(outgoing, { status: 404, message: `no such method: ${incoming.method} ${pathname}` });
+    return;
+  }
+  const request = { model: decodeURIComponent(model), streaming: method === 'streamGenerateContent' };
+  try {
+    if (method === 'countTokens') {
+      sendJson(outgoing, 200, { totalTokens: roughTokens(readModelRequest(body, { ...request, call: 0 })) });
+      return;
+    }
+    const read = readModelRequest(body, { ...request, call: context.requests.length + 1 });
+    const recorded = { ...read, headers: incoming.headers, aborted: false };
+    context.requests.push(recorded);
+    await answer(outgoing, recorded, context.script);
+  } catch (error) {
+    if (!(error instanceof BadModelRequest)) throw error;
+    sendError(outgoing, { status: 400, message: error.message });
+  }
+}
+
+async function answer(
+  outgoing: ServerResponse,
+  request: RecordedRequest,
+  script: ModelScript,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => {
+    request.aborted = !outgoing.writableFinished;
+    gone.abort();
+  });
+  const reply = await runScript(script, request);
+  try {
+    if (reply.delayMs) await pause(reply.delayMs, undefined, { signal: gone.signal });
+    if ('hang' in reply) return;
+    if ('error' in reply) sendError(outgoing, reply.error);
+    else if (request.streaming) await sendStream(outgoing, request, { reply, signal: gone.signal });
+    else sendJson(outgoing, 200, responseOf(reply, request));
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  }
+}
+
+async function runScript(script: ModelScript, request: ModelRequest): Promise<ModelReply> {
+  try {
+    return await script(request);
+  } catch (error) {
+    return {
+      error: { status: 500, message: `the script failed: ${error instanceof Error ? error.message : error}` },
+    };
+  }
+}
+
+async function sendStream(
+  outgoing: ServerResponse,
+  request: ModelRequest,
+  { reply, signal }: { reply: ModelReply; signal: AbortSignal },
+): Promise<void> {
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const [at, chunk] of streamOf(reply, request).entries()) {
+    if (at === reply.cutAfter) {
+      outgoing.destroy();
+      return;
+    }
+    if (at > 0 && reply.chunkDelayMs) await pause(reply.chunkDelayMs, undefined, { signal });
+    // One write a frame, and each one awaited: the client gets the pieces as pieces.
+    await new Promise<void>((resolve) =>
+      outgoing.write(`data: ${JSON.stringify(chunk)}\r\n\r\n`, () => resolve()),
+    );
+  }
+  outgoing.end();
+}
+
+function sendJson(outgoing: ServerResponse, status: number, body: unknown): void {
+  outgoing.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
+  outgoing.end(JSON.stringify(body));
+}
+
+function sendError(outgoing: ServerResponse, error: Parameters<typeof errorBody>[0]): void {
+  sendJson(outgoing, error.status, errorBody(error));
+}
+
+export type { ModelReply, ScriptedCall, ScriptedError } from './gemini-reply.ts';
+export type { ModelRequest } from './gemini-request.ts';
+export { latestFunctionResponses, latestUserText } from './gemini-request.ts';

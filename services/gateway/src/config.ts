@@ -1,0 +1,32 @@
+import { type Config, integer, oneOf, serviceConfig, variable } from '@agentmesh/service';
+import { z } from 'zod';
+
+/** The gateway's own variables. */
+export const gatewayConfig = {
+  httpPort: variable('MESH_HTTP_PORT', 'port of the REST interface; 0: any free one', integer(0, 65_535), {
+    default: '8000',
+  }),
+  httpHost: variable(
+    'MESH_HTTP_HOST',
+    'address the REST interface listens on; 0.0.0.0 in a pod',
+    z.string(),
+    {
+      default: '127.0.0.1',
+    },
+  ),
+  runTimeoutMs: variable('MESH_RUN_TIMEOUT_MS', 'longest time of one run, in ms', integer(1, 86_400_000), {
+    default: '600000',
+  }),
+  whenAbsent: variable(
+    'MESH_WHEN_ABSENT',
+    'no replica of the agent is up: reject with 503 at once, or enqueue and wait for one (agents that scale to zero)',
+    oneOf('reject', 'enqueue'),
+    { default: 'reject' },
+  ),
+  bodyLimit: variable('MESH_BODY_LIMIT', 'largest request body, in bytes', integer(1_024, 104_857_600), {
+    default: '10485760',
+  }),
+};
+
+const all = { ...serviceConfig, ...gatewayConfig };
+export type GatewayConfig = Config<typeof all>;

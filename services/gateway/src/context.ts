@@ -1,0 +1,10 @@
+import type { ConnectedMesh } from '@agentmesh/mesh';
+import type { Logger } from '@agentmesh/service';
+import type { GatewayConfig } from './config.ts';
+
+/** What handlers may use. */
+export interface GatewayContext {
+  readonly mesh: ConnectedMesh;
+  readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'whenAbsent'>;
+  readonly log: Logger;
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { readBody, readUser } from '../params.ts';
+import { sessionJson } from '../session-json.ts';
+import type { Handler } from './index.ts';
+
+const body = z.object({
+  sessionId: z.string().min(1).optional(),
+  state: z.record(z.string(), z.unknown()).nullish(),
+});
+
+export const createSession: Handler = async (context, request) => {
+  const user = readUser(context, request);
+  const { sessionId, state } = readBody(body, request);
+  const session = await context.mesh.sessions.createSession({
+    ...user,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(state && { state }),
+  });
+  return sessionJson(session);
+};

@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayContext } from '../context.ts';
+import { createNamedSession } from './create-named-session.ts';
+import { createSession } from './create-session.ts';
+import { deleteSession } from './delete-session.ts';
+import { getSession } from './get-session.ts';
+import { index } from './index-page.ts';
+import { listApps } from './list-apps.ts';
+import { listSessions } from './list-sessions.ts';
+import { patchSession } from './patch-session.ts';
+import { run } from './run.ts';
+import { runSse } from './run-sse.ts';
+import { version } from './version.ts';
+
+export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  url: string;
+  handle: Handler;
+}
+
+const sessions = '/apps/:app/users/:user/sessions';
+const session = `${sessions}/:session`;
+
+/** Where a request enters. Paths, bodies and answers are those of ADK's API server. */
+export const routes: Route[] = [
+  { method: 'GET', url: '/', handle: index },
+  { method: 'GET', url: '/version', handle: version },
+  { method: 'GET', url: '/list-apps', handle: listApps },
+  { method: 'GET', url: sessions, handle: listSessions },
+  { method: 'POST', url: sessions, handle: createSession },
+  { method: 'GET', url: session, handle: getSession },
+  { method: 'POST', url: session, handle: createNamedSession },
+  { method: 'PATCH', url: session, handle: patchSession },
+  { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'POST', url: '/run', handle: run },
+  { method: 'POST', url: '/run_sse', handle: runSse },
+];

@@ -1,0 +1,18 @@
+import { type ErrorCode, type Event, MeshError } from '@agentmesh/protocol';
+import { clientLeft } from '../left.ts';
+import { startRequestedRun } from '../start-run.ts';
+import type { Handler } from './index.ts';
+
+/** Runs to the end and answers with all events. */
+export const run: Handler = async (context, request, reply) => {
+  const started = await startRequestedRun(context, request, clientLeft(reply), false);
+  reply.header('x-invocation-id', started.invocationId);
+  const events: Event[] = [];
+  for await (const event of started.events) if (!event.partial) events.push(event);
+  const { status, error } = await started.end;
+  if (status === 'failed' && error) {
+    const { code, message } = MeshError.fromWire(error);
+    throw new MeshError(code as ErrorCode, message, { details: { invocationId: started.invocationId } });
+  }
+  return events;
+};

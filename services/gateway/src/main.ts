@@ -1,0 +1,9 @@
+import { runMain } from '@agentmesh/service';
+import { gatewayConfig } from './config.ts';
+import { startGateway } from './service.ts';
+
+await runMain({
+  name: 'gateway',
+  config: gatewayConfig,
+  start: (config, { log }) => startGateway(config, log),
+});

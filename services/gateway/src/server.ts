@@ -1,0 +1,34 @@
+import { MeshError } from '@agentmesh/protocol';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { GatewayContext } from './context.ts';
+import { answerError } from './errors.ts';
+import { routes } from './handlers/index.ts';
+
+/** The HTTP server with all routes, not yet listening. */
+export function buildServer(context: GatewayContext, bodyLimit: number): FastifyInstance {
+  const server = fastify({
+    bodyLimit,
+    // Requests in hand end; idle keep-alive connections do not hold up the stop.
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512 },
+  });
+  // An empty body is none, also where the client says that it is JSON.
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    try {
+      done(null, text === '' ? undefined : JSON.parse(String(text)));
+    } catch (cause) {
+      done(new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause }));
+    }
+  });
+  server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
+  server.setNotFoundHandler((request) => {
+    throw new MeshError(
+      'not_found',
+      `there is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is`,
+    );
+  });
+  for (const { method, url, handle } of routes) {
+    server.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
+  }
+  return server;
+}

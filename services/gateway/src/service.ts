@@ -1,0 +1,39 @@
+import { connectMesh } from '@agentmesh/mesh';
+import { type Logger, startHealth } from '@agentmesh/service';
+import type { GatewayConfig } from './config.ts';
+import { buildServer } from './server.ts';
+
+/** Connects, and listens for requests until it is disposed: then it takes no more, and lets those in hand end. */
+export async function startGateway(config: GatewayConfig, log: Logger): Promise<AsyncDisposable> {
+  await using owners = new AsyncDisposableStack();
+  const mesh = owners.use(
+    await connectMesh({
+      service: 'gateway',
+      natsUrl: config.natsUrl,
+      user: config.natsUser,
+      password: config.natsPassword?.reveal(),
+      redisUrl: config.redisUrl.reveal(),
+      namespace: config.namespace,
+      redisPrefix: config.redisPrefix,
+      log,
+    }),
+  );
+  let stopping = false;
+  if (config.healthPort !== undefined) {
+    const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
+    owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
+  }
+  const shown = await mesh.bus.register(
+    { kind: 'gateway', name: 'gateway', version: '0.1.0', description: "ADK's REST interface" },
+    [],
+  );
+  owners.defer(() => shown.stop());
+  const server = buildServer({ mesh, config, log }, config.bodyLimit);
+  await server.listen({ port: config.httpPort, host: config.httpHost });
+  owners.defer(async () => {
+    stopping = true;
+    await server.close();
+  });
+  log.info({ addresses: server.addresses() }, 'listening');
+  return owners.move();
+}

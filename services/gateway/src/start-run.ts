@@ -1,0 +1,59 @@
+import { type StartedRun, startRun } from '@agentmesh/mesh';
+import { type Headers, MeshError, messageSchema } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { GatewayContext } from './context.ts';
+import { readBody } from './params.ts';
+
+const body = z.object({
+  appName: z.string().min(1),
+  userId: z.string().min(1),
+  sessionId: z.string().min(1),
+  newMessage: messageSchema,
+  streaming: z.boolean().default(false),
+  stateDelta: z.record(z.string(), z.unknown()).nullish(),
+});
+
+/** How long the gateway waits past the deadline of the run for the word that it is over, in ms. */
+const lateMs = 2_000;
+
+/** Reads a run request and starts it. Past the deadline, or when `left` aborts, the watching ends; the run itself does as it does. */
+export async function startRequestedRun(
+  { mesh, config }: GatewayContext,
+  request: FastifyRequest,
+  left: AbortSignal,
+  streams: boolean,
+): Promise<StartedRun> {
+  const { appName, userId, sessionId, newMessage, stateDelta, streaming } = readBody(body, request);
+  // Only agents call functions: a call in a person's message would be a forged one.
+  if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
+    throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
+  }
+  if (!newMessage.parts?.length)
+    throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
+  return await startRun(
+    mesh,
+    {
+      app: appName,
+      user: userId,
+      session: sessionId,
+      message: newMessage,
+      ...(stateDelta && { stateDelta }),
+      runConfig: { streamingMode: streams && streaming ? 'sse' : 'none' },
+    },
+    {
+      headers: traceHeaders(request),
+      timeoutMs: config.runTimeoutMs,
+      whenAbsent: config.whenAbsent,
+      signal: AbortSignal.any([left, AbortSignal.timeout(config.runTimeoutMs + lateMs)]),
+    },
+  );
+}
+
+function traceHeaders({ headers }: FastifyRequest): Headers {
+  const { traceparent, tracestate } = headers;
+  return {
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
+  };
+}
