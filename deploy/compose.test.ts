@@ -55,9 +55,9 @@ describe('compose.yaml', () => {
     );
   });
 
-  it('gives NATS the password of each user that a service has', () => {
+  it('gives NATS the password of each user', () => {
     const given = Object.keys(service('nats').environment ?? {}).sort();
-    const users = [...deployedServices.map(({ user }) => user), 'provision'];
+    const users = [...deployedServices.map(({ user }) => user), 'provision', 'client'];
     expect(given).toEqual(users.map((user) => `NATS_PASSWORD_${user.toUpperCase()}`).sort());
   });
 

@@ -1,5 +1,5 @@
 import { type Event, header, replicaKey, subjects } from '@agentmesh/protocol';
-import { connect } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { type LocalMesh, launchMesh } from './launch.ts';
 import { describeEvent, printLogLine } from './print.ts';
@@ -47,6 +47,9 @@ async function main(): Promise<number> {
   await using mesh = await launchMesh({ onLine: printLogLine });
   for (const { name, pid } of [...mesh.processes, mesh.gateway])
     console.log(`  pid ${String(pid).padEnd(7)} ${name}`);
+  const client = await connectClient(mesh);
+  await using _closed = { [Symbol.asyncDispose]: () => client.close() };
+  listenToAsks(client);
   const failures: string[] = [];
   for (const scene of scenes) {
     console.log(`\n${scene.app}: ${scene.title}\n  user: ${scene.message}`);
@@ -54,7 +57,7 @@ async function main(): Promise<number> {
     const problem = scene.check(events, mesh);
     if (problem) failures.push(`${scene.app}: ${problem}`);
   }
-  const problem = await askOverNats(mesh);
+  const problem = await askOverNats(client);
   if (problem) failures.push(problem);
   for (const failure of failures) console.error(`\nFAILED ${failure}`);
   if (failures.length === 0) console.log('\nAll went as it should. Stopping everything …');
@@ -94,24 +97,34 @@ async function postJson(url: string, body: unknown): Promise<Response> {
   return response;
 }
 
-/** What any other program may do: a request to an agent's subject, with nothing but NATS and JSON. */
-async function askOverNats(mesh: LocalMesh): Promise<string | undefined> {
-  const message = 'NATS carries it. No gateway is needed.';
-  const subject = subjects().agentAsk('summary_agent');
-  console.log(`\n${subject}: a question over plain NATS\n  user: ${message}`);
-  const connection = await connect({
+/** What any other program may do, with nothing but NATS and JSON. */
+async function connectClient(mesh: LocalMesh): Promise<NatsConnection> {
+  return await connect({
     servers: mesh.natsUrl,
     inboxPrefix: subjects().inboxPrefix('client'),
     ...mesh.login('client'),
   });
-  try {
-    const reply = await connection.request(subject, JSON.stringify({ message }), { timeout: 30_000 });
-    const { text } = reply.json<{ text?: string }>();
-    console.log(`  answer of ${reply.headers?.get(header.replica)}: “${text}”`);
-    return text?.includes('NATS carries it') ? undefined : `summary_agent answered ${JSON.stringify(text)}`;
-  } finally {
-    await connection.close();
-  }
+}
+
+/** Shows what agents do in the sessions of asks, which the one who asked does not pass on. */
+function listenToAsks(client: NatsConnection): void {
+  client.subscribe(subjects().allSessionEvents, {
+    callback: (_error, message) => {
+      const event = message.json<Event>();
+      if (event.author === 'summary_agent') console.log(`    ${describeEvent(event)}`);
+    },
+  });
+}
+
+/** A request to an agent's subject. */
+async function askOverNats(client: NatsConnection): Promise<string | undefined> {
+  const message = 'NATS carries it. No gateway is needed.';
+  const subject = subjects().agentAsk('summary_agent');
+  console.log(`\n${subject}: a question over plain NATS\n  user: ${message}`);
+  const reply = await client.request(subject, JSON.stringify({ message }), { timeout: 30_000 });
+  const { text } = reply.json<{ text?: string }>();
+  console.log(`  answer of ${reply.headers?.get(header.replica)}: “${text}”`);
+  return text?.includes('NATS carries it') ? undefined : `summary_agent answered ${JSON.stringify(text)}`;
 }
 
 function expectWords(events: readonly Event[], words: string): string | undefined {

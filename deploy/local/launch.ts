@@ -69,6 +69,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     .map(({ manifest }) => manifest.name);
   await provision({ url: natsUrl, agents, ...login(provisionUser) });
 
+  // Stopped before the servers, in reverse order of their start; those that are started later too.
+  const running = owners.use(new AsyncDisposableStack());
   const start = async (
     which: Sample | 'gateway',
     more: Record<string, string> = {},
@@ -89,7 +91,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         ...more,
       },
     });
-    return owners.use(service);
+    running.use(service);
+    return service;
   };
   const processes = await Promise.all(services.map((sample) => start(sample)));
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeToken, header, type Subjects } from '@agentmesh/protocol';
-import { type Bus, heartbeatMs as defaultHeartbeatMs, type Started } from './bus.ts';
+import { type Bus, heartbeatMs as defaultHeartbeatMs, type Message, type Started } from './bus.ts';
 import { createInbox } from './calls/inbox.ts';
 import { request } from './calls/request.ts';
 import { serve } from './calls/serve.ts';
@@ -69,7 +69,8 @@ export function createBus(parts: BusParts): Bus {
     },
 
     subscribe: (subject, onMessage, onGap) => keep(subscribe(own, subject, onMessage, onGap)),
-    request: (subject, payload, options) => request({ inbox, service, replica }, subject, payload, options),
+    request: (subject, payload, options) =>
+      request({ link, inbox, service, replica }, subject, payload, options),
 
     async serve(subject, handler, options) {
       await whenConnected(link);
@@ -115,7 +116,7 @@ export function createBus(parts: BusParts): Bus {
 async function subscribe(
   { link, onError }: { link: Link; onError: OnError },
   subject: string,
-  onMessage: (message: ReturnType<typeof createMessage>) => void,
+  onMessage: (message: Message) => void,
   onGap?: () => void,
 ): Promise<Started> {
   await whenConnected(link);
@@ -134,7 +135,10 @@ async function subscribe(
       onLost: (error) => onError(error, where),
     },
   );
-  const forget = onGap ? link.onConnected(() => guarded(onGap)) : () => {};
+  // Told when the broker knows the subscription again: what is read elsewhere then, and what comes here, leave no hole
+  // between.
+  const tell = onGap && (() => void link.flush().then(() => guarded(onGap)));
+  const forget = tell ? link.onConnected(tell) : () => {};
   return startOnce(async () => {
     forget();
     await listening.drain();

@@ -39,8 +39,8 @@ export interface Delivery extends Packet {
 export interface WorkSource {
   readonly ackWaitMs: number;
   /**
-   * Waits for one message; `undefined` when there is none for now (asked too long, connection lost, aborted). Nothing is taken
-   * from the queue beyond what is returned. Does its own waiting after failures. Never rejects.
+   * Waits for one message; `undefined` when there is none for now (asked too long, connection lost, aborted). Nothing
+   * is taken from the queue beyond what is returned. Does its own waiting after failures. Never rejects.
    */
   pull(signal: AbortSignal): Promise<Delivery | undefined>;
 }
@@ -54,19 +54,21 @@ export interface CardSink {
 }
 
 /**
- * A connection to a broker, as NATS understands it. What NATS and the twin in memory do differently is behind it; frames, deadlines,
- * heartbeats, slots and discovery are built on it once.
+ * A connection to a broker, as NATS understands it. What NATS and the twin in memory do differently is behind it;
+ * frames, deadlines, heartbeats, slots and discovery are built on it once.
  */
 export interface Link {
   /** Replies to this connection go to `<inbox>.<token>`. */
   readonly inbox: string;
-  /** Largest message in bytes, headers included. */
-  readonly maxPayload: number;
   readonly connected: boolean;
   /** Aborted when the connection is closed for good. */
   readonly closed: AbortSignal;
 
-  /** Hands a packet to the broker. Dropped when not connected: call `whenConnected` before. @throws MeshError `invalid_argument` */
+  /**
+   * Hands a packet to the broker. Dropped when not connected: call `whenConnected` before.
+   *
+   * @throws MeshError `invalid_argument`
+   */
   send(packet: Packet): void;
   /** Resolves when the broker has what was sent before. Never rejects. */
   flush(): Promise<void>;

@@ -9,7 +9,10 @@ import { provision } from './nats/provision.ts';
 const names = subjects();
 const done = async () => ({ done: true }) as const;
 
-/** A tool that may answer and nothing else, and an agent that may use its consumer and nothing of JetStream's API beside. */
+/**
+ * A tool that may answer and nothing else, and an agent that may use its consumer and nothing of JetStream's API
+ * beside.
+ */
 const configuration = `
 authorization { users: [
   { user: admin, password: admin }
@@ -43,6 +46,8 @@ describe('access to NATS', () => {
     await expectCode(connectNats(wrong), 'unauthenticated', /credentials/);
     await expectCode(connectNats({ url: server.url, service: 'tool' }), 'unauthenticated');
     expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const inUrl = server.url.replace('//', '//tool:to%6Fl@');
+    expect((await connect({ url: inUrl, service: 'tool', cards: false })).status().connected).toBe(true);
   });
 
   it('says what was tried when no server answers', async () => {
@@ -50,7 +55,10 @@ describe('access to NATS', () => {
     const error: unknown = await connectNats({ url, service: 's', connectTimeoutMs: 300 }).catch(
       (e: unknown) => e,
     );
-    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringMatching(/127\.0\.0\.1:1 /) });
+    expect(error).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/ nats:\/\/127\.0\.0\.1:1 /),
+    });
     expect(String(error)).not.toContain('secret');
   });
 

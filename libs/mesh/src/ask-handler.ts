@@ -17,7 +17,7 @@ import {
   parse,
 } from '@agentmesh/protocol';
 import { hopHeaders, signalOf } from './hop.ts';
-import { publishEvent } from './publish.ts';
+import { publishEvent, publishToSession, refOf } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
@@ -62,18 +62,15 @@ export async function* handleAsk(
     }),
   });
   for await (const event of events) {
-    if (!ask.parent) await publishEvent(mesh, session, event, carrier);
+    // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners.
+    await (ask.parent ? publishToSession : publishEvent)(mesh, session, event, carrier);
     if (event.author === 'user') continue;
     addToAnswer(answer, event, agent.name);
     yield { type: 'event', data: event };
   }
   if (!ask.parent)
-    await mesh.sessions.endInvocation({ ...answerRef(session), invocationId }, { status: 'completed' });
+    await mesh.sessions.endInvocation({ ...refOf(session), invocationId }, { status: 'completed' });
   yield { type: 'result', data: answer };
-}
-
-function answerRef({ appName, userId, id }: Session) {
-  return { appName, userId, sessionId: id };
 }
 
 async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {

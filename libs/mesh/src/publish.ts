@@ -2,20 +2,39 @@ import type { Session } from '@agentmesh/agent';
 import { type Event, type Headers, header, type InvocationEnd, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
-/** Tells whoever watches of an event: after it was committed, or as it is when it is a piece of one. */
+/** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
 export async function publishEvent(
   mesh: Mesh,
   session: Session,
   event: Event,
   carrier: Headers,
 ): Promise<void> {
-  const headers: Headers = {
+  await tell(
+    mesh,
+    mesh.subjects.invocationEvent(event.invocationId),
+    event,
+    eventHeaders(session, event, carrier),
+  );
+  await publishToSession(mesh, session, event, carrier);
+}
+
+/** Tells whoever listens to the session of a committed event. */
+export async function publishToSession(
+  mesh: Mesh,
+  session: Session,
+  event: Event,
+  carrier: Headers,
+): Promise<void> {
+  if (event.partial) return;
+  await tell(mesh, mesh.subjects.sessionEvent(refOf(session)), event, eventHeaders(session, event, carrier));
+}
+
+function eventHeaders(session: Session, event: Event, carrier: Headers): Headers {
+  return {
     ...carrier,
     [header.frame]: 'event',
     ...(!event.partial && { [header.seq]: String(session.seq) }),
   };
-  await tell(mesh, mesh.subjects.invocationEvent(event.invocationId), event, headers);
-  if (!event.partial) await tell(mesh, mesh.subjects.sessionEvent(refOf(session)), event, headers);
 }
 
 /** Tells whoever watches that an invocation is over. */

@@ -1,6 +1,7 @@
-import { pickScopes, type Session, type StoredEvent } from '@agentmesh/agent';
+import { type GetSessionConfig, pickScopes, type Session, type StoredEvent } from '@agentmesh/agent';
 import { type Event, MeshError } from '@agentmesh/protocol';
 import { toJson } from './json.ts';
+import { assignDelta } from './state-delta.ts';
 
 /** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */
 export type LogEntry = [id: string, fields: string[]];
@@ -29,4 +30,33 @@ export function assertCount(name: string, value: number): void {
 export function notTheSame({ id }: Session): MeshError {
   const why = 'it was deleted and another has its id, or the store lost its last events';
   return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
+}
+
+/** How many of the last events are wanted; -1 for all. Timestamps are their authors', in no order: all must be looked at. */
+export function eventsToRead({ numRecentEvents, afterTimestamp }: GetSessionConfig): number {
+  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
+  return afterTimestamp === undefined ? (numRecentEvents ?? -1) : -1;
+}
+
+/** The events of a log, in either order, that a reader wants. */
+export function chooseEvents(
+  log: LogEntry[],
+  { numRecentEvents, afterTimestamp = Number.NEGATIVE_INFINITY }: GetSessionConfig,
+) {
+  const inOrder = log.map(storedEventOf).sort((a, b) => a.seq - b.seq);
+  const events = inOrder.map(({ event }) => event).filter(({ timestamp }) => timestamp >= afterTimestamp);
+  return numRecentEvents === undefined ? events : events.slice(Math.max(0, events.length - numRecentEvents));
+}
+
+/** Adds the events that the session object does not know yet, its own among them. Returns whether there were any. */
+export function bringUpToDate(session: Session, events: StoredEvent[]): boolean {
+  // Another call may have brought them while these were read.
+  const news = events.filter(({ seq }) => seq > session.seq);
+  for (const { seq, event } of news) {
+    session.events.push(event);
+    session.seq = seq;
+    session.lastUpdateTime = event.timestamp;
+    assignDelta(session.state, event.actions.stateDelta);
+  }
+  return news.length > 0;
 }

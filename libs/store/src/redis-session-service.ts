@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type GetSessionConfig,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -12,7 +11,17 @@ import {
 } from '@agentmesh/agent';
 import { type Event, encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
-import { assertCount, eventJson, type LogEntry, notTheSame, storedEventOf } from './event-log.ts';
+import {
+  assertCount,
+  bringUpToDate,
+  chooseEvents,
+  eventJson,
+  eventsToRead,
+  type LogEntry,
+  notTheSame,
+  storedEventOf,
+} from './event-log.ts';
+import { recordOf } from './invocation-record.ts';
 import { toJson } from './json.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import {
@@ -278,46 +287,3 @@ type Picture = [
 ];
 
 const refOf = ({ appName, userId, id: sessionId }: Session): SessionRef => ({ appName, userId, sessionId });
-
-/** How many of the last events are wanted; -1 for all. Timestamps are their authors', in no order: all must be looked at. */
-function eventsToRead({ numRecentEvents, afterTimestamp }: GetSessionConfig): number {
-  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
-  return afterTimestamp === undefined ? (numRecentEvents ?? -1) : -1;
-}
-
-function chooseEvents(
-  log: LogEntry[],
-  { numRecentEvents, afterTimestamp = Number.NEGATIVE_INFINITY }: GetSessionConfig,
-) {
-  const inOrder = log.map(storedEventOf).sort((a, b) => a.seq - b.seq);
-  const events = inOrder.map(({ event }) => event).filter(({ timestamp }) => timestamp >= afterTimestamp);
-  return numRecentEvents === undefined ? events : events.slice(Math.max(0, events.length - numRecentEvents));
-}
-
-/** Adds the events that the session object does not know yet, its own among them. Returns whether there were any. */
-function bringUpToDate(session: Session, events: StoredEvent[]): boolean {
-  // Another call may have brought them while these were read.
-  const news = events.filter(({ seq }) => seq > session.seq);
-  for (const { seq, event } of news) {
-    session.events.push(event);
-    session.seq = seq;
-    session.lastUpdateTime = event.timestamp;
-    assignDelta(session.state, event.actions.stateDelta);
-  }
-  return news.length > 0;
-}
-
-function recordOf(fields: string[]): InvocationRecord {
-  const values = new Map<string, string>();
-  for (let at = 0; at + 1 < fields.length; at += 2) values.set(fields[at] ?? '', fields[at + 1] ?? '');
-  const temp = [...values].filter(([field]) => field.startsWith('temp:'));
-  const end = JSON.parse(values.get('end') ?? '{"status":"running"}') as Pick<
-    InvocationRecord,
-    'status' | 'error'
-  >;
-  return {
-    ...end,
-    temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
-    llmCalls: Number(values.get('calls') ?? 0),
-  };
-}

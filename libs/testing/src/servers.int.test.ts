@@ -4,8 +4,10 @@ import { existsSync } from 'node:fs';
 import { connect, createServer, type Server as NetServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startLocalServer } from './local-server.ts';
-import { startNats, startRedis } from './servers.ts';
+import { type Server, startNats, startRedis } from './servers.ts';
 import { until } from './wait.ts';
+
+type Address = Pick<Server, 'host' | 'port'>;
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -18,27 +20,27 @@ const alive = (pid: number) => {
 };
 
 test('starts NATS, and stop ends it and removes its data', async () => {
-  const server = await startNats();
-  expect(server.url).toBe(`nats://127.0.0.1:${server.port}`);
-  expect(alive(server.pid)).toBe(true);
+  await using server = await startNats();
+  expect(server.url).toBe(`nats://${server.host}:${server.port}`);
+  expect(await say(server, 'PING')).toContain('INFO');
   await server.stop();
-  expect(alive(server.pid)).toBe(false);
+  expect(await refuses(server)).toBe(true);
   expect(existsSync(server.dataDir)).toBe(false);
 });
 
 test('keeps the data of a killed Redis for a start at the same place', async () => {
   await using first = await startRedis({ appendOnly: true });
-  expect(await redis(first.port, 'SET k v')).toContain('+OK');
+  expect(await say(first, 'SET k v')).toContain('+OK');
   await first.kill();
   await using second = await startRedis({ appendOnly: true, dataDir: first.dataDir, port: first.port });
-  expect(await redis(second.port, 'GET k')).toContain('v');
+  expect(await say(second, 'GET k')).toContain('v');
 });
 
 test('passes extra configuration on', async () => {
   await using nats = await startNats({ configuration: 'max_payload: 4096' });
-  expect(await redis(nats.port, 'PING')).toContain('"max_payload":4096');
+  expect(await say(nats, 'PING')).toContain('"max_payload":4096');
   await using locked = await startRedis({ extraArgs: ['--requirepass', 'secret'] });
-  expect(await redis(locked.port, 'GET k')).toContain('NOAUTH');
+  expect(await say(locked, 'GET k')).toContain('NOAUTH');
 });
 
 test('says what the server complained about', async () => {
@@ -67,7 +69,7 @@ test('takes another port when the chosen one is snatched away', async () => {
     },
     ready: async ({ log }) => log.includes('Ready to accept'),
   });
-  expect(await redis(server.port, 'PING')).toContain('+PONG');
+  expect(await say(server, 'PING')).toContain('+PONG');
   const [thief] = thieves;
   expect(thief?.address()).not.toMatchObject({ port: server.port });
   thief?.close();
@@ -89,15 +91,15 @@ test('ends the servers of a process that is killed', async () => {
   owner.kill('SIGKILL');
   // By port and not by pid: in a container whose first process does not reap, the killed ones stay as zombies.
   const gone = async ({ port, dataDir }: { port: number; dataDir: string }) =>
-    !existsSync(dataDir) && (await refuses(port));
+    !existsSync(dataDir) && (await refuses({ host: '127.0.0.1', port }));
   await until(async () => (await Promise.all(servers.map(gone))).every(Boolean), {
     what: 'the servers of the killed process to end',
   });
 });
 
-function refuses(port: number): Promise<boolean> {
+function refuses({ host, port }: Address): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     socket.once('error', () => resolve(true));
     socket.once('connect', () => {
       socket.destroy();
@@ -106,8 +108,8 @@ function refuses(port: number): Promise<boolean> {
   });
 }
 
-async function redis(port: number, line: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
+async function say({ host, port }: Address, line: string): Promise<string> {
+  const socket = connect(port, host);
   socket.write(`${line}\r\n`);
   const [data] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();

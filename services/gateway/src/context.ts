@@ -7,4 +7,6 @@ export interface GatewayContext {
   readonly mesh: ConnectedMesh;
   readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'whenAbsent'>;
   readonly log: Logger;
+  /** Aborted when the gateway stops and waits no longer for runs in hand. */
+  readonly stopping: AbortSignal;
 }

@@ -1,7 +1,11 @@
 import { connectMesh } from '@agentmesh/mesh';
+import { MeshError } from '@agentmesh/protocol';
 import { type Logger, startHealth } from '@agentmesh/service';
 import type { GatewayConfig } from './config.ts';
 import { buildServer } from './server.ts';
+
+/** What is left of the grace period when clients that still wait are sent away, in ms. */
+const closingMs = 2_000;
 
 /** Connects, and listens for requests until it is disposed: then it takes no more, and lets those in hand end. */
 export async function startGateway(config: GatewayConfig, log: Logger): Promise<AsyncDisposable> {
@@ -18,9 +22,9 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
       log,
     }),
   );
-  let stopping = false;
+  let draining = false;
   if (config.healthPort !== undefined) {
-    const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
+    const ready = async () => (draining ? ['stopping'] : await mesh.problems());
     owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
   }
   const shown = await mesh.bus.register(
@@ -28,11 +32,20 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
     [],
   );
   owners.defer(() => shown.stop());
-  const server = buildServer({ mesh, config, log }, config.bodyLimit);
+  const stopping = new AbortController();
+  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config.bodyLimit);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {
-    stopping = true;
+    draining = true;
+    const giveUp = setTimeout(
+      () =>
+        stopping.abort(
+          new MeshError('unavailable', 'this gateway stops; the run goes on and its session will hold it'),
+        ),
+      Math.max(config.graceMs - closingMs, 0),
+    );
     await server.close();
+    clearTimeout(giveUp);
   });
   log.info({ addresses: server.addresses() }, 'listening');
   return owners.move();

@@ -19,7 +19,7 @@ const lateMs = 2_000;
 
 /** Reads a run request and starts it. Past the deadline, or when `left` aborts, the watching ends; the run itself does as it does. */
 export async function startRequestedRun(
-  { mesh, config }: GatewayContext,
+  { mesh, config, stopping }: GatewayContext,
   request: FastifyRequest,
   left: AbortSignal,
   streams: boolean,
@@ -45,7 +45,7 @@ export async function startRequestedRun(
       headers: traceHeaders(request),
       timeoutMs: config.runTimeoutMs,
       whenAbsent: config.whenAbsent,
-      signal: AbortSignal.any([left, AbortSignal.timeout(config.runTimeoutMs + lateMs)]),
+      signal: AbortSignal.any([left, stopping, AbortSignal.timeout(config.runTimeoutMs + lateMs)]),
     },
   );
 }

@@ -9,7 +9,7 @@ import { stateScopes } from './state-scopes.ts';
 import { strangeValues } from './strange-values.ts';
 
 /** Makes a service on an empty store of its own. */
-export type MakeSessionService = () => Promise<{ service: SessionService; dispose(): Promise<void> }>;
+export type MakeSessionService = () => Promise<{ service: SessionService; dispose(): PromiseLike<void> }>;
 
 /** Gives the service of the running test. */
 export type TheService = () => SessionService;
@@ -21,7 +21,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     beforeEach(async () => {
       made = await make();
     });
-    afterEach(() => made.dispose());
+    afterEach(async () => await made.dispose());
     const service = () => made.service;
     describe('sessions', () => sessions(service));
     describe('state scopes', () => stateScopes(service));

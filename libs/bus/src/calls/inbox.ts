@@ -16,7 +16,7 @@ interface OpenCall extends ReplyListener {
 /** All calls of a connection share one subscription; a token of its own tells each one's replies. */
 export interface Inbox {
   /** Sends a request. Returns how to stop listening. @throws MeshError */
-  call(packet: Packet, listener: ReplyListener, signal?: AbortSignal): Promise<() => void>;
+  call(packet: Packet, listener: ReplyListener): Promise<() => void>;
 }
 
 export function createInbox(link: Link): Inbox {
@@ -52,7 +52,8 @@ export function createInbox(link: Link): Inbox {
     return listening;
   }
 
-  // The broker names the subject alone, so that a refusal concerns all calls there; permissions are by subject, so it does.
+  // The broker names the subject alone, so that a refusal concerns all calls there; permissions are by subject, so it
+  // does.
   link.onDenied((subject) => {
     for (const [token, call] of calls) {
       if (call.subject !== subject || call.answered) continue;
@@ -63,9 +64,10 @@ export function createInbox(link: Link): Inbox {
   link.closed.addEventListener('abort', () => failAll(closedError()));
 
   return {
-    async call(packet, listener, signal) {
-      await whenConnected(link, signal);
+    async call(packet, listener) {
       await listen();
+      // The connection may have gone meanwhile.
+      await whenConnected(link);
       const token = (counter++).toString(36);
       calls.set(token, { ...listener, subject: packet.subject, answered: false });
       try {
@@ -86,13 +88,12 @@ export async function firstReply(
   timeoutMs: number,
 ): Promise<Packet | undefined> {
   const reply = Promise.withResolvers<Packet | undefined>();
+  const close = await inbox.call(packet, {
+    onPacket: (answer) => reply.resolve(answer.noResponders ? undefined : answer),
+    onFail: reply.reject,
+  });
   const timer = setTimeout(() => reply.resolve(undefined), timeoutMs);
-  let close = () => {};
   try {
-    close = await inbox.call(packet, {
-      onPacket: (answer) => reply.resolve(answer.noResponders ? undefined : answer),
-      onFail: reply.reject,
-    });
     return await reply.promise;
   } finally {
     clearTimeout(timer);

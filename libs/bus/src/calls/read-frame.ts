@@ -6,7 +6,8 @@ import { decodeJson } from '../message.ts';
 /**
  * Reads one reply. A plain reply, of a service that knows no frames, is the result.
  *
- * @throws MeshError the callee's error; `unavailable` when nobody listens on the subject of the request, or frames are missing
+ * @throws MeshError the callee's error; `unavailable` when nobody listens on the subject of the request, or frames are
+ * missing
  */
 export function readFrame(reply: Packet, subject: string, expected: number): ReceivedFrame {
   if (reply.noResponders) {

@@ -5,7 +5,9 @@ import { encodeJson, headerText } from '../message.ts';
 
 /** The way back to the caller of one request. */
 export interface Replies {
-  /** @throws MeshError `invalid_argument` when the frame is too large or no JSON, `unavailable` when the broker is away */
+  /**
+   * @throws MeshError `invalid_argument` when the frame is too large or no JSON, `unavailable` when the broker is away
+   */
   send(frame: Frame): Promise<void>;
   close(): void;
 }
@@ -39,7 +41,12 @@ function frameReplies(link: Link, publish: Publish, heartbeatMs: number): Replie
   let seq = 0;
   const timer = setInterval(() => {
     // A heartbeat that waits for a connection would be a lie when it comes.
-    if (link.connected) put('heartbeat', {}, new Uint8Array());
+    if (!link.connected) return;
+    try {
+      put('heartbeat', {}, new Uint8Array());
+    } catch {
+      // The connection closes under us; nothing may escape from a timer.
+    }
   }, heartbeatMs);
 
   /** Counts what went out, and only that: a frame that could not be sent leaves no gap. */

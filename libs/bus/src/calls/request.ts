@@ -1,13 +1,14 @@
 import { header, MeshError } from '@agentmesh/protocol';
 import { heartbeatMs, type ReceivedFrame, type RequestOptions } from '../bus.ts';
-import { abortError } from '../gate.ts';
-import type { Packet } from '../link.ts';
+import { abortError, whenConnected } from '../gate.ts';
+import type { Link, Packet } from '../link.ts';
 import { createMailbox } from '../mailbox.ts';
 import { assertSubject, encodeJson, maxTimerMs, remainingMs } from '../message.ts';
 import type { Inbox } from './inbox.ts';
 import { readFrame } from './read-frame.ts';
 
 export interface Caller {
+  link: Link;
   inbox: Inbox;
   service: string;
   replica: string;
@@ -27,18 +28,20 @@ export async function* request(
   const leftMs = remainingMs(packet.headers);
   if (leftMs !== undefined && leftMs <= 0) throw deadlineError();
 
-  const silence = watchSilence(silenceMs, () => frames.fail(silenceError(subject, silenceMs)));
+  const over = new AbortController();
+  over.signal.addEventListener('abort', () => frames.fail(over.signal.reason));
+  const onAbort = () => over.abort(abortError(signal?.reason));
+  signal?.addEventListener('abort', onAbort);
   const deadline =
     leftMs === undefined
       ? undefined
-      : setTimeout(() => frames.fail(deadlineError()), Math.min(leftMs, maxTimerMs));
-  const onAbort = () => frames.fail(abortError(signal?.reason));
-  signal?.addEventListener('abort', onAbort);
-  let close = () => {};
+      : setTimeout(() => over.abort(deadlineError()), Math.min(leftMs, maxTimerMs));
   let expected = 0;
+  let silence: ReturnType<typeof watchSilence> | undefined;
+  let close: (() => void) | undefined;
 
   function onPacket(reply: Packet) {
-    silence.heard();
+    silence?.heard();
     try {
       frames.put(readFrame(reply, subject, expected++));
     } catch (thrown) {
@@ -46,17 +49,25 @@ export async function* request(
     }
   }
 
+  async function send() {
+    await whenConnected(caller.link, over.signal);
+    silence = watchSilence(silenceMs, () => over.abort(silenceError(subject, silenceMs)));
+    close = await caller.inbox.call(packet, { onPacket, onFail: frames.fail });
+    if (over.signal.aborted) close();
+  }
+
   try {
-    close = await caller.inbox.call(packet, { onPacket, onFail: frames.fail }, signal);
-    silence.heard();
+    // Not awaited: whatever ends the request ends the waiting for it to be sent, too.
+    send().catch(frames.fail);
     for (;;) {
       const frame = await frames.take();
       yield frame;
       if (frame.type === 'result') return;
     }
   } finally {
-    close();
-    silence.stop();
+    over.abort(new MeshError('cancelled', 'nobody reads the answer any more'));
+    close?.();
+    silence?.stop();
     clearTimeout(deadline);
     signal?.removeEventListener('abort', onAbort);
   }
@@ -82,7 +93,8 @@ function watchSilence(silenceMs: number, onSilence: () => void) {
   let timer = setTimeout(onTimer, silenceMs);
 
   function onTimer() {
-    // Expired timers run before sockets are read: after the event loop was blocked, frames may lie there unread. Look once more behind them.
+    // Expired timers run before sockets are read: after the event loop was blocked, frames may lie there unread. Look
+    // once more behind them.
     setImmediate(() => {
       if (stopped) return;
       const leftMs = heardAt + silenceMs - performance.now();

@@ -1,5 +1,11 @@
 import { type Frame, MeshError } from '@agentmesh/protocol';
-import { queueGroup, type RequestHandler, type ServeOptions, type Started } from '../bus.ts';
+import {
+  type IncomingRequest,
+  queueGroup,
+  type RequestHandler,
+  type ServeOptions,
+  type Started,
+} from '../bus.ts';
 import { assertPositive } from '../limits.ts';
 import type { Link, OnError, Packet } from '../link.ts';
 import { createMessage, maxTimerMs, remainingMs } from '../message.ts';
@@ -24,20 +30,27 @@ export async function serve(
 ): Promise<Started> {
   assertPositive('maxInFlight', maxInFlight);
   const { link, onError } = callee;
+  const where = `serve ${subject}`;
   const stopping = new AbortController();
   const inFlight = new Set<Promise<void>>();
 
   function onPacket(packet: Packet) {
-    const refusal = inFlight.size >= maxInFlight ? busyError(maxInFlight) : undefined;
-    const answered = answer(callee, packet, handler, refusal, stopping.signal)
-      .catch((thrown) => onError(thrown, `serve ${subject}`))
+    const busy = inFlight.size >= maxInFlight;
+    const answered = answer(callee, subject, packet, async (replies) => {
+      if (busy) throw busyError(maxInFlight);
+      await replies.send({ type: 'accepted', data: { replica: callee.replica } });
+      await untilDeadline(packet, stopping.signal, (signal) =>
+        runHandler(handler, { ...createMessage(packet), signal }, replies, onError),
+      );
+    })
+      .catch((thrown) => onError(thrown, where))
       .finally(() => inFlight.delete(answered));
-    if (!refusal) inFlight.add(answered);
+    if (!busy) inFlight.add(answered);
   }
 
   const listening = await link.listen(subject, onPacket, {
     queue: queueGroup,
-    onLost: (error) => onError(error, `serve ${subject}`),
+    onLost: (error) => onError(error, where),
   });
   return startOnce(async (graceMs) => {
     await listening.drain();
@@ -50,26 +63,33 @@ export async function serve(
 
 async function answer(
   callee: Callee,
+  subject: string,
   packet: Packet,
-  handler: RequestHandler,
-  refusal: MeshError | undefined,
-  stopping: AbortSignal,
+  run: (replies: Replies) => Promise<void>,
 ): Promise<void> {
-  const counted = callee.stats.start(packet.subject);
+  const counted = callee.stats.start(subject);
   const replies = createReplies(callee.link, packet, callee.replica, callee.heartbeatMs);
   let failure: unknown;
   try {
-    if (refusal) throw refusal;
-    await replies.send({ type: 'accepted', data: { replica: callee.replica } });
-    await untilDeadline(packet, stopping, (signal) => runHandler(handler, packet, signal, replies));
+    await run(replies);
   } catch (thrown) {
     failure = thrown;
     const error = MeshError.from(thrown);
-    if (error.code === 'internal') callee.onError(error.cause ?? error, `serve ${packet.subject}`);
-    await replies.send({ type: 'error', data: error.toWire() });
+    if (error.code === 'internal') callee.onError(error.cause ?? error, `serve ${subject}`);
+    await sendError(replies, error);
   } finally {
     replies.close();
     counted(failure);
+  }
+}
+
+async function sendError(replies: Replies, error: MeshError): Promise<void> {
+  try {
+    await replies.send({ type: 'error', data: error.toWire() });
+  } catch (thrown) {
+    if (MeshError.from(thrown).code !== 'invalid_argument') throw thrown;
+    // Details that are too large or no JSON: the code is what the caller needs.
+    await replies.send({ type: 'error', data: { code: error.code, message: error.message.slice(0, 1_000) } });
   }
 }
 
@@ -98,26 +118,36 @@ async function untilDeadline(
   }
 }
 
-async function runHandler(handler: RequestHandler, packet: Packet, signal: AbortSignal, replies: Replies) {
+async function runHandler(
+  handler: RequestHandler,
+  request: IncomingRequest,
+  replies: Replies,
+  onError: OnError,
+): Promise<void> {
+  const { signal } = request;
   signal.throwIfAborted();
-  const frames = handler({ ...createMessage(packet), signal })[Symbol.asyncIterator]();
+  const frames = handler(request)[Symbol.asyncIterator]();
+  // A handler that does not heed the signal must not keep the caller waiting.
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
-  let ended = false;
+  // A generator that hangs answers `return` when it hangs no more, if ever: whoever waits for it races with the signal.
+  const finish = () =>
+    Promise.resolve(frames.return?.()).catch((thrown) => onError(thrown, `serve ${request.subject}`));
   try {
-    while (!ended) {
-      // A handler that does not heed the signal must not keep the caller waiting.
+    for (;;) {
       const next = await Promise.race([frames.next(), aborted.promise]);
       if (next.done) throw new Error('the handler ended without a result');
-      ended = next.value.type === 'result';
       await sendFrame(replies, next.value);
+      if (next.value.type === 'result') break;
     }
+    await Promise.race([finish(), aborted.promise.catch(() => {})]);
+  } catch (thrown) {
+    void finish();
+    throw thrown;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // Not awaited: a generator that hangs answers `return` when it hangs no more.
-    void Promise.resolve(frames.return?.()).catch(() => {});
   }
 }
 

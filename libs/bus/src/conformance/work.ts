@@ -86,6 +86,25 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(second.items[0]).toMatchObject({ payload: 0, attempt: 2, key: held[0]?.key });
     });
 
+    it('that takes long stays with its worker', async () => {
+      const ackWaitMs = 300;
+      const agent = await newAgent(ackWaitMs);
+      const [one, two] = await Promise.all([connect('w'), connect('w')]);
+      const attempts: number[] = [];
+      const slow = async ({ attempt }: WorkItem) => {
+        attempts.push(attempt);
+        const startedAt = performance.now();
+        await until(() => performance.now() - startedAt > 2.5 * ackWaitMs);
+        return done;
+      };
+      const working = await one.consumeRuns(agent, slow, { slots: 2 });
+      await two.consumeRuns(agent, slow, { slots: 1 });
+      await fill(one, agent, 2);
+      await until(() => attempts.length === 2);
+      await working.stop();
+      expect(attempts).toEqual([1, 1]);
+    });
+
     it('is handed to another replica at once by one that stops, and what it did not start was never taken', async () => {
       const agent = await newAgent();
       const [leaving, staying] = await Promise.all([connect('w'), connect('w')]);

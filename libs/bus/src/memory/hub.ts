@@ -22,8 +22,8 @@ export interface MemoryConnectOptions {
 }
 
 /**
- * The network in memory: buses of one hub talk to each other as if over NATS. Payloads are really written as JSON and read again.
- * Work items live as long as the hub; nothing is provisioned.
+ * The network in memory: buses of one hub talk to each other as if over NATS. Payloads are really written as JSON and
+ * read again. Work items live as long as the hub; nothing is provisioned.
  */
 export class MemoryHub {
   readonly #subjects;
@@ -58,7 +58,8 @@ export class MemoryHub {
   }
 
   /**
-   * Ends a bus as the death of its process would: without a goodbye. Its calls end in silence, and its work items are delivered to others.
+   * Ends a bus as the death of its process would: without a goodbye. Its calls end in silence, and its work items are
+   * delivered to others.
    */
   kill(bus: Bus): void {
     this.#links.get(bus)?.kill();

@@ -41,7 +41,6 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
 
   return {
     inbox: `${subjects.inboxPrefix(service)}.${randomBytes(8).toString('hex')}`,
-    maxPayload,
     closed: closing.signal,
     get connected() {
       return !closing.signal.aborted;

@@ -17,7 +17,10 @@ interface Taker {
   resolve: (delivery: Delivery | undefined) => void;
 }
 
-/** Work queues as JetStream has them, by subject: every message is worked on by one taker, and again until it is acknowledged. */
+/**
+ * Work queues as JetStream has them, by subject: every message is worked on by one taker, and again until it is
+ * acknowledged.
+ */
 export interface WorkQueues {
   put(packet: Packet): { duplicate: boolean };
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;

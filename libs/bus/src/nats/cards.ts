@@ -18,8 +18,8 @@ export interface CardWatch {
 }
 
 /**
- * Keeps a sink current with the card bucket; resolves when it holds what was there, or when the bucket cannot be read now. After each
- * reconnect the watch starts anew: the server may have lost it, and what it would say is the same.
+ * Keeps a sink current with the card bucket; resolves when it holds what was there, or when the bucket cannot be read
+ * now. After each reconnect the watch starts anew: the server may have lost it, and what it would say is the same.
  */
 export async function watchCards(watch: CardWatch): Promise<void> {
   const { link, onError } = watch;

@@ -17,7 +17,10 @@ export interface NatsOptions extends NatsAddress {
   connectTimeoutMs?: number;
   /** Read and watch the cards of others; default true. Tools, which may not read them, say false. */
   cards?: boolean;
-  /** Where defects are reported: what handlers throw, refused subscriptions, cards that cannot be read. Default: nowhere. */
+  /**
+   * Where defects are reported: what handlers throw, refused subscriptions, cards that cannot be read. Default:
+   * nowhere.
+   */
   onError?: OnError;
   /** Interval of heartbeats in reply streams, in ms; default 1,000. */
   heartbeatMs?: number;
@@ -26,7 +29,8 @@ export interface NatsOptions extends NatsAddress {
 /**
  * Connects a service to the mesh over NATS. The connection is kept and restored until the bus is disposed.
  *
- * @throws MeshError `unauthenticated` at once for wrong credentials; `unavailable` when no server answers in `connectTimeoutMs`
+ * @throws MeshError `unauthenticated` at once for wrong credentials; `unavailable` when no server answers in
+ * `connectTimeoutMs`
  */
 export async function connectNats(options: NatsOptions): Promise<Bus> {
   return (await openNats(options)).bus;

@@ -10,8 +10,8 @@ const ackTries = 10;
 
 /**
  * A message of a pull consumer. Its reply subject says how often and under which number it was delivered:
- * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`, later servers put two tokens
- * more after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of NATS).
+ * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`, later servers put two
+ * tokens more after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of NATS).
  */
 export function toDelivery(connection: NatsConnection, link: Link, msg: Msg): Delivery {
   const packet = toPacket(msg);
@@ -22,7 +22,12 @@ export function toDelivery(connection: NatsConnection, link: Link, msg: Msg): De
 
   function say(word: string) {
     // While the connection is away the server delivers again after the ack wait; there is nobody to tell.
-    if (link.connected) connection.publish(ackTo, word);
+    if (!link.connected) return;
+    try {
+      connection.publish(ackTo, word);
+    } catch {
+      // The connection closes under us: the same.
+    }
   }
 
   return {

@@ -6,7 +6,7 @@ import { fromNats, rootOf } from './errors.ts';
 
 /** How to reach a NATS server, and as whom. */
 export interface NatsAddress {
-  /** `nats://host:4222`; several with commas. */
+  /** `nats://host:4222`; several with commas. May hold user and password, which are then used unless given apart. */
   url: string;
   user?: string | undefined;
   pass?: string | undefined;
@@ -15,20 +15,23 @@ export interface NatsAddress {
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
 
-/** Tries until a server answers; the client's own waiting has no end, and takes wrong credentials for an absent server. */
+/**
+ * Tries until a server answers; the client's own waiting has no end, and takes wrong credentials for an absent server.
+ */
 export async function dial(
-  { url, user, pass }: NatsAddress,
+  address: NatsAddress,
   name: string,
   inboxPrefix: string,
   timeoutMs = defaultConnectTimeoutMs,
 ): Promise<NatsConnection> {
+  const { servers, ...credentials } = readAddress(address);
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const leftMs = giveUpAt - performance.now();
     try {
       return await connect({
-        servers: url.split(',').map((server) => server.trim()),
-        ...(user === undefined ? {} : { user, pass: pass ?? '' }),
+        servers,
+        ...credentials,
         name,
         inboxPrefix,
         noAsyncTraces: true,
@@ -42,18 +45,30 @@ export async function dial(
       });
     } catch (thrown) {
       if (rootOf(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
-      if (giveUpAt - performance.now() <= dialPauseMs) throw unreachable(url, timeoutMs, thrown);
+      if (giveUpAt - performance.now() <= dialPauseMs) throw unreachable(servers, timeoutMs, thrown);
       await delay(dialPauseMs);
     }
   }
 }
 
-function unreachable(url: string, timeoutMs: number, cause: unknown): MeshError {
-  // A URL may hold a password, which must not get into a log.
-  const server = url.replace(/\/\/[^@/]*@/, '//');
+/** The client does not look for credentials in the URL, and puts the URL into its errors: take them out. */
+function readAddress({ url, user, pass }: NatsAddress) {
+  const servers: string[] = [];
+  let credentials = user === undefined ? undefined : { user, pass: pass ?? '' };
+  for (const server of url.split(',')) {
+    const [, scheme = '', userInfo, host = ''] = /^\s*(\w+:\/\/)?(?:(.*)@)?(.*?)\s*$/.exec(server) ?? [];
+    servers.push(`${scheme}${host}`);
+    if (userInfo === undefined || credentials) continue;
+    const [urlUser = '', ...urlPass] = userInfo.split(':');
+    credentials = { user: decodeURIComponent(urlUser), pass: decodeURIComponent(urlPass.join(':')) };
+  }
+  return { servers, ...credentials };
+}
+
+function unreachable(servers: string[], timeoutMs: number, cause: unknown): MeshError {
   return new MeshError(
     'unavailable',
-    `no NATS server answers at ${server} within ${timeoutMs} ms; check the address and start the server`,
+    `no NATS server answers at ${servers.join(', ')} within ${timeoutMs} ms; check the address and start the server`,
     { cause },
   );
 }

@@ -13,7 +13,10 @@ const pauseMs = 100;
 /** On a single server a stream is there or it is not; a short while covers its start. */
 const missingMs = 300;
 
-/** Publishes to a stream until it is stored, always under the same id, so that a lost acknowledgement makes no second message. */
+/**
+ * Publishes to a stream until it is stored, always under the same id, so that a lost acknowledgement makes no second
+ * message.
+ */
 export async function enqueue(
   connection: NatsConnection,
   link: Link,

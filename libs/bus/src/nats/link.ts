@@ -38,15 +38,12 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
   }
 
   async function flush() {
-    await connection.flush().catch(() => {});
+    if (status.connected) await connection.flush().catch(() => {});
   }
 
   const link: Link = {
     inbox,
     closed: status.closed,
-    get maxPayload() {
-      return maxPayload();
-    },
     get connected() {
       return status.connected;
     },
@@ -64,9 +61,9 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
     async close() {
       const timer = setTimeout(() => void connection.close(), closeMs);
-      await connection.drain().catch(() => connection.close());
+      if (status.connected) await connection.drain().catch(() => {});
+      await connection.close();
       clearTimeout(timer);
-      await connection.closed();
     },
   };
   return link;
@@ -97,12 +94,18 @@ async function listen(
   if (refused) throw refused;
   return {
     async drain() {
-      if (!subscription.isClosed()) await subscription.drain().catch(() => {});
+      if (subscription.isClosed()) return;
+      // Without a connection there is nothing on its way, and nobody to confirm it.
+      if (link.connected) await subscription.drain().catch(() => {});
+      else subscription.unsubscribe();
     },
   };
 }
 
-/** Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by itself. */
+/**
+ * Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by
+ * itself.
+ */
 async function confirm(connection: NatsConnection, link: Link): Promise<void> {
   for (;;) {
     await whenConnected(link);

@@ -42,10 +42,11 @@ const maxAckPending = 1_000;
 const maxWaiting = 4_096;
 
 /**
- * Makes or updates what the mesh needs in JetStream: the stream of runs, a durable consumer per agent, the bucket of cards. May be run again
- * at any time, with more agents; consumers of agents that are not named stay.
+ * Makes or updates what the mesh needs in JetStream: the stream of runs, a durable consumer per agent, the bucket of
+ * cards. May be run again at any time, with more agents; consumers of agents that are not named stay.
  *
- * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the right to administer it
+ * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the right to
+ * administer it
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
   const { namespace, agents, storage = 'file', replicas = 1 } = options;

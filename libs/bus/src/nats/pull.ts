@@ -5,11 +5,11 @@ import { provisionHint } from './errors.ts';
 import { statusOf } from './packet.ts';
 
 const expiresMs = 30_000;
-const heartbeatMs = 2_000;
+const heartbeatMs = 5_000;
 
 /**
- * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they take messages ahead
- * of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
+ * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they
+ * take messages ahead of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
  *
  * @returns `undefined` when there is none for now: the request expired, died with its connection, or was aborted
  * @throws when the consumer is gone or refuses
@@ -22,7 +22,7 @@ export function pullOne(
 ): Promise<Msg | undefined> {
   const pulled = Promise.withResolvers<Msg | undefined>();
   const subscription = connection.subscribe(inbox, { callback: onMessage });
-  // The server says every two seconds that it still knows of the request; a restarted one does not.
+  // The server says every five seconds that it still knows of the request; a restarted one does not.
   const silence = setTimeout(() => end(), 2 * heartbeatMs + 500);
   const forgetConnected = link.onConnected(() => end());
   const forgetDenied = link.onDenied((denied) => {
@@ -65,6 +65,10 @@ export function pullOne(
 
   /** The server withdraws the request; what it sent before comes through first. */
   function onAbort() {
+    if (!link.connected) {
+      end();
+      return;
+    }
     void subscription
       .drain()
       .catch(() => {})
@@ -76,7 +80,11 @@ export function pullOne(
   }
 
   const request = { batch: 1, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) };
-  connection.publish(subject, JSON.stringify(request), { reply: inbox });
+  try {
+    connection.publish(subject, JSON.stringify(request), { reply: inbox });
+  } catch (thrown) {
+    fail(MeshError.from(thrown));
+  }
   return pulled.promise;
 }
 

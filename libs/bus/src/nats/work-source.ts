@@ -18,7 +18,11 @@ export interface WorkSourceParts {
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-/** The run queue of one agent, by its durable pull consumer. @throws MeshError `failed_precondition` when it was not provisioned */
+/**
+ * The run queue of one agent, by its durable pull consumer.
+ *
+ * @throws MeshError `failed_precondition` when it was not provisioned
+ */
 export async function openWorkSource(parts: WorkSourceParts, agent: string): Promise<WorkSource> {
   const { connection, link, subjects, onError } = parts;
   const ackWaitMs = await prepareConsumer(connection, subjects, agent);

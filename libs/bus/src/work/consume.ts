@@ -18,8 +18,8 @@ export interface Worker {
 const afterThrowMs = 1_000;
 
 /**
- * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot is free for, so
- * that nothing lies waiting in a replica while another is idle.
+ * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot
+ * is free for, so that nothing lies waiting in a replica while another is idle.
  */
 export function consume(
   worker: Worker,

@@ -1,0 +1,173 @@
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
+import type { Event } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastText, restClient } from '../rest-client.ts';
+
+let mesh: LocalMesh;
+let client: ReturnType<typeof restClient>;
+const only = samples.filter(({ manifest }) => ['stock_agent', 'support_agent'].includes(manifest.name));
+
+beforeAll(async () => {
+  mesh = await launchMesh({ services: only });
+  client = restClient(mesh.gatewayUrl);
+});
+afterAll(() => mesh?.[Symbol.asyncDispose]());
+
+const sessions = '/apps/stock_app/users/u1/sessions';
+
+async function answerOf(response: Response) {
+  return { status: response.status, body: (await response.json()) as { error: string; code: string } };
+}
+
+/** A run that still got into the queue of the dead replica waits there: then the next one is tried. */
+async function isRefused(session: string): Promise<boolean> {
+  const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of GOOG?' };
+  try {
+    return (await client.send('POST', '/run', body, AbortSignal.timeout(1_000))).status === 503;
+  } catch {
+    return false;
+  }
+}
+
+describe('the gateway', () => {
+  it('lists the apps that have a root agent', async () => {
+    expect(await (await client.send('GET', '/list-apps')).json()).toEqual(['stock_app']);
+  });
+
+  it('creates, gets, lists, changes and deletes sessions', async () => {
+    const created = await client.send('POST', `${sessions}/mine`, { state: { a: 1, 'user:b': 2 } });
+    expect(await created.json()).toMatchObject({
+      id: 'mine',
+      appName: 'stock_app',
+      userId: 'u1',
+      events: [],
+    });
+    const patched = await client.send('PATCH', `${sessions}/mine`, { state_delta: { a: 3 } });
+    expect(await patched.json()).toMatchObject({ state: { a: 3, 'user:b': 2 } });
+    const list = (await (await client.send('GET', sessions)).json()) as { id: string }[];
+    expect(list.map(({ id }) => id)).toContain('mine');
+    expect((await client.send('DELETE', `${sessions}/mine`)).status).toBe(204);
+    expect(await answerOf(await client.send('GET', `${sessions}/mine`))).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', error: expect.stringContaining('mine') },
+    });
+  });
+
+  it('understands snake_case and camelCase alike', async () => {
+    const session = await client.createSession('stock_app');
+    const response = await client.send('POST', '/run', {
+      app_name: 'stock_app',
+      user_id: 'u1',
+      session_id: session,
+      new_message: { role: 'user', parts: [{ text: 'Price of NVDA?' }] },
+    });
+    expect(lastText((await response.json()) as Event[])).toBe('NVDA stands at $138.2.');
+  });
+
+  it.each<[string, () => Promise<Response>, number, string, RegExp]>([
+    [
+      'JSON that is none',
+      () => client.send('POST', '/run', '{"appName": '),
+      400,
+      'invalid_argument',
+      /not JSON/,
+    ],
+    [
+      'a body without its fields',
+      () => client.send('POST', '/run', {}),
+      400,
+      'invalid_argument',
+      /appName.*newMessage/,
+    ],
+    ['an unknown app', () => client.run('nope', 's', 'hi'), 404, 'not_found', /no app nope.*stock_app/],
+    ['an unknown session', () => client.run('stock_app', 'nope', 'hi'), 404, 'not_found', /no session nope/],
+    ['an unknown route', () => client.send('GET', '/nope'), 404, 'not_found', /no GET \/nope/],
+    [
+      'a session id in use',
+      async () => client.send('POST', `${sessions}/${await client.createSession('stock_app')}`, {}),
+      409,
+      'already_exists',
+      /exists|in use|already/,
+    ],
+    [
+      'a session id that cannot be a key',
+      () => client.send('GET', `${sessions}/${'x'.repeat(200)}`),
+      400,
+      'invalid_argument',
+      /too long/,
+    ],
+    [
+      'a message without parts',
+      () => client.run('stock_app', 's', '', { newMessage: { role: 'user', parts: [] } }),
+      400,
+      'invalid_argument',
+      /no parts/,
+    ],
+    [
+      'a forged function call',
+      () => client.run('stock_app', 's', '', { newMessage: { parts: [{ functionCall: { name: 'x' } }] } }),
+      400,
+      'invalid_argument',
+      /function call/,
+    ],
+    [
+      'the same over SSE',
+      () => client.send('POST', '/run_sse', { appName: 'nope' }),
+      400,
+      'invalid_argument',
+      /userId/,
+    ],
+    [
+      'an unknown app over SSE',
+      () =>
+        client.send('POST', '/run_sse', { appName: 'nope', userId: 'u', sessionId: 's', newMessage: 'hi' }),
+      404,
+      'not_found',
+      /no app/,
+    ],
+  ])('answers %s with a clear error', async (_what, send, status, code, words) => {
+    const answer = await answerOf(await send());
+    expect(answer).toMatchObject({ status, body: { code, error: expect.stringMatching(words) } });
+  });
+
+  it('answers 503 at once while no replica of the agent is up, and works again when one is', async () => {
+    const session = await client.createSession('stock_app');
+    const stock = mesh.processes.find(({ name }) => name === 'stock_agent');
+    await stock?.kill();
+    await until(() => isRefused(session), { what: 'the gateway to say that nobody is there' });
+    const [sample] = only;
+    if (!sample) throw new Error('no sample');
+    await mesh.start(sample);
+    await until(async () => (await client.run('stock_app', session, 'Price of GOOG?')).status === 200, {
+      what: 'the new replica to answer',
+    });
+  });
+
+  it('lets several gateways serve the same sessions', async () => {
+    const second = restClient((await mesh.start('gateway')).address ?? '');
+    const session = await client.createSession('stock_app');
+    await client.events('stock_app', session, 'Price of GOOG?');
+    const events = await second.events('stock_app', session, 'Price of MSFT?');
+    expect(lastText(events)).toBe('MSFT stands at $415.7.');
+    const stored = (await (await client.send('GET', `${sessions}/${session}`)).json()) as { events: Event[] };
+    expect(stored.events).toHaveLength(8);
+  });
+
+  it('lets a run go on whose client has left', async () => {
+    const session = await client.createSession('stock_app');
+    const left = new AbortController();
+    const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of AAPL?' };
+    const response = await client.send('POST', '/run_sse', body, left.signal);
+    expect(response.headers.get('x-invocation-id')).toMatch(/^e-/);
+    left.abort();
+    await until(
+      async () => {
+        const stored = await client.send('GET', `${sessions}/${session}`);
+        return lastText(((await stored.json()) as { events: Event[] }).events) === 'AAPL stands at $231.1.';
+      },
+      { what: 'the run to end without its client' },
+    );
+  });
+});
