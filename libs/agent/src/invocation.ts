@@ -30,8 +30,17 @@ export interface InvocationOptions {
  * Yields every committed event, the user's message among them, and partial ones.
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
-  const { agent, session, sessionService, invocationId, newMessage, runConfig, abortSignal, transfers, carrier } =
-    options;
+  const {
+    agent,
+    session,
+    sessionService,
+    invocationId,
+    newMessage,
+    runConfig,
+    abortSignal,
+    transfers,
+    carrier,
+  } = options;
   const commit = async (event: Event): Promise<Event> => {
     options.stamp?.(event);
     return event.partial ? event : await sessionService.appendEvent({ session, event });

@@ -39,10 +39,15 @@ export interface Delivery extends Packet {
 export interface WorkSource {
   readonly ackWaitMs: number;
   /**
-   * Waits for one message; `undefined` when there is none for now (asked too long, connection lost, aborted). Nothing
-   * is taken from the queue beyond what is returned. Does its own waiting after failures. Never rejects.
+   * Waits for one message; `undefined` when there is none for now (asked too long, connection lost, withdrawn). Nothing is
+   * taken from the queue beyond what is returned. Does its own waiting after failures. Never rejects.
    */
-  pull(signal: AbortSignal): Promise<Delivery | undefined>;
+  pull(): Promise<Delivery | undefined>;
+  /**
+   * Asks for nothing more. Resolves when no pull is open, after `withinMs` at the latest; until then one may still bring a
+   * message. Never rejects.
+   */
+  withdraw(withinMs: number): Promise<void>;
 }
 
 /** Who is told what lies in the card bucket. */

@@ -66,13 +66,17 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
 
   async function run<T>(command: (redis: Redis) => Promise<T>): Promise<T> {
     const deadline = performance.now() + timeoutMs;
+    // What the server said tells more than that it cannot be reached while we reconnect because of it.
+    let refusal: Error | undefined;
     for (;;) {
       const left = deadline - performance.now();
       try {
         return await within(left, command(redis));
       } catch (error) {
         if (!open) throw new MeshError('unavailable', 'the store is closed', { cause: error });
-        if (!isPassing(error) || performance.now() + 50 >= deadline) throw fromRedis(error, lastError);
+        if (isReply(error)) refusal = error;
+        if (!isPassing(error) || performance.now() + 50 >= deadline)
+          throw fromRedis(refusal ?? error, lastError);
         await pause(50);
       }
     }

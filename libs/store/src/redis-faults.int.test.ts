@@ -18,6 +18,12 @@ async function connect(options: RedisStoreOptions) {
   return store;
 }
 
+/** A second client, for as long as the block runs. */
+function administrate({ url }: Server) {
+  const redis = new Redis(url);
+  return { redis, [Symbol.dispose]: () => redis.disconnect() };
+}
+
 /** The time that something takes, ms. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
@@ -98,9 +104,8 @@ describe('a Redis that fails', () => {
   test('is unavailable in time while it is frozen, and a repetition commits once', async () => {
     const { sessions } = await connect({ url: server.url, timeoutMs: 300 });
     const session = await sessions.createSession(ref);
-    const admin = new Redis(server.url);
-    onTestFinished(() => admin.disconnect());
-    await admin.client('PAUSE', 700, 'ALL');
+    using admin = administrate(server);
+    await admin.redis.client('PAUSE', 700, 'ALL');
     const append = () => sessions.appendEvent({ session, event: eventOf('e') });
     const took = await timed(() => expect(append()).rejects.toMatchObject({ code: 'unavailable' }));
     expect(took).toBeLessThan(650);
@@ -112,21 +117,20 @@ describe('a Redis that fails', () => {
   test('is unavailable when it is full or a replica, and says so', async () => {
     const { sessions } = await connect({ url: server.url, timeoutMs: 200 });
     const session = await sessions.createSession(ref);
-    const admin = new Redis(server.url);
-    onTestFinished(() => admin.disconnect());
+    using admin = administrate(server);
     const append = () => sessions.appendEvent({ session, event: eventOf('e') });
-    await admin.config('SET', 'maxmemory', '1');
+    await admin.redis.config('SET', 'maxmemory', '1');
     await expect(append()).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('maxmemory'),
     });
-    await admin.config('SET', 'maxmemory', '0');
-    await admin.replicaof('127.0.0.1', 1);
+    await admin.redis.config('SET', 'maxmemory', '0');
+    await admin.redis.replicaof('127.0.0.1', 1);
     await expect(append()).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('replica'),
     });
-    await admin.replicaof('NO', 'ONE');
+    await admin.redis.replicaof('NO', 'ONE');
     await append();
     expect(session.seq).toBe(1);
   });

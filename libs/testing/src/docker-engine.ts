@@ -33,6 +33,8 @@ export async function chooseServers<T>(
     if (findBinary(binary) === undefined) throw error;
     // Not asked again in this process: looking for an image that cannot be had takes seconds.
     answered = Promise.resolve(false);
+    const why = error instanceof Error ? error.message : String(error);
+    process.emitWarning(`no ${binary} from Docker, the local one is used: ${why}`);
     return local();
   }
 }

@@ -99,17 +99,15 @@ export async function executeTool(
   }
 }
 
-/** Function responses are objects: others are put under `result`, lists under `results`. */
+/**
+ * Function responses are objects: lists are put under `results`, all else under `result`. What the model, the log and every process see
+ * is the result as JSON has it.
+ */
 function wrapResult(result: unknown): Record<string, unknown> {
-  if (Array.isArray(result)) return { results: result };
-  if (typeof result === 'object' && result !== null) return toJson(result) as Record<string, unknown>;
-  return { result: toJson(result) };
-}
-
-/** What a tool returned as JSON has it, so that the model, the log and every process see the same. */
-function toJson(value: unknown): unknown {
-  const text = JSON.stringify(value);
-  return text === undefined ? null : JSON.parse(text);
+  const text = JSON.stringify(result);
+  const json: unknown = text === undefined ? null : JSON.parse(text);
+  if (Array.isArray(json)) return { results: json };
+  return typeof json === 'object' && json !== null ? { ...json } : { result: json };
 }
 
 function errorText(tool: string, error: unknown): string {

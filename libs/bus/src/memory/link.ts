@@ -71,7 +71,12 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     },
     async openWork(agent) {
       const subject = subjects.agentRun(agent);
-      return { ackWaitMs, pull: (signal) => hub.queues.take(subject, owner, signal) };
+      const ending = new AbortController();
+      return {
+        ackWaitMs,
+        pull: () => hub.queues.take(subject, owner, ending.signal),
+        withdraw: async () => ending.abort(),
+      };
     },
     putCard: async (key, bytes) => hub.putCard(key, bytes),
     close: async () => end(),

@@ -4,39 +4,42 @@ import type { Link } from '../link.ts';
 import { provisionHint } from './errors.ts';
 import { statusOf } from './packet.ts';
 
-const expiresMs = 30_000;
-const heartbeatMs = 5_000;
+/**
+ * Short, because requests are best left to expire: there is no other way to end one that the server takes part in. It also
+ * shows soon when the server forgot one, as a new leader does.
+ */
+const expiresMs = 1_000;
 
 /**
- * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they
- * take messages ahead of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
+ * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they take
+ * messages ahead of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
  *
- * @returns `undefined` when there is none for now: the request expired, died with its connection, or was aborted
+ * @param revoke ends the request before it expires
+ * @returns `undefined` when there is none for now: the request expired, died with its connection, or was revoked
  * @throws when the consumer is gone or refuses
  */
 export function pullOne(
   connection: NatsConnection,
   link: Link,
   { subject, inbox }: { subject: string; inbox: string },
-  signal: AbortSignal,
+  revoke: AbortSignal,
 ): Promise<Msg | undefined> {
   const pulled = Promise.withResolvers<Msg | undefined>();
   const subscription = connection.subscribe(inbox, { callback: onMessage });
-  // The server says every five seconds that it still knows of the request; a restarted one does not.
-  const silence = setTimeout(() => end(), 2 * heartbeatMs + 500);
+  const silence = setTimeout(() => end(), 2 * expiresMs);
   const forgetConnected = link.onConnected(() => end());
   const forgetDenied = link.onDenied((denied) => {
     if (denied === subject)
       fail(new MeshError('permission_denied', `this service may not send to ${subject}`));
   });
-  signal.addEventListener('abort', onAbort);
+  revoke.addEventListener('abort', onRevoke);
   link.closed.addEventListener('abort', onClosed);
 
   function release() {
     clearTimeout(silence);
     forgetConnected();
     forgetDenied();
-    signal.removeEventListener('abort', onAbort);
+    revoke.removeEventListener('abort', onRevoke);
     link.closed.removeEventListener('abort', onClosed);
     if (!subscription.isClosed() && !subscription.isDraining()) subscription.unsubscribe();
   }
@@ -58,13 +61,12 @@ export function pullOne(
     }
     const status = statusOf(msg);
     if (status === 0) end(msg);
-    else if (status === 100) silence.refresh();
     else if (status === 408) end();
     else fail(refusal(status, msg.headers?.description ?? '', subject));
   }
 
   /** The server withdraws the request; what it sent before comes through first. */
-  function onAbort() {
+  function onRevoke() {
     if (!link.connected) {
       end();
       return;
@@ -79,7 +81,7 @@ export function pullOne(
     end();
   }
 
-  const request = { batch: 1, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) };
+  const request = { batch: 1, expires: nanos(expiresMs) };
   try {
     connection.publish(subject, JSON.stringify(request), { reply: inbox });
   } catch (thrown) {

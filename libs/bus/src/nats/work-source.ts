@@ -1,7 +1,8 @@
 import { MeshError, type Subjects } from '@agentmesh/protocol';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { millis, type NatsConnection } from '@nats-io/nats-core';
 import type { Delivery, Link, OnError, WorkSource } from '../link.ts';
+import { within } from '../started.ts';
 import { pause } from '../work/consume.ts';
 import { toDelivery } from './delivery.ts';
 import { fromNats, isDenied, isMissing, isNobodyThere, jetStreamOff, provisionHint } from './errors.ts';
@@ -25,30 +26,52 @@ const longestPauseMs = 5_000;
  */
 export async function openWorkSource(parts: WorkSourceParts, agent: string): Promise<WorkSource> {
   const { connection, link, subjects, onError } = parts;
-  const ackWaitMs = await prepareConsumer(connection, subjects, agent);
-  const consumer = `${subjects.runStream}.${subjects.runConsumer(agent)}`;
-  const pullSubject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${consumer}`;
-  let pulls = 0;
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const ackWaitMs = await prepareConsumer(manager, subjects, agent);
+  const consumer = subjects.runConsumer(agent);
+  const subject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${subjects.runStream}.${consumer}`;
+  const ending = new AbortController();
+  const revoking = new AbortController();
+  const open = new Set<Promise<unknown>>();
   let failures = 0;
 
-  async function pull(signal: AbortSignal): Promise<Delivery | undefined> {
-    await untilConnected(link, signal);
-    if (signal.aborted || link.closed.aborted) return undefined;
-    try {
-      const inbox = `${link.inbox}.pull.${(pulls++).toString(36)}`;
-      const msg = await pullOne(connection, link, { subject: pullSubject, inbox }, signal);
-      failures = 0;
-      return msg && toDelivery(connection, link, msg);
-    } catch (thrown) {
-      failures += 1;
-      // All slots fail together, and the queue may be gone for hours: once is enough.
-      if (failures === 1) onError(fromNats(thrown, `consume ${agent}`), `consume ${agent}`);
-      await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), signal);
-      return undefined;
-    }
+  async function ask(): Promise<Delivery | undefined> {
+    const inbox = `${link.inbox}.pull.${crypto.randomUUID()}`;
+    const asked = pullOne(connection, link, { subject, inbox }, revoking.signal);
+    const over = asked.catch(() => {}).finally(() => open.delete(over));
+    open.add(over);
+    const msg = await asked;
+    return msg && toDelivery(connection, link, msg);
   }
 
-  return { ackWaitMs, pull };
+  return {
+    ackWaitMs,
+    async pull() {
+      await untilConnected(link, ending.signal);
+      if (ending.signal.aborted || link.closed.aborted) return undefined;
+      try {
+        const delivery = await ask();
+        failures = 0;
+        return delivery;
+      } catch (thrown) {
+        failures += 1;
+        // All slots fail together, and the queue may be gone for hours: once is enough.
+        if (failures === 1) onError(fromNats(thrown, `consume ${agent}`), `consume ${agent}`);
+        await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
+        return undefined;
+      }
+    },
+    async withdraw(withinMs) {
+      ending.abort();
+      await within(withinMs, Promise.all(open));
+      if (open.size === 0) return;
+      revoking.abort();
+      await Promise.all(open);
+      // A server 2.9 that finds nobody behind the requests but in the midst of a redelivery forgets that message for another
+      // ack wait. Looking at the consumer makes it clear them away.
+      if (link.connected) await manager.consumers.info(subjects.runStream, consumer).catch(() => {});
+    },
+  };
 }
 
 /** Resolves when the connection is there, however long it takes, or when there is no point in waiting. */
@@ -68,11 +91,10 @@ async function untilConnected(link: Link, signal: AbortSignal): Promise<void> {
 
 /** Looks at the consumer, or makes it where that is allowed. Returns its ack wait in ms. */
 async function prepareConsumer(
-  connection: NatsConnection,
+  manager: JetStreamManager,
   subjects: Subjects,
   agent: string,
 ): Promise<number> {
-  const manager = await jetstreamManager(connection, { checkAPI: false });
   const { runStream } = subjects;
   const consumer = subjects.runConsumer(agent);
   try {

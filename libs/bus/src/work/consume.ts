@@ -28,24 +28,30 @@ export function consume(
   { slots }: ConsumeOptions,
 ): Started {
   assertPositive('slots', slots);
-  const stopping = new AbortController();
   const handBack = Promise.withResolvers<WorkOutcome>();
   const { closed } = worker.link;
+  let withdrawn: Promise<void> | undefined;
 
   async function slot() {
-    while (!stopping.signal.aborted && !closed.aborted) {
-      const delivery = await source.pull(stopping.signal);
+    while (!withdrawn && !closed.aborted) {
+      const delivery = await source.pull();
       if (!delivery) continue;
-      if (stopping.signal.aborted) delivery.nak(0);
-      else await workOn(worker, source, delivery, handler, handBack.promise);
+      if (!withdrawn) {
+        await workOn(worker, source, delivery, handler, handBack.promise);
+        continue;
+      }
+      // Not before: it would come back to another pull of ours.
+      await withdrawn;
+      delivery.nak(0);
     }
   }
 
   const loops = Promise.all(Array.from({ length: slots }, slot));
   loops.catch((thrown) => worker.onError(thrown, 'consume'));
   return startOnce(async (graceMs) => {
-    stopping.abort();
+    withdrawn = source.withdraw(graceMs);
     await within(graceMs, loops);
+    await withdrawn;
     handBack.resolve({ done: false, delayMs: 0 });
     await loops.catch(() => {});
     await worker.link.flush();

@@ -1,0 +1,186 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+/** Which library may import which. Nothing imports upwards. */
+const mayImport: Record<string, readonly string[]> = {
+  protocol: [],
+  agent: ['protocol'],
+  service: ['protocol'],
+  bus: ['protocol'],
+  store: ['protocol', 'agent'],
+  mesh: ['protocol', 'agent', 'bus', 'store', 'service'],
+  testing: [],
+};
+
+interface Package {
+  folder: string;
+  manifest: {
+    name: string;
+    version?: string;
+    private?: boolean;
+    license?: string;
+    type?: string;
+    description?: string;
+    exports?: Record<string, string>;
+    dependencies?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+  };
+}
+
+function packages(): Package[] {
+  const parents = ['libs', 'services', 'services/agents', 'services/tools'];
+  const folders = parents.flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => join(parent, name)),
+  );
+  return [...folders, 'deploy', 'test', 'test/bench'].flatMap((folder) => {
+    const file = join(root, folder, 'package.json');
+    const exists = statSync(file, { throwIfNoEntry: false }) !== undefined;
+    return exists ? [{ folder, manifest: JSON.parse(readFileSync(file, 'utf8')) }] : [];
+  });
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === 'node_modules') return [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return sources(path);
+    return entry.name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/(?:conformance|checks)\//.test(file);
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+function imports(file: string): string[] {
+  const found = read(file).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g);
+  return [...found].map(([, name]) => name ?? '');
+}
+
+/** Package of a bare import: `@agentmesh/bus/conformance` → `@agentmesh/bus`. */
+const packageOf = (name: string) =>
+  name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
+
+const libraries = packages().filter(({ folder }) => folder.startsWith('libs/'));
+const services = packages().filter(({ folder }) => folder.startsWith('services/'));
+
+describe('the architecture', () => {
+  it.each(libraries)('$folder imports only what lies below it', ({ folder }) => {
+    const name = folder.slice('libs/'.length);
+    const allowed = mayImport[name];
+    expect(allowed, `libs/${name} is not in the table of layers`).toBeDefined();
+    for (const file of sources(folder).filter((each) => !isTest(each))) {
+      const used = imports(file).filter((each) => each.startsWith('@agentmesh/'));
+      for (const each of used) {
+        expect([`@agentmesh/${name}`, ...(allowed ?? []).map((lib) => `@agentmesh/${lib}`)], file).toContain(
+          packageOf(each),
+        );
+      }
+    }
+  });
+
+  it('libs/agent knows nothing of NATS and Redis', () => {
+    for (const file of sources('libs/agent')) {
+      expect(
+        imports(file).filter((name) => /nats|redis/i.test(name)),
+        file,
+      ).toEqual([]);
+    }
+  });
+
+  it('services do not import each other', () => {
+    const names = services.map(({ manifest }) => manifest.name);
+    for (const { folder } of services) {
+      for (const file of sources(folder)) {
+        expect(
+          imports(file).filter((name) => names.includes(packageOf(name))),
+          file,
+        ).toEqual([]);
+      }
+    }
+  });
+
+  it('no import leaves its package by a path', () => {
+    for (const { folder } of packages().filter((each) => !['deploy', 'test'].includes(each.folder))) {
+      for (const file of sources(folder)) {
+        for (const name of imports(file).filter((each) => each.startsWith('.'))) {
+          const target = relative(folder, join(dirname(file), name));
+          expect(target.startsWith('..'), `${file} imports ${name}`).toBe(false);
+        }
+      }
+    }
+  });
+
+  it.each(packages())('$folder declares every package it imports', ({ folder, manifest }) => {
+    const own = sources(folder).filter((file) => folder !== 'test' || !file.startsWith('test/bench'));
+    for (const file of own) {
+      const declared = {
+        ...manifest.dependencies,
+        ...(isTest(file) || !manifest.dependencies ? manifest.devDependencies : {}),
+      };
+      const bare = imports(file).filter((name) => !name.startsWith('.') && !name.startsWith('node:'));
+      for (const name of bare.map(packageOf)) {
+        if (name !== manifest.name) expect(Object.keys(declared), file).toContain(name);
+      }
+    }
+  });
+
+  it('subjects and keys are made in libs/protocol alone', () => {
+    const literal = /[`'"](?:mesh\.v1\.|am:|[^`'"\n]*\$\{[^}]+\}\.v1\.)/;
+    const files = [...libraries, ...services].flatMap(({ folder }) => sources(folder));
+    for (const file of files.filter((each) => !each.startsWith('libs/protocol/') && !isTest(each))) {
+      expect(
+        read(file)
+          .split('\n')
+          .filter((line) => literal.test(line)),
+        file,
+      ).toEqual([]);
+    }
+  });
+
+  it.each(packages())('$folder has the shape of all packages', ({ folder, manifest }) => {
+    expect(manifest).toMatchObject({
+      version: '0.1.0',
+      private: true,
+      license: 'Apache-2.0',
+      type: 'module',
+    });
+    expect(manifest.name).toMatch(/^@agentmesh\/[a-z-]+$/);
+    expect(manifest.description?.length).toBeGreaterThan(10);
+    for (const target of Object.values(manifest.exports ?? {})) {
+      expect(
+        statSync(join(root, folder, target), { throwIfNoEntry: false }),
+        `${folder} exports ${target}`,
+      ).toBeDefined();
+    }
+  });
+
+  it.each(services)('$folder starts in a main.ts of 20 lines at most', ({ folder }) => {
+    expect(read(join(folder, 'src/main.ts')).split('\n').length).toBeLessThanOrEqual(21);
+  });
+
+  it('the lock file and the manifests hold no address of a registry', () => {
+    for (const file of [
+      'pnpm-lock.yaml',
+      'package.json',
+      ...packages().map(({ folder }) => `${folder}/package.json`),
+    ]) {
+      expect(read(file).match(/^.*(?:resolution|tarball|registry).*https?:.*$/gm), file).toBeNull();
+    }
+  });
+
+  it('every dependency has an exact version', () => {
+    for (const { folder, manifest } of packages()) {
+      const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+      const loose = versions.filter(
+        ([, version]) => !/^(?:workspace:\*|catalog:|\d+\.\d+\.\d+)$/.test(version),
+      );
+      expect(loose, folder).toEqual([]);
+    }
+  });
+});
