@@ -26,6 +26,7 @@ interface Package {
     description?: string;
     exports?: Record<string, string>;
     dependencies?: Record<string, string>;
+    peerDependencies?: Record<string, string>;
     devDependencies?: Record<string, string>;
   };
 }
@@ -121,6 +122,7 @@ describe('the architecture', () => {
     for (const file of own) {
       const declared = {
         ...manifest.dependencies,
+        ...manifest.peerDependencies,
         ...(isTest(file) || !manifest.dependencies ? manifest.devDependencies : {}),
       };
       const bare = imports(file).filter((name) => !name.startsWith('.') && !name.startsWith('node:'));

@@ -69,8 +69,9 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     .map(({ manifest }) => manifest.name);
   await provision({ url: natsUrl, agents, ...login(provisionUser) });
 
-  // Stopped before the servers, in reverse order of their start; those that are started later too.
-  const running = owners.use(new AsyncDisposableStack());
+  // All are told to stop at once, before the servers; those that are started later too.
+  const running: ServiceProcess[] = [];
+  owners.defer(async () => void (await Promise.allSettled(running.map((service) => service.stop()))));
   const start = async (
     which: Sample | 'gateway',
     more: Record<string, string> = {},
@@ -91,7 +92,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         ...more,
       },
     });
-    running.use(service);
+    running.push(service);
     return service;
   };
   const processes = await Promise.all(services.map((sample) => start(sample)));

@@ -33,7 +33,15 @@ export function run(command, args, { quiet = false, ...options } = {}) {
       child.kill(signal);
     };
     for (const signal of forwarded) process.on(signal, pass);
+    // npm that is told to stop ends without a word to us; who lost its parent stops as if told so itself.
+    const parent = process.ppid;
+    const orphanWatch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(orphanWatch);
+      child.kill('SIGTERM');
+    }, 500);
     const done = () => {
+      clearInterval(orphanWatch);
       for (const signal of forwarded) process.off(signal, pass);
     };
     child.on('error', (error) => {

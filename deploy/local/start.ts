@@ -6,7 +6,7 @@ const gatewayPort = Number(process.env.MESH_HTTP_PORT ?? 8000);
 
 /** Keeps the mesh running until Ctrl-C. Its data stays in `.mesh`, so that the next start finds the sessions again. */
 async function main(): Promise<void> {
-  const folder = new URL('../../.mesh', import.meta.url).pathname;
+  const folder = process.env.MESH_DATA_DIR ?? new URL('../../.mesh', import.meta.url).pathname;
   const stop = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.resolve());
   await using mesh = await launchMesh({ gatewayPort, dataDir: `${folder}/data`, onLine: printLogLine });

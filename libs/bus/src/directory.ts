@@ -8,19 +8,19 @@ export function createDirectory(
   { cardKey }: Subjects,
   onError: OnError,
 ): { directory: Directory; sink: CardSink } {
-  let cards = new Map<string, Card>();
+  const cards = new Map<string, Card>();
   const watchers = new Set<() => void>();
 
-  function put(into: Map<string, Card>, key: string, bytes: Uint8Array) {
+  function read(key: string, bytes: Uint8Array): Card | undefined {
     try {
       const card = parse(cardSchema, decodeJson(bytes), `card ${key}`);
       // A service may write under its own key alone; a card that names another must not stand for it.
       const ownKey = cardKey(card.kind, card.name);
       if (key !== ownKey) throw new Error(`the card of ${ownKey} lies under ${key}`);
-      into.set(key, card);
+      return card;
     } catch (thrown) {
-      // What was known under this key is better than nothing.
       onError(thrown, 'directory');
+      return undefined;
     }
   }
 
@@ -35,18 +35,20 @@ export function createDirectory(
   }
 
   const sink: CardSink = {
-    reset(entries) {
-      const fresh = new Map<string, Card>();
-      for (const [key, bytes] of entries) put(fresh, key, bytes);
-      cards = fresh;
-      changed();
-    },
     set(key, bytes) {
-      put(cards, key, bytes);
+      const card = read(key, bytes);
+      // What was known under this key is better than nothing.
+      if (!card) return;
+      cards.set(key, card);
       changed();
     },
     delete(key) {
       if (cards.delete(key)) changed();
+    },
+    retain(keys) {
+      const gone = [...cards.keys()].filter((key) => !keys.has(key));
+      for (const key of gone) cards.delete(key);
+      if (gone.length > 0) changed();
     },
   };
 

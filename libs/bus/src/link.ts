@@ -52,10 +52,10 @@ export interface WorkSource {
 
 /** Who is told what lies in the card bucket. */
 export interface CardSink {
-  /** All there is, in place of what was known before. */
-  reset(entries: Iterable<[key: string, bytes: Uint8Array]>): void;
   set(key: string, bytes: Uint8Array): void;
   delete(key: string): void;
+  /** Forgets all keys but these. */
+  retain(keys: ReadonlySet<string>): void;
 }
 
 /**

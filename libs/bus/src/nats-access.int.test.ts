@@ -98,7 +98,7 @@ describe('access to NATS', () => {
     const working = await agent.consumeRuns('agent', handler, { slots: 2 });
     await agent.enqueue(names.agentRun('agent'), 'go', { messageId: 'm' });
     expect((await taken.promise).json()).toBe('go');
-    await working.stop();
+    await working.stop({ graceMs: 0 });
   });
 
   it('names the provisioning that is missing', async () => {
@@ -121,8 +121,8 @@ describe('access to NATS', () => {
     const agent = await connect({ url, user: 'agent', pass: 'agent', service: 'agent' });
     await expectCode(agent.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
     // Who may make its own consumer does.
-    await (await bus.consumeRuns('agent', done, { slots: 1 })).stop();
-    await (await agent.consumeRuns('agent', done, { slots: 1 })).stop();
+    await (await bus.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
+    await (await agent.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
     // The bucket came after the connection, and is found.
     await bus.announce(card);
     await expect.poll(() => bus.directory.get('agent', 'agent'), { timeout: 5_000 }).toEqual(card);

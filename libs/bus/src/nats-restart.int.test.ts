@@ -58,10 +58,10 @@ describe('a NATS server that is killed and comes back', () => {
         await sender.enqueue(names.agentRun('worker'), n, { messageId: `r:${n}` });
       }
     })();
-    await until(() => finished.size > total / 4);
+    await until(() => finished.size > total / 4, { what: 'a quarter of the work' });
     await restart();
     await sending;
-    await until(() => finished.size === total);
+    await until(() => finished.size === total, { what: 'all of the work' });
   });
 
   it('finds subscriptions, services and the card watch as they were', async () => {
@@ -79,11 +79,13 @@ describe('a NATS server that is killed and comes back', () => {
     await service.register({ kind: 'agent', name: 'a', version: '1.0.0', description: '' }, []);
     const card = (version: string) => cardSchema.parse({ kind: 'agent', name: 'a', version });
     await service.announce(card('1.0.0'));
-    await until(() => watcher.directory.get('agent', 'a')?.version === '1.0.0');
+    await until(() => watcher.directory.get('agent', 'a')?.version === '1.0.0', { what: 'the first card' });
 
     const { port } = server;
     await server.kill();
-    await until(() => !watcher.status().connected && !service.status().connected);
+    await until(() => !watcher.status().connected && !service.status().connected, {
+      what: 'both to be cut off',
+    });
     // What is sent while the server is away waits for it.
     const published = service.publish(names.invocationEvent('i'), 'meanwhile');
     const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
@@ -91,14 +93,14 @@ describe('a NATS server that is killed and comes back', () => {
     for (const promise of [published, asked, announced]) promise.catch(() => {});
     server = await startNats({ dataDir, port });
 
-    await until(() => gaps === 1);
+    await until(() => gaps > 0, { what: 'the word of the gap' });
     await published;
     await announced;
     await service.publish(names.invocationEvent('i'), 'afterwards');
-    await until(() => seen.includes('afterwards'));
+    await until(() => seen.includes('afterwards'), { what: 'a message' });
     expect(await asked.catch(() => resultOf(watcher.request(names.agentAsk('a'), 'hello')))).toBe('hello');
     expect(await watcher.isServed('a')).toBe(true);
-    await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0');
+    await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0', { what: 'the second card' });
   });
 
   it('is unavailable while it is away, after five seconds', async () => {

@@ -40,7 +40,7 @@ export class MemoryHub {
   async connect({ service, onError = () => {}, heartbeatMs }: MemoryConnectOptions): Promise<Bus> {
     const link = this.#open(service);
     const { directory, sink } = createDirectory(this.#subjects, onError);
-    sink.reset(this.#cards);
+    for (const [key, bytes] of this.#cards) sink.set(key, bytes);
     this.#sinks.add(sink);
     link.closed.addEventListener('abort', () => this.#sinks.delete(sink));
     const replica = createReplicaId(service);

@@ -5,7 +5,8 @@ import type { CardSink, Link, OnError } from '../link.ts';
 import { within } from '../started.ts';
 import { fromNats } from './errors.ts';
 
-const retryMs = 2_000;
+const requestMs = 2_000;
+const retryMs = 1_000;
 /** How long connecting waits for the cards that are there, in ms. */
 const loadMs = 5_000;
 
@@ -72,32 +73,39 @@ export async function watchCards(watch: CardWatch): Promise<void> {
 }
 
 async function openEntries({ connection, bucket }: CardWatch) {
-  const kv = await new Kvm(jetstream(connection)).open(bucket);
+  const kv = await new Kvm(jetstream(connection, { timeout: requestMs })).open(bucket);
   // A watch says nothing of an empty bucket, so that one could not tell it from one that is still loading.
   const { values: count } = await kv.status();
   return { count, entries: await kv.watch() };
 }
 
-/** Gathers what was there and hands it over at once, then change by change. Ends with the watch. */
+/** Passes on what was there and what changes; forgets then what is gone. Ends with the watch. */
 async function follow(
   sink: CardSink,
   count: number,
   entries: QueuedIterator<KvWatchEntry>,
   onLoaded: () => void,
 ): Promise<void> {
-  let initial: Map<string, Uint8Array> | undefined = new Map();
+  const present = new Set<string>();
+  let loaded = false;
 
   function load() {
-    if (initial) sink.reset(initial);
-    initial = undefined;
+    loaded = true;
+    sink.retain(present);
     onLoaded();
   }
 
   if (count === 0) load();
-  for await (const { key, value, operation, delta } of entries) {
-    const target = initial ?? sink;
-    if (operation === 'PUT') target.set(key, value);
-    else target.delete(key);
-    if (initial && delta === 0) load();
+  for await (const { key, value, operation, isUpdate, delta } of entries) {
+    if (operation === 'PUT') {
+      present.add(key);
+      sink.set(key, value);
+    } else {
+      present.delete(key);
+      sink.delete(key);
+    }
+    // The last of those that were there. `delta` alone does not tell: a server 2.9 counts one too many for ever when a card
+    // is replaced while the watch begins.
+    if (!loaded && (isUpdate || delta === 0)) load();
   }
 }

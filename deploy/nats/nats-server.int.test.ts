@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { connectNats, provision } from '@agentmesh/bus';
+import { busName, clientManifest, gatewayManifest, provisionUser } from '@agentmesh/mesh';
+import { startNats } from '@agentmesh/testing/servers';
+import { describe, expect, it } from 'vitest';
+import { samples } from '../local/samples.ts';
+import { natsConfiguration, passwordVariable } from './configuration.ts';
+
+const text = readFileSync(new URL('nats-server.conf', import.meta.url), 'utf8');
+const services = samples.map(({ manifest }) => manifest);
+const users = [provisionUser, ...[gatewayManifest, clientManifest, ...services].map(busName)];
+
+describe('deploy/nats/nats-server.conf', () => {
+  it('is what the definitions of the services say; write it anew with node deploy/nats/write.ts', () => {
+    expect(text).toBe(natsConfiguration());
+  });
+
+  it('takes a password for every user from the environment', () => {
+    for (const user of users) expect(text).toContain(`password: $${passwordVariable(user)} `.trimEnd());
+  });
+
+  it('starts a real server on which every service can do its first steps', async () => {
+    const configuration = text.replace(/\$(NATS_PASSWORD_\w+)/g, '"secret-$1"');
+    await using nats = await startNats({ configuration });
+    const login = (user: string) => ({ url: nats.url, user, pass: `secret-${passwordVariable(user)}` });
+    const agents = services.flatMap(({ kind, name }) => (kind === 'agent' ? [name] : []));
+    await provision({ ...login(provisionUser), agents });
+    for (const manifest of services) {
+      const errors: unknown[] = [];
+      const service = busName(manifest);
+      const cards = manifest.kind === 'agent';
+      await using bus = await connectNats({
+        ...login(service),
+        service,
+        cards,
+        onError: (error) => errors.push(error),
+      });
+      const { kind, name } = manifest;
+      if (kind === 'agent') {
+        await bus.announce({
+          kind,
+          name,
+          description: '',
+          version: '1.0.0',
+          subAgents: [],
+          disallowTransferToParent: false,
+          disallowTransferToPeers: false,
+        });
+        const runs = await bus.consumeRuns(name, async () => ({ done: true }), { slots: 1 });
+        await runs.stop();
+      }
+      expect(errors, service).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import { provision } from '@agentmesh/bus';
+import { connectMesh } from '@agentmesh/mesh';
+import { createLogger } from '@agentmesh/service';
+import { endProcess, spawnGuarded, startNats, startRedis } from '@agentmesh/testing';
+import { connect } from '@nats-io/transport-node';
+import { askCases, type Case, turnCases } from './cases.ts';
+import { median, type Row, table } from './table.ts';
+
+/** Every case is measured once per round, one after the other: what disturbs the machine disturbs them alike. */
+const rounds = 7;
+
+async function main(): Promise<void> {
+  await using nats = await startNats();
+  await using redis = await startRedis({ appendOnly: true });
+  await provision({ url: nats.url, agents: ['echo_agent', 'turn_agent'] });
+  await using _agents = await startAgents(nats.url, redis.url);
+  const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
+  await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
+  const raw = await connect({ servers: nats.url, noAsyncTraces: true });
+  // ADK prints a line per turn to the console.
+  const { info, debug } = console;
+  console.info = () => {};
+  console.debug = () => {};
+  const cases = [...askCases(mesh, raw), ...turnCases(mesh)];
+  const figures = new Map<Case, Row[]>(cases.map((each) => [each, []]));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const each of cases) {
+      const row = await measure(each);
+      // The first round warms up.
+      if (round > 0) figures.get(each)?.push(row);
+    }
+    process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
+  }
+  Object.assign(console, { info, debug });
+  await raw.close();
+  console.log(table(figures));
+}
+
+async function measure({ once, count, inFlight }: Case): Promise<Row> {
+  const times: number[] = [];
+  let started = 0;
+  const begin = performance.now();
+  const worker = async () => {
+    while (started < count) {
+      started += 1;
+      const at = performance.now();
+      await once();
+      times.push(performance.now() - at);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return { perSecond: (count / (performance.now() - begin)) * 1_000, p50: median(times) };
+}
+
+async function startAgents(natsUrl: string, redisUrl: string): Promise<AsyncDisposable> {
+  const child = spawnGuarded([process.execPath, 'agents.ts', natsUrl, redisUrl], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const started = Promise.withResolvers<void>();
+  child.stdout?.on('data', (data: Buffer) => {
+    if (data.toString().includes('"started"')) started.resolve();
+  });
+  child.once('exit', (code) => started.reject(new Error(`the agents ended with ${code}`)));
+  await started.promise;
+  return { [Symbol.asyncDispose]: () => endProcess(child, 'SIGKILL') };
+}
+
+await main();

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { endProcess, spawnGuarded } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const quickStart = /## Quick start\n(.*?)\n## /s.exec(readme)?.[1] ?? '';
+/** The shell commands of the quick start, block by block. */
+const blocks = [...quickStart.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text ?? '');
+
+const data = mkdtempSync(join(tmpdir(), 'agentmesh-quick-start-'));
+let mesh: ReturnType<typeof spawnGuarded>;
+let port: number;
+
+beforeAll(async () => {
+  port = await freePort();
+  const [command = '', ...args] = (blocks[1] ?? '').trim().split(/\s+/);
+  const env = { ...process.env, MESH_HTTP_PORT: String(port), MESH_DATA_DIR: data };
+  mesh = spawnGuarded([command, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const running = Promise.withResolvers<void>();
+  if (!mesh.stdout) throw new Error('no output');
+  createInterface(mesh.stdout).on('line', (line) => {
+    if (line.startsWith('The mesh is running')) running.resolve();
+  });
+  mesh.once('exit', (code) => running.reject(new Error(`npm start ended with ${code}`)));
+  await running.promise;
+});
+afterAll(async () => {
+  // Its output ends when the last of its processes has.
+  const over = new Promise((resolve) => mesh.once('close', resolve));
+  await endProcess(mesh, 'SIGTERM', 40_000);
+  await over;
+  rmSync(data, { recursive: true, force: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || !address) throw new Error('no address');
+  return address.port;
+}
+
+/** Runs commands as the README has them, but for the port and the folder of the data. */
+async function sh(commands: string): Promise<string> {
+  const here = commands.replaceAll('localhost:8000', `127.0.0.1:${port}`).replaceAll('.mesh/', `${data}/`);
+  const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd: root });
+  return stdout;
+}
+
+describe("the README's quick start", () => {
+  it('begins with the two commands that set everything up', () => {
+    expect(blocks[0]).toMatch(/^npm run demo .*\nnpm test .*\n$/);
+    expect(blocks[1]).toBe('npm start\n');
+  });
+
+  it('talks to the running mesh with curl', async () => {
+    const output = await sh(blocks[2] ?? '');
+    expect(output).toContain('"transferToAgent":"support_agent"');
+    expect(output).toMatch(/data: .*"author":"support_agent"/);
+  });
+
+  it('talks to it over plain NATS, with scripts of about ten lines that use nothing of ours', async () => {
+    const output = await sh(blocks[3] ?? '');
+    expect(output).toContain('GOOG stands at $182.4.');
+    expect(output).toContain('MSFT stands at $415.7.');
+    for (const name of ['ask', 'publish']) {
+      const script = readFileSync(join(root, `docs/examples/${name}.mjs`), 'utf8');
+      expect(script).not.toContain('@agentmesh');
+      expect(script.trim().split('\n').length).toBeLessThanOrEqual(14);
+    }
+  });
+});
