@@ -14,6 +14,7 @@ export default defineConfig({
             'services/**/*.test.ts',
             'deploy/**/*.test.ts',
             'test/architecture.test.ts',
+            'test/docs.test.ts',
           ],
           exclude: [...never, '**/*.int.test.ts'],
         },
@@ -22,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: integration,
-          exclude: [...never, 'test/architecture.test.ts'],
+          exclude: [...never, 'test/architecture.test.ts', 'test/docs.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

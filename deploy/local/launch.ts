@@ -15,6 +15,8 @@ export interface LaunchOptions {
   redisUrl?: string | undefined;
   /** Where own servers keep their data; default a temporary folder. */
   dataDir?: string;
+  /** Time without a sign of life after which a run is delivered to another replica, in ms; default 10,000. */
+  ackWaitMs?: number;
   /** More environment for every service. */
   env?: Record<string, string>;
   /** Every line that a service writes. */
@@ -67,7 +69,12 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const agents = services
     .filter(({ manifest }) => manifest.kind === 'agent')
     .map(({ manifest }) => manifest.name);
-  await provision({ url: natsUrl, agents, ...login(provisionUser) });
+  await provision({
+    url: natsUrl,
+    agents,
+    ...login(provisionUser),
+    ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
+  });
 
   // All are told to stop at once, before the servers; those that are started later too.
   const running: ServiceProcess[] = [];

@@ -1,0 +1,43 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generatedTables, withTable } from './generated-docs.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'deploy/README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+describe('the documents', () => {
+  it.each(Object.entries(generatedTables))(
+    '%s holds what the code says; write it anew with node test/write-docs.ts',
+    (file, table) => {
+      // The formatter may align columns: what counts is what the cells say.
+      const cells = (text: string) => text.replace(/[ \t]+/g, ' ').replace(/-{2,}/g, '---');
+      expect(cells(read(file))).toBe(cells(withTable(read(file), table())));
+    },
+  );
+
+  it.each(documents)('%s links only to files that are there', (file) => {
+    const links = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
+      ([, to]) => to ?? '',
+    );
+    for (const to of links) expect(existsSync(join(root, dirname(file), to)), `${file}: ${to}`).toBe(true);
+  });
+
+  it('docs/message-lifecycle.md and docs/architecture.md name only files that are there', () => {
+    for (const file of ['docs/message-lifecycle.md', 'docs/architecture.md']) {
+      const named = [...read(file).matchAll(/`((?:libs|services|deploy|test)\/[\w./-]+)`/g)].map(
+        ([, path]) => path ?? '',
+      );
+      expect(named.length).toBeGreaterThan(5);
+      for (const path of named) expect(existsSync(join(root, path)), `${file}: ${path}`).toBe(true);
+    }
+  });
+});
