@@ -1,0 +1,95 @@
+import { BaseLlm, InMemorySessionService, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
+import { type Bus, MemoryHub } from '@agentmesh/bus';
+import type { Event, RunCommandInput, ToolResult } from '@agentmesh/protocol';
+import { createLogger } from '@agentmesh/service';
+import type { Part } from '@google/genai';
+import { type CallResults, createMesh, type Mesh } from './mesh.ts';
+import { startRun } from './run-client.ts';
+
+/** A model that gives one answer after the other; a function sees the request first. */
+export class ScriptedLlm extends BaseLlm {
+  readonly requests: LlmRequest[] = [];
+  readonly #answers: (Part[] | ((request: LlmRequest) => Part[]))[];
+
+  constructor(...answers: (Part[] | ((request: LlmRequest) => Part[]))[]) {
+    super({ model: 'scripted' });
+    this.#answers = answers;
+  }
+
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    this.requests.push(request);
+    const answer = this.#answers.shift();
+    if (!answer) throw new Error('the model has no answer left');
+    const parts = typeof answer === 'function' ? answer(request) : answer;
+    yield { content: { role: 'model', parts } };
+  }
+}
+
+export const says = (text: string): Part[] => [{ text }];
+export const calls = (name: string, args: Record<string, unknown> = {}): Part[] => [
+  { functionCall: { name, args } },
+];
+
+/** A mesh in one process: each `connect` stands for a process of its own; messages are really serialised between them. */
+export function memoryMesh() {
+  const hub = new MemoryHub();
+  const sessions = new InMemorySessionService();
+  const callResults = memoryCallResults();
+  const lines: string[] = [];
+  const log = createLogger({
+    service: 'test',
+    replica: 'test',
+    level: 'warn',
+    destination: { write: (line) => void lines.push(line) },
+  });
+  const connect = async (service: string): Promise<Mesh & { bus: Bus }> =>
+    createMesh({ bus: await hub.connect({ service }), sessions, callResults, log });
+  return {
+    hub,
+    sessions,
+    connect,
+    /** What was logged as warning or error. */
+    lines,
+    /** A session with the app's root, and a way to say something in it. */
+    async chat(app: string) {
+      const client = await connect('client');
+      const { id } = await sessions.createSession({ appName: app, userId: 'u' });
+      return {
+        client,
+        ref: { appName: app, userId: 'u', sessionId: id },
+        async say(text: string, runConfig?: RunCommandInput['runConfig']) {
+          const run = await startRun(client, {
+            app,
+            user: 'u',
+            session: id,
+            message: text,
+            ...(runConfig && { runConfig }),
+          });
+          const events: Event[] = await Array.fromAsync(run.events);
+          return { ...run, events, end: await run.end };
+        },
+      };
+    },
+  };
+}
+
+function memoryCallResults(): CallResults {
+  const results = new Map<string, ToolResult>();
+  return {
+    get: async (tool, callId) => results.get(`${tool}/${callId}`),
+    put: async (tool, callId, result) => {
+      const first = results.get(`${tool}/${callId}`) ?? result;
+      results.set(`${tool}/${callId}`, first);
+      return first;
+    },
+  };
+}
+
+/** An event in a word: who, and what. */
+export function brief({ author, content, errorCode }: Event): string {
+  const [part] = content?.parts ?? [];
+  if (errorCode !== undefined) return `${author}: fails ${errorCode}`;
+  if (part?.functionCall) return `${author}: calls ${part.functionCall.name}`;
+  if (part?.functionResponse) return `${author}: gets ${JSON.stringify(part.functionResponse.response)}`;
+  return `${author}: ${part?.text}`;
+}

@@ -1,0 +1,299 @@
+import { AgentTool, FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { header, type InvocationEnd } from '@agentmesh/protocol';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
+import { remoteAgent } from './remote-agent.ts';
+import { remoteTool } from './remote-tool.ts';
+import { rootOf } from './run-client.ts';
+import { serveAgent } from './serve-agent.ts';
+import { serveTool } from './serve-tool.ts';
+
+describe('agents in processes of their own', () => {
+  it('hand a conversation over, keep it, and give it back', async () => {
+    const world = memoryMesh();
+    const boss = new ScriptedLlm(calls('transfer_to_agent', { agentName: 'helper' }), says('boss again'));
+    const helper = new ScriptedLlm(says('helper here'), calls('transfer_to_agent', { agentName: 'boss' }));
+    const bossAgent = new LlmAgent({
+      name: 'boss',
+      model: boss,
+      description: 'Leads.',
+      subAgents: [remoteAgent('helper')],
+    });
+    await serveAgent(
+      await world.connect('agent_helper'),
+      new LlmAgent({ name: 'helper', model: helper, description: 'Helps.' }),
+    );
+    await serveAgent(await world.connect('agent_boss'), bossAgent, { app: 'app' });
+    const { say } = await world.chat('app');
+    const first = await say('one');
+    expect(first.events.map(brief)).toEqual([
+      'boss: calls transfer_to_agent',
+      'boss: gets {"result":"Transfer queued"}',
+      'helper: helper here',
+    ]);
+    expect(first.end).toEqual({ status: 'completed', lastSeq: 4 });
+    expect(String(boss.requests[0]?.config.systemInstruction)).toContain('helper: Helps.');
+    const second = await say('two');
+    expect(second.agent).toBe('helper');
+    expect(second.events.map(brief).at(-1)).toBe('boss: boss again');
+    expect(String(helper.requests[1]?.config.systemInstruction)).toContain('boss: Leads.');
+  });
+
+  it('do not give the conversation to an agent that is not there', async () => {
+    const world = memoryMesh();
+    const llm = new ScriptedLlm(calls('transfer_to_agent', { agentName: 'gone' }), says('then I do it'));
+    const agent = new LlmAgent({ name: 'boss', model: llm, subAgents: [remoteAgent('gone')] });
+    await serveAgent(await world.connect('agent_boss'), agent, { app: 'app' });
+    const { events } = await (await world.chat('app')).say('go');
+    expect(events.map(brief).slice(1)).toEqual([
+      'boss: gets {"error":"tool transfer_to_agent: agent \\"gone\\" is not in the mesh now"}',
+      'boss: then I do it',
+    ]);
+  });
+
+  it('use each other as tools: state goes in and comes back, temp: and the count of model calls are shared', async () => {
+    const world = memoryMesh();
+    const note = new FunctionTool({
+      name: 'note',
+      description: 'notes',
+      execute: (_args, context) => {
+        context?.state.update({ noted: context.state.get('given'), 'temp:t': 'shared', 'user:u': 1 });
+        return {};
+      },
+    });
+    const look = new FunctionTool({
+      name: 'look',
+      description: 'looks',
+      execute: (_args, context) => ({ t: context?.state.get('temp:t'), u: context?.state.get('user:u') }),
+    });
+    const child = new LlmAgent({
+      name: 'child',
+      model: new ScriptedLlm(calls('note'), says('noted')),
+      tools: [note],
+    });
+    const llm = new ScriptedLlm(calls('set'), calls('child', { request: 'x' }), calls('look'), says('ok'));
+    const set = new FunctionTool({
+      name: 'set',
+      description: 'sets',
+      execute: (_args, context) => context?.state.set('given', 42),
+    });
+    const parent = new LlmAgent({
+      name: 'parent',
+      model: llm,
+      tools: [set, look, new AgentTool({ agent: remoteAgent('child') })],
+    });
+    await serveAgent(await world.connect('agent_child'), child);
+    await serveAgent(await world.connect('agent_parent'), parent, { app: 'app' });
+    const { say, ref } = await world.chat('app');
+    const run = await say('go');
+    expect(run.events.map(brief).slice(3, 6)).toEqual([
+      'parent: gets {"result":"noted"}',
+      'parent: calls look',
+      'parent: gets {"t":"shared","u":1}',
+    ]);
+    const stored = await world.sessions.getSession(ref);
+    expect(stored?.state).toEqual({ given: 42, noted: 42, 'user:u': 1 });
+    const record = await world.sessions.getInvocation({ ...ref, invocationId: run.invocationId });
+    expect(record.llmCalls).toBe(6);
+  });
+
+  it('that ask each other in a circle are stopped', async () => {
+    const world = memoryMesh();
+    const endless = (other: string) =>
+      new ScriptedLlm(
+        ...Array.from({ length: 60 }, (_, i) => (i % 2 ? says('enough') : calls(other, { request: 'x' }))),
+      );
+    const agent = (name: string, other: string) =>
+      new LlmAgent({ name, model: endless(other), tools: [new AgentTool({ agent: remoteAgent(other) })] });
+    await serveAgent(await world.connect('agent_a'), agent('a', 'b'), { app: 'app' });
+    await serveAgent(await world.connect('agent_b'), agent('b', 'a'));
+    const { end } = await (await world.chat('app')).say('go');
+    expect(end.status).toBe('completed');
+    expect(world.lines.join('')).not.toContain('"level":"error"');
+  });
+
+  it('claim an app once: a second root is refused, and two that came at the same time are told apart by name', async () => {
+    const world = memoryMesh();
+    const serve = async (name: string) =>
+      serveAgent(await world.connect(`agent_${name}`), new LlmAgent({ name, model: new ScriptedLlm() }), {
+        app: 'app',
+      });
+    await serve('one');
+    await expect(serve('two')).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: /one and two both claim app app/,
+    });
+    const late = await world.connect('late');
+    const card = {
+      kind: 'agent',
+      name: 'two',
+      app: 'app',
+      description: '',
+      version: '1.0.0',
+      subAgents: [],
+    } as const;
+    await late.bus.announce({
+      ...card,
+      subAgents: [],
+      disallowTransferToParent: false,
+      disallowTransferToPeers: false,
+    });
+    expect(() => rootOf(late, 'app')).toThrow(/one and two both claim/);
+  });
+});
+
+describe('a run', () => {
+  const served = async (...answers: ConstructorParameters<typeof ScriptedLlm>) => {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model: new ScriptedLlm(...answers) }), {
+      app: 'app',
+    });
+    const client = await world.connect('client');
+    const ended = async (invocationId: string): Promise<InvocationEnd> => {
+      const end = Promise.withResolvers<InvocationEnd>();
+      await client.bus.subscribe(client.subjects.invocationEvent(invocationId), (message) => {
+        if (message.headers[header.frame] === 'result') end.resolve(message.json() as InvocationEnd);
+      });
+      return end.promise;
+    };
+    const send = (
+      command: unknown,
+      headers: Record<string, string> = {},
+      messageId: string = crypto.randomUUID(),
+    ) => client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId, headers });
+    return { world, client, ended, send };
+  };
+
+  it('from a program that names nothing but a message gets a session of its own', async () => {
+    const { world, client, send } = await served(says('hello'));
+    const heard = Promise.withResolvers<string>();
+    await client.bus.subscribe(client.subjects.allSessionEvents, (message) => {
+      const event = message.json() as { author: string; content: { parts: { text: string }[] } };
+      if (event.author === 'solo') heard.resolve(`${message.subject} ${event.content.parts[0]?.text}`);
+    });
+    await send({ message: 'hi' });
+    expect(await heard.promise).toMatch(/session\.app\.anonymous\.s-[^.]+\.event hello$/);
+    expect(world.lines).toEqual([]);
+  });
+
+  it('for a session that is not there ends with an error', async () => {
+    const { send, ended } = await served();
+    const end = ended('e-1');
+    await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 'nope', message: 'hi' });
+    expect(await end).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+  });
+
+  it('past its deadline is not started, and says so in the session', async () => {
+    const { world, send, ended } = await served();
+    await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    const end = ended('e-1');
+    await send(
+      { invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' },
+      { [header.deadline]: '1' },
+    );
+    expect(await end).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+    const stored = await world.sessions.getSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    expect(stored?.events.map(brief)).toEqual(['solo: fails deadline_exceeded']);
+  });
+
+  it('that nobody can read is dropped with an error in the log; the next one is served', async () => {
+    const { world, send, ended } = await served(says('hello'));
+    await send('no command');
+    await send({ hop: -1, message: 7 });
+    await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    const end = ended('e-1');
+    await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
+    expect(await end).toMatchObject({ status: 'completed' });
+    expect(world.lines.filter((line) => line.includes('dropped a run command'))).toHaveLength(2);
+  });
+
+  it('that is delivered again after its end changes nothing and tells its end again', async () => {
+    const { world, send, ended } = await served(says('hello'));
+    await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    const command = { invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' };
+    for (const id of ['first', 'again']) {
+      const end = ended('e-1');
+      await send(command, {}, id);
+      expect(await end).toMatchObject({ status: 'completed', lastSeq: 2 });
+    }
+  });
+
+  it('of an agent whose own code throws ends with an error event; the cause stays in the log', async () => {
+    const world = memoryMesh();
+    const agent = new LlmAgent({
+      name: 'solo',
+      model: new ScriptedLlm(),
+      instruction: () => {
+        throw new Error('secret detail');
+      },
+    });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { events, end } = await (await world.chat('app')).say('go');
+    expect(events.map(brief)).toEqual(['solo: fails internal']);
+    expect(end).toMatchObject({ status: 'failed', error: { code: 'internal' } });
+    expect(JSON.stringify([events, end])).not.toContain('secret detail');
+    expect(world.lines.join('')).toContain('secret detail');
+  });
+});
+
+describe('a tool in a process of its own', () => {
+  const add = (log: string[] = []) =>
+    new FunctionTool({
+      name: 'add',
+      description: 'Adds.',
+      parameters: z.object({ a: z.number(), b: z.number() }),
+      execute: ({ a, b }, context) => {
+        log.push(context?.functionCallId ?? '');
+        context?.state.set('sum', a + b);
+        return a + b;
+      },
+    });
+
+  it('is found by its card: the model sees its declaration, its result and its state changes', async () => {
+    const world = memoryMesh();
+    await serveTool(await world.connect('tool_add'), add());
+    const llm = new ScriptedLlm(calls('add', { a: 1, b: 2 }), says('three'));
+    await serveAgent(
+      await world.connect('agent_solo'),
+      new LlmAgent({ name: 'solo', model: llm, tools: [remoteTool('add')] }),
+      { app: 'app' },
+    );
+    const { events } = await (await world.chat('app')).say('go');
+    expect(events.map(brief)).toEqual(['solo: calls add', 'solo: gets {"result":3}', 'solo: three']);
+    expect(events[1]?.actions.stateDelta).toEqual({ sum: 3 });
+    expect(llm.requests[0]?.config.tools).toMatchObject([
+      { functionDeclarations: [{ name: 'add', description: 'Adds.', parameters: { required: ['a', 'b'] } }] },
+    ]);
+  });
+
+  it('tells the model of wrong arguments as a local one does, and of a tool nobody serves', async () => {
+    const world = memoryMesh();
+    await serveTool(await world.connect('tool_add'), add());
+    const llm = new ScriptedLlm(calls('add', { a: 1 }), calls('gone'), says('ok'));
+    const tools = [remoteTool('add'), remoteTool('gone')];
+    await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model: llm, tools }), {
+      app: 'app',
+    });
+    const { events } = await (await world.chat('app')).say('go');
+    expect(events.map(brief)[1]).toMatch(/missing parameter \\"b\\"/);
+    expect(events.map(brief)[3]).toMatch(/tool gone failed: .*/);
+    expect(events.map(brief).at(-1)).toBe('solo: ok');
+  });
+
+  it('does the work of one call id once', async () => {
+    const world = memoryMesh();
+    const done: string[] = [];
+    await serveTool(await world.connect('tool_add'), add(done));
+    const { bus, subjects } = await world.connect('client');
+    for (const args of [
+      { a: 1, b: 2 },
+      { a: 5, b: 5 },
+    ]) {
+      const frames = await Array.fromAsync(bus.request(subjects.toolCall('add'), { callId: 'c1', args }));
+      expect(frames.at(-1)).toMatchObject({ type: 'result', data: { response: { result: 3 } } });
+    }
+    expect(done).toEqual(['c1']);
+  });
+});
