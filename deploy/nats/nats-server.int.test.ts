@@ -37,15 +37,7 @@ describe('deploy/nats/nats-server.conf', () => {
       });
       const { kind, name } = manifest;
       if (kind === 'agent') {
-        await bus.announce({
-          kind,
-          name,
-          description: '',
-          version: '1.0.0',
-          subAgents: [],
-          disallowTransferToParent: false,
-          disallowTransferToPeers: false,
-        });
+        await bus.announce({ kind, name });
         const runs = await bus.consumeRuns(name, async () => ({ done: true }), { slots: 1 });
         await runs.stop();
       }

@@ -19,6 +19,9 @@ export interface InvocationOptions {
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
   carrier?: Readonly<Record<string, string>>;
+  /** Set where the agent is a step of a workflow agent elsewhere: its branch, and where in the log its own events begin. */
+  branch?: string;
+  journalStart?: number;
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }
@@ -49,16 +52,20 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   const message = messageEvent(options);
   if (message && !session.events.some(({ id }) => id === message.id)) yield await commit(message);
+  const said = session.events.find((event) => event.invocationId === invocationId && event.author === 'user');
+  const userContent = newMessage ?? said?.content;
   const context = new InvocationContext({
     invocationId,
     session,
     sessionService,
     agent,
     runConfig,
-    ...(newMessage && { userContent: newMessage }),
+    ...(userContent && { userContent }),
     ...(abortSignal && { abortSignal }),
     ...(transfers && { transfers }),
     ...(carrier && { carrier }),
+    ...(options.branch !== undefined && { branch: options.branch }),
+    ...(options.journalStart !== undefined && { journalStart: options.journalStart }),
   });
   for await (const event of chooseAgent(agent, session, invocationId).runAsync(context))
     yield await commit(event);

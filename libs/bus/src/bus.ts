@@ -1,4 +1,4 @@
-import type { Card, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
+import type { Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
 
 /** A message as handlers see it. */
 export interface Message {
@@ -128,7 +128,7 @@ export interface Bus extends AsyncDisposable {
   ): Promise<Started>;
 
   /** Writes the card of a service; it stays when the service stops. */
-  announce(card: Card): Promise<void>;
+  announce(card: CardInput): Promise<void>;
   readonly directory: Directory;
 
   /** Answers $SRV.PING, INFO and STATS for this service. */

@@ -4,6 +4,7 @@ import {
   openSession,
   runInvocation,
   type Session,
+  type SessionService,
   scopeOf,
 } from '@agentmesh/agent';
 import type { IncomingRequest } from '@agentmesh/bus';
@@ -15,6 +16,7 @@ import {
   type Frame,
   MeshError,
   parse,
+  type SessionRef,
 } from '@agentmesh/protocol';
 import { hopHeaders, signalOf } from './hop.ts';
 import { publishEvent, publishToSession, refOf } from './publish.ts';
@@ -33,7 +35,8 @@ export async function* handleAsk(
   const { mesh, agent, stopping } = served;
   const ask = parse(askSchema, request.json(), `the ask of agent ${agent.name}`);
   const session = await sessionOf(served, ask);
-  const invocationId = ask.parent?.invocationId ?? newInvocationId();
+  const { parent, step } = ask;
+  const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();
   const carrier = hopHeaders(request.headers);
   const answer: Answer = {
     text: '',
@@ -49,7 +52,7 @@ export async function* handleAsk(
     session,
     sessionService: mesh.sessions,
     invocationId,
-    newMessage: ask.message,
+    ...(step ? stepOptions(step) : { newMessage: ask.message }),
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
@@ -62,10 +65,12 @@ export async function* handleAsk(
     }),
   });
   for await (const event of events) {
-    // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners.
-    await (ask.parent ? publishToSession : publishEvent)(mesh, session, event, carrier);
+    // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners. Of a step the one who
+    // asked tells, in the order in which it hears.
+    if (parent) await publishToSession(mesh, session, event, carrier);
+    else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author === 'user') continue;
-    addToAnswer(answer, event, agent.name);
+    if (!step) addToAnswer(answer, event, agent.name);
     yield { type: 'event', data: event };
   }
   if (!ask.parent)
@@ -74,7 +79,7 @@ export async function* handleAsk(
 }
 
 async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {
-  const { parent, state = {} } = ask;
+  const { parent, step, state = {} } = ask;
   if (parent) {
     return await openSession(sessions, {
       appName: parent.app,
@@ -83,14 +88,24 @@ async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: A
       state,
     });
   }
+  if (step)
+    return await knownSession(sessions, { appName: step.app, userId: step.user, sessionId: step.session });
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
-  const session = await sessions.getSession({ ...owner, sessionId: ask.session });
+  return await knownSession(sessions, { ...owner, sessionId: ask.session });
+}
+
+async function knownSession(sessions: SessionService, ref: SessionRef): Promise<Session> {
+  const session = await sessions.getSession(ref);
   if (session) return session;
   throw new MeshError(
     'not_found',
-    `there is no session ${ask.session} of user ${ask.user} in app ${owner.appName}; leave it out for a fresh one`,
+    `there is no session ${ref.sessionId} of user ${ref.userId} in app ${ref.appName}; leave it out for a fresh one`,
   );
+}
+
+function stepOptions({ branch, journalStart }: NonNullable<Ask['step']>) {
+  return { journalStart, ...(branch !== undefined && { branch }) };
 }
 
 /** The answer is the agent's last words, and what it changed in the session's state. */

@@ -1,4 +1,4 @@
-import { AgentTool, FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { AgentTool, BaseAgent, FunctionTool, type InvocationContext, LlmAgent } from '@agentmesh/agent';
 import { header, type InvocationEnd } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -125,20 +125,7 @@ describe('agents in processes of their own', () => {
       message: /one and two both claim app app/,
     });
     const late = await world.connect('late');
-    const card = {
-      kind: 'agent',
-      name: 'two',
-      app: 'app',
-      description: '',
-      version: '1.0.0',
-      subAgents: [],
-    } as const;
-    await late.bus.announce({
-      ...card,
-      subAgents: [],
-      disallowTransferToParent: false,
-      disallowTransferToPeers: false,
-    });
+    await late.bus.announce({ kind: 'agent', name: 'two', app: 'app' });
     expect(() => rootOf(late, 'app')).toThrow(/one and two both claim/);
   });
 });
@@ -295,5 +282,40 @@ describe('a tool in a process of its own', () => {
       expect(frames.at(-1)).toMatchObject({ type: 'result', data: { response: { result: 3 } } });
     }
     expect(done).toEqual(['c1']);
+  });
+});
+
+describe('an agent of its own kind', () => {
+  it('runs agents in other processes as steps: in the same session, each event once and in order', async () => {
+    class Pipeline extends BaseAgent {
+      protected override async *runAsyncImpl(context: InvocationContext) {
+        for (const step of this.subAgents) {
+          yield* step.runAsync(context.with({ journalStart: context.session.events.length }));
+        }
+      }
+    }
+    const world = memoryMesh();
+    const first = new ScriptedLlm(says('draft'));
+    const second = new ScriptedLlm(says('final'));
+    const pipeline = new Pipeline({
+      name: 'pipeline',
+      subAgents: [remoteAgent('writer'), remoteAgent('editor')],
+    });
+    await serveAgent(
+      await world.connect('agent_writer'),
+      new LlmAgent({ name: 'writer', model: first, outputKey: 'draft' }),
+    );
+    await serveAgent(
+      await world.connect('agent_editor'),
+      new LlmAgent({ name: 'editor', model: second, instruction: 'Edit {draft}' }),
+    );
+    await serveAgent(await world.connect('agent_pipeline'), pipeline, { app: 'app' });
+    const { say, ref } = await world.chat('app');
+    const { events, end } = await say('go');
+    expect(events.map(brief)).toEqual(['writer: draft', 'editor: final']);
+    expect(end).toMatchObject({ status: 'completed', lastSeq: 3 });
+    expect(second.requests[0]?.config.systemInstruction).toBe('Edit draft');
+    const stored = await world.sessions.getSession(ref);
+    expect(stored?.events.map(({ author }) => author)).toEqual(['user', 'writer', 'editor']);
   });
 });

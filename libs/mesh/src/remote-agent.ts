@@ -3,15 +3,16 @@ import {
   type Askable,
   BaseAgent,
   type Context,
+  type InvocationContext,
   newFunctionCallId,
   pickScopes,
 } from '@agentmesh/agent';
-import { type AskInput, answerSchema, type Event, MeshError, parse } from '@agentmesh/protocol';
+import { type AskInput, answerSchema, type Event, eventSchema, parse } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { binding } from './binding.ts';
 import { askHeaders } from './hop.ts';
 import { agentCard } from './mesh.ts';
-import { requestResult } from './request.ts';
+import { requestFrames, requestResult } from './request.ts';
 
 /** An agent that runs in another process; its name is all that is known here, its card tells the rest. */
 export class RemoteAgent extends BaseAgent implements Askable {
@@ -55,12 +56,29 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return { text, stateDelta };
   }
 
-  // biome-ignore lint/correctness/useYield: a transfer to a remote agent leaves the process; nothing of it runs here
-  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
-    throw new MeshError(
-      'failed_precondition',
-      `agent ${this.name} runs in another process; it can be asked (AgentTool) or transferred to, not run here`,
-    );
+  /** As a step of a workflow agent: it works in the same session there and commits its events itself. */
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const mesh = this.mesh.get();
+    const { invocationId, branch, journalStart, runConfig, abortSignal } = context;
+    const ask: AskInput = {
+      message: context.userContent ?? { role: 'user', parts: [] },
+      runConfig,
+      step: {
+        app: context.appName,
+        user: context.userId,
+        session: context.session.id,
+        invocationId,
+        journalStart,
+        ...(branch !== undefined && { branch }),
+      },
+    };
+    const frames = requestFrames(mesh, mesh.subjects.agentAsk(this.name), ask, {
+      headers: askHeaders(context.carrier),
+      ...(abortSignal && { signal: abortSignal }),
+    });
+    for await (const frame of frames) {
+      if (frame.type === 'event') yield parse(eventSchema, frame.data, `an event of agent ${this.name}`);
+    }
   }
 }
 

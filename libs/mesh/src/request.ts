@@ -1,4 +1,4 @@
-import type { RequestOptions } from '@agentmesh/bus';
+import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
@@ -6,25 +6,21 @@ import type { Mesh } from './mesh.ts';
 const attempts = 4;
 
 /**
- * Asks a service and gives its result. A callee that falls silent, or is busy, is replaced by another replica: the request is sent again
- * with the same payload, and the call id in it keeps the work from being done twice.
+ * Asks a service and yields its frames, the result last. A callee that falls silent, or is busy, is replaced by another replica: the request
+ * is sent again with the same payload, and the ids in it keep the work from being done twice.
  *
  * @throws MeshError as `Bus.request` does, the last one of all attempts.
  */
-export async function requestResult(
+export async function* requestFrames(
   { bus, log }: Mesh,
   subject: string,
   payload: unknown,
   options: RequestOptions,
-  onEvent?: (data: unknown) => void,
-): Promise<unknown> {
+): AsyncGenerator<ReceivedFrame, void, void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      for await (const frame of bus.request(subject, payload, options)) {
-        if (frame.type === 'result') return frame.data;
-        if (frame.type === 'event') onEvent?.(frame.data);
-      }
-      throw new MeshError('unavailable', 'the callee ended its answer without a result');
+      yield* bus.request(subject, payload, options);
+      return;
     } catch (error) {
       const failure = MeshError.from(error);
       if (attempt === attempts || !isWorthRepeating(failure) || options.signal?.aborted) throw failure;
@@ -32,6 +28,19 @@ export async function requestResult(
       await pause(failure.code === 'resource_exhausted' ? attempt * 50 : 0, options.signal);
     }
   }
+}
+
+/** Asks a service and gives its result alone. @throws as {@link requestFrames} */
+export async function requestResult(
+  mesh: Mesh,
+  subject: string,
+  payload: unknown,
+  options: RequestOptions,
+): Promise<unknown> {
+  for await (const frame of requestFrames(mesh, subject, payload, options)) {
+    if (frame.type === 'result') return frame.data;
+  }
+  throw new MeshError('unavailable', `the answer of ${subject} ended without a result`);
 }
 
 /** Nobody there is said at once; a callee that died or is busy may have a healthy sibling. */

@@ -74,6 +74,7 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Age
     name: agent.name,
     description: agent.description,
     version,
+    llm: llm !== undefined,
     ...(app !== undefined && { app }),
     subAgents: agent.subAgents.map(({ name }) => name),
     disallowTransferToParent: llm?.disallowTransferToParent ?? false,

@@ -4,7 +4,8 @@ import type { Mesh } from './mesh.ts';
 /** Notes on each event which process made it. */
 export function stampReplica({ bus }: Mesh): (event: Event) => void {
   return (event) => {
-    if (event.author === 'user') return;
+    // An event of a step elsewhere bears the mark of its own process.
+    if (event.author === 'user' || event.customMetadata?.[replicaKey] !== undefined) return;
     event.customMetadata = { ...event.customMetadata, [replicaKey]: bus.replica };
   };
 }

@@ -15,7 +15,7 @@ export function transferPort(served: ServedAgent, handOver: (agent: string) => v
       const own = agentCard(mesh, name);
       // Only the agent that the mesh knows has parents there; those below it have theirs in this process.
       if (!own || name !== root.name) return [];
-      const parents = agentCards(mesh).filter(({ subAgents }) => subAgents.includes(name));
+      const parents = agentCards(mesh).filter(({ llm, subAgents }) => llm && subAgents.includes(name));
       const up = own.disallowTransferToParent ? [] : parents;
       const peerNames = own.disallowTransferToPeers ? [] : parents.flatMap(({ subAgents }) => subAgents);
       const peers = peerNames.flatMap((peer) => (peer === name ? [] : (agentCard(mesh, peer) ?? [])));

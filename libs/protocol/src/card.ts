@@ -9,6 +9,8 @@ export const agentCardSchema = z.object({
   name: agentNameSchema,
   description: z.string().default(''),
   version: z.string().default('0.0.0'),
+  /** Does a model drive it? Only then can its sub-agents give the conversation back to it. */
+  llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
   subAgents: z.array(agentNameSchema).default([]),
@@ -35,3 +37,5 @@ export const cardSchema = z.discriminatedUnion('kind', [agentCardSchema, toolCar
 export type AgentCard = z.infer<typeof agentCardSchema>;
 export type ToolCard = z.infer<typeof toolCardSchema>;
 export type Card = z.infer<typeof cardSchema>;
+/** A card as it may be written: what has a default may be left out. */
+export type CardInput = z.input<typeof cardSchema>;

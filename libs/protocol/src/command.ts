@@ -42,11 +42,24 @@ export const parentSchema = z.object({
   callId: id,
 });
 
-/** An ask: the agent as a tool. A bare `{ "message": "text" }` is one too. */
+/** The place in a session at which an agent is a step of another one's workflow. */
+export const stepSchema = z.object({
+  app: z.string().min(1),
+  user: z.string().min(1),
+  session: z.string().min(1),
+  invocationId: id,
+  branch: z.string().optional(),
+  /** Number of events in the session before the step: its own come after them. */
+  journalStart: z.number().int().min(0),
+});
+
+/** An ask: the agent as a tool, or as a step of a workflow agent. A bare `{ "message": "text" }` is one too. */
 export const askSchema = z.object({
   message: messageSchema,
   /** Who asks, when it is a call of another agent. */
   parent: parentSchema.optional(),
+  /** Where it is a step: it works in that session itself. */
+  step: stepSchema.optional(),
   /** First state of the child session. */
   state: record.optional(),
   app: z.string().min(1).optional(),

@@ -1,4 +1,4 @@
-export type { AgentCard, Card, ToolCard } from './card.ts';
+export type { AgentCard, Card, CardInput, ToolCard } from './card.ts';
 export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
 export { camelizeKeys } from './casing.ts';
 export type {

@@ -11,7 +11,9 @@ import { decodeJson } from '../message.ts';
  */
 export function readFrame(reply: Packet, subject: string, expected: number): ReceivedFrame {
   if (reply.noResponders) {
-    throw new MeshError('unavailable', `nobody listens on ${subject}; start a replica`);
+    throw new MeshError('unavailable', `nobody listens on ${subject}; start a replica`, {
+      details: { reason: 'no_responders' },
+    });
   }
   const { headers, bytes } = reply;
   const replica = headers[header.replica];
