@@ -58,13 +58,16 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = rootOf(mesh, app);
-  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
-  if (!head)
+  const [head, agent] = await Promise.all([
+    mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } }),
+    speakerOf(mesh, root, ref),
+  ]);
+  if (!head) {
     throw new MeshError(
       'not_found',
       `there is no session ${session} of user ${user} in app ${app}; create it first`,
     );
-  const agent = await speakerOf(mesh, root, ref);
+  }
   if (whenAbsent === 'reject' && !(await mesh.bus.isServed(agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }

@@ -75,7 +75,9 @@ async function answer(
   } catch (thrown) {
     failure = thrown;
     const error = MeshError.from(thrown);
-    if (error.code === 'internal') callee.onError(error.cause ?? error, `serve ${subject}`);
+    // What a handler says in our words it means; anything else is a defect of its own.
+    if (error.code === 'internal' && error.cause !== undefined)
+      callee.onError(error.cause, `serve ${subject}`);
     await sendError(replies, error);
   } finally {
     replies.close();

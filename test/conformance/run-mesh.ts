@@ -1,0 +1,122 @@
+import { createInterface } from 'node:readline';
+import { provision } from '@agentmesh/bus';
+import { connectMesh, startRun } from '@agentmesh/mesh';
+import type { Event } from '@agentmesh/protocol';
+import { createLogger } from '@agentmesh/service';
+import { endProcess, spawnGuarded, startNats, startRedis, until } from '@agentmesh/testing';
+import type { Outcome, Scenario, SeenEvent } from './kit.ts';
+import { normalize } from './normalize.ts';
+import { messageOf, scriptServer } from './run-local.ts';
+import type { ServeOrder } from './worker.ts';
+
+const ref = { app: 'conformance', user: 'u', session: 's' };
+
+export interface ProcessMesh extends AsyncDisposable {
+  /** Runs a scenario with every agent and tool in a process of its own. */
+  run(scenario: Scenario): Promise<Outcome>;
+}
+
+/** NATS, Redis, and processes that serve one part of a scenario each. */
+export async function startProcessMesh(): Promise<ProcessMesh> {
+  await using owners = new AsyncDisposableStack();
+  const nats = owners.use(await startNats());
+  const redis = owners.use(await startRedis());
+  const workers: Worker[] = [];
+  let count = 0;
+  const run = async (scenario: Scenario): Promise<Outcome> => {
+    count += 1;
+    const namespace = `c${count}`;
+    const parts = Object.keys(scenario.parts);
+    while (workers.length < parts.length) workers.push(all.use(startWorker()));
+    await provision({ url: nats.url, namespace, agents: parts, storage: 'memory' });
+    await using server = await scriptServer(scenario.script);
+    const place = { namespace, natsUrl: nats.url, redisUrl: redis.url };
+    // Tools and agents that others use come first, the root last.
+    const order = [...parts.filter((part) => part !== scenario.root), scenario.root];
+    await Promise.all(
+      order.map((part, index) =>
+        workers[index]?.send({ ...place, scenario: scenario.name, part, modelUrl: server.url }),
+      ),
+    );
+    const outcome = await talk(scenario, place, parts);
+    await Promise.all(workers.map((worker) => worker.send('stop')));
+    return normalize(outcome.turns, outcome.state, server.requests);
+  };
+  const all = owners.move();
+  return { run, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+async function talk(
+  scenario: Scenario,
+  { namespace, natsUrl, redisUrl }: { namespace: string; natsUrl: string; redisUrl: string },
+  parts: readonly string[],
+) {
+  const log = createLogger({ service: 'conformance', replica: 'driver', level: 'error' });
+  await using mesh = await connectMesh({
+    service: 'driver',
+    natsUrl,
+    redisUrl,
+    namespace,
+    redisPrefix: namespace,
+    log,
+  });
+  await until(
+    () => parts.length === mesh.bus.directory.list('agent').length + mesh.bus.directory.list('tool').length,
+    {
+      what: 'the cards of all parts',
+    },
+  );
+  const owner = { appName: ref.app, userId: ref.user, sessionId: ref.session };
+  const { state = {}, streaming, maxLlmCalls } = scenario;
+  await mesh.sessions.createSession({ ...owner, state });
+  const turns: SeenEvent[][] = [];
+  for (const turn of scenario.turns) {
+    const message = messageOf(turn, turns.flat());
+    const run = await startRun(mesh, {
+      ...ref,
+      message,
+      runConfig: {
+        streamingMode: streaming ? 'sse' : 'none',
+        ...(maxLlmCalls !== undefined && { maxLlmCalls }),
+      },
+    });
+    const events: Event[] = await Array.fromAsync(run.events);
+    turns.push(events.map(seenOf));
+  }
+  const session = await mesh.sessions.getSession(owner);
+  return { turns, state: session?.state ?? {} };
+}
+
+/** A run that fails ends with an error event; in one process the error is thrown. */
+function seenOf({ actions, ...event }: Event): SeenEvent {
+  if (event.id.endsWith('/failure')) return { errorCode: 'thrown', actions: { stateDelta: {} } };
+  return { ...event, actions: { ...actions } };
+}
+
+interface Worker extends AsyncDisposable {
+  send(order: ServeOrder | 'stop'): Promise<void>;
+}
+
+function startWorker(): Worker {
+  const child = spawnGuarded([process.execPath, 'worker.ts'], {
+    cwd: import.meta.dirname,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const { stdin, stdout } = child;
+  if (!stdin || !stdout) throw new Error('a worker without pipes');
+  const waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  createInterface(stdout).on('line', (line) => {
+    const next = waiting.shift();
+    if (line === 'done') next?.resolve();
+    else next?.reject(new Error(line));
+  });
+  return {
+    send(order) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      waiting.push({ resolve, reject });
+      stdin.write(`${order === 'stop' ? order : JSON.stringify(order)}\n`);
+      return promise;
+    },
+    [Symbol.asyncDispose]: () => endProcess(child, 'SIGKILL'),
+  };
+}

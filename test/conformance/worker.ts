@@ -1,0 +1,70 @@
+import { createInterface } from 'node:readline';
+import * as agentmesh from '@agentmesh/agent';
+import { BaseTool } from '@agentmesh/agent';
+import { connectMesh, remoteAgent, remoteTool, serveAgent, serveTool } from '@agentmesh/mesh';
+import { createLogger } from '@agentmesh/service';
+import type { Kit } from './kit.ts';
+import { modelOf } from './run-local.ts';
+import { scenarios } from './scenarios/index.ts';
+
+/** Told by a line on stdin: serve this part of this scenario. Answers with a line. */
+export interface ServeOrder {
+  scenario: string;
+  part: string;
+  namespace: string;
+  natsUrl: string;
+  redisUrl: string;
+  modelUrl: string;
+}
+
+const log = createLogger({
+  service: 'conformance',
+  replica: String(process.pid),
+  level: 'error',
+  destination: process.stderr,
+});
+let served: AsyncDisposableStack | undefined;
+
+const kit: Kit = {
+  ...agentmesh,
+  model: modelOf,
+  agent: (name) => remoteAgent(name),
+  tool: (name) => remoteTool(name),
+};
+
+async function serve(order: ServeOrder): Promise<void> {
+  process.env.GOOGLE_GEMINI_BASE_URL = order.modelUrl;
+  process.env.GEMINI_API_KEY = 'scripted';
+  const scenario = scenarios.find(({ name }) => name === order.scenario);
+  const part = scenario?.parts[order.part]?.(kit);
+  if (!scenario || !part) throw new Error(`no part ${order.part} in scenario ${order.scenario}`);
+  const owners = new AsyncDisposableStack();
+  const { natsUrl, redisUrl, namespace } = order;
+  const mesh = owners.use(
+    await connectMesh({
+      service: `conformance_${order.part}`,
+      natsUrl,
+      redisUrl,
+      namespace,
+      redisPrefix: namespace,
+      log,
+    }),
+  );
+  const started =
+    part instanceof BaseTool
+      ? await serveTool(mesh, part)
+      : await serveAgent(mesh, part, order.part === scenario.root ? { app: 'conformance' } : {});
+  owners.defer(() => started.stop({ graceMs: 0 }));
+  served = owners;
+}
+
+createInterface(process.stdin).on('line', async (line) => {
+  try {
+    await served?.disposeAsync();
+    served = undefined;
+    if (line !== 'stop') await serve(JSON.parse(line));
+    process.stdout.write('done\n');
+  } catch (error) {
+    process.stdout.write(`failed ${error instanceof Error ? error.message : error}\n`);
+  }
+});
