@@ -1,6 +1,6 @@
 import { connectNats } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
-import type { Logger } from '@agentmesh/service';
+import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 import { createMesh, type Mesh } from './mesh.ts';
 
@@ -69,4 +69,24 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     },
     [Symbol.asyncDispose]: () => connected.disposeAsync(),
   };
+}
+
+/** Connects a service as its configuration says. @throws as {@link connectMesh} */
+export async function connectService(
+  service: string,
+  config: ServiceConfig,
+  log: Logger,
+  options: Pick<ConnectOptions, 'cards'> = {},
+): Promise<ConnectedMesh> {
+  return await connectMesh({
+    service,
+    log,
+    natsUrl: config.natsUrl,
+    user: config.natsUser,
+    password: config.natsPassword?.reveal(),
+    redisUrl: config.redisUrl.reveal(),
+    namespace: config.namespace,
+    redisPrefix: config.redisPrefix,
+    ...options,
+  });
 }

@@ -1,5 +1,5 @@
 export type { ConnectedMesh, ConnectOptions } from './connect.ts';
-export { connectMesh } from './connect.ts';
+export { connectMesh, connectService } from './connect.ts';
 export { hopHeaders } from './hop.ts';
 export type { MainOptions } from './main.ts';
 export { runAgentService, runToolService } from './main.ts';

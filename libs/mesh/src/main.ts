@@ -1,7 +1,7 @@
 import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { type Logger, runMain, type ServiceConfig, startHealth } from '@agentmesh/service';
-import { type ConnectedMesh, connectMesh } from './connect.ts';
+import { type ConnectedMesh, connectService } from './connect.ts';
 import { serveAgent } from './serve-agent.ts';
 import { serveTool } from './serve-tool.ts';
 import { serviceName } from './service-name.ts';
@@ -48,19 +48,7 @@ async function runServed(
     async start(config, { log }) {
       await using owners = new AsyncDisposableStack();
       owners.use(await prepare?.(log));
-      const mesh = owners.use(
-        await connectMesh({
-          service: name,
-          natsUrl: config.natsUrl,
-          user: config.natsUser,
-          password: config.natsPassword?.reveal(),
-          redisUrl: config.redisUrl.reveal(),
-          namespace: config.namespace,
-          redisPrefix: config.redisPrefix,
-          cards,
-          log,
-        }),
-      );
+      const mesh = owners.use(await connectService(name, config, log, { cards }));
       let stopping = false;
       if (config.healthPort !== undefined) {
         const ready = async () => (stopping ? ['stopping'] : await mesh.problems());

@@ -1,4 +1,4 @@
-import { connectMesh } from '@agentmesh/mesh';
+import { connectService } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type Logger, startHealth } from '@agentmesh/service';
 import type { GatewayConfig } from './config.ts';
@@ -10,18 +10,7 @@ const closingMs = 2_000;
 /** Connects, and listens for requests until it is disposed: then it takes no more, and lets those in hand end. */
 export async function startGateway(config: GatewayConfig, log: Logger): Promise<AsyncDisposable> {
   await using owners = new AsyncDisposableStack();
-  const mesh = owners.use(
-    await connectMesh({
-      service: 'gateway',
-      natsUrl: config.natsUrl,
-      user: config.natsUser,
-      password: config.natsPassword?.reveal(),
-      redisUrl: config.redisUrl.reveal(),
-      namespace: config.namespace,
-      redisPrefix: config.redisPrefix,
-      log,
-    }),
-  );
+  const mesh = owners.use(await connectService('gateway', config, log));
   let draining = false;
   if (config.healthPort !== undefined) {
     const ready = async () => (draining ? ['stopping'] : await mesh.problems());

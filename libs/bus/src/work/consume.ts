@@ -19,7 +19,8 @@ const afterThrowMs = 1_000;
 
 /**
  * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot
- * is free for, so that nothing lies waiting in a replica while another is idle.
+ * is free for, so that nothing lies waiting in a replica while another is idle. The slots ask one after the other: an idle
+ * replica costs the server one open request, however many slots it has.
  */
 export function consume(
   worker: Worker,
@@ -31,10 +32,17 @@ export function consume(
   const handBack = Promise.withResolvers<WorkOutcome>();
   const { closed } = worker.link;
   let withdrawn: Promise<void> | undefined;
+  let asking: Promise<unknown> = Promise.resolve();
+
+  function pullInTurn() {
+    const pulled = asking.then(() => source.pull());
+    asking = pulled.catch(() => {});
+    return pulled;
+  }
 
   async function slot() {
     while (!withdrawn && !closed.aborted) {
-      const delivery = await source.pull();
+      const delivery = await pullInTurn();
       if (!delivery) continue;
       if (!withdrawn) {
         await workOn(worker, source, delivery, handler, handBack.promise);
