@@ -47,7 +47,9 @@ export async function installDependencies(root) {
     step(`installing dependencies (${existsSync(stamp) ? 'they have changed' : 'first run'})`);
     // pm-on-fail: npx has brought the very version that package.json asks for. Without it pnpm 12 wants its own version in the
     // lock file, which an ordinary installation does not write (pnpm issue 14124), and a frozen one fails for it.
-    const options = ['--frozen-lockfile', '--pm-on-fail=ignore'];
+    // Elsewhere than in CI a new package may come into the lock file.
+    const frozen = process.env.CI ? '--frozen-lockfile' : '--no-frozen-lockfile';
+    const options = [frozen, '--pm-on-fail=ignore'];
     const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
     await runQuietly('npx', ['--yes', packageManager, 'install', ...options], 'the installation', {
       cwd: root,

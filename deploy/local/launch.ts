@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { provision } from '@agentmesh/bus';
 import { busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import { connectRedisStore } from '@agentmesh/store';
 import { startNats, startRedis } from '@agentmesh/testing/servers';
+import { environmentOf } from './environment.ts';
 import { type Sample, samples } from './samples.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 
@@ -19,6 +21,10 @@ export interface LaunchOptions {
   ackWaitMs?: number;
   /** More environment for every service. */
   env?: Record<string, string>;
+  /** Ends the launch, when it is not through yet. */
+  signal?: AbortSignal;
+  /** Called when a service ends without having been told to. */
+  onDeath?: (service: string, pid: number, how: string) => void;
   /** Every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
@@ -45,7 +51,7 @@ const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' 
  * ends with this process, in whatever way that ends.
  */
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
-  const { services = samples, env = {}, dataDir, onLine = () => {} } = options;
+  const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
   await using owners = new AsyncDisposableStack();
   const passwords = new Map<string, string>();
   const passwordOf = (user: string) => {
@@ -69,6 +75,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const agents = services
     .filter(({ manifest }) => manifest.kind === 'agent')
     .map(({ manifest }) => manifest.name);
+  // One clear word about a server that is not there, instead of one by each service.
+  await (await connectRedisStore({ url: redisUrl }))[Symbol.asyncDispose]();
   await provision({
     url: natsUrl,
     agents,
@@ -76,6 +84,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
 
+  // One that fails, or a signal, ends the start of all.
+  const failed = new AbortController();
+  options.signal?.addEventListener('abort', () => failed.abort(), { once: true });
+  if (options.signal?.aborted) failed.abort();
   // All are told to stop at once, before the servers; those that are started later too.
   const running: ServiceProcess[] = [];
   owners.defer(async () => void (await Promise.allSettled(running.map((service) => service.stop()))));
@@ -89,7 +101,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       name: manifest.name,
       folder: place,
       onLine,
+      onDeath,
+      signal: failed.signal,
       env: {
+        ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
         ...env,
         NATS_URL: natsUrl,
         REDIS_URL: redisUrl,
@@ -102,7 +117,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     running.push(service);
     return service;
   };
-  const processes = await Promise.all(services.map((sample) => start(sample)));
+  const processes = await startAll(services, start, failed);
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
   const all = owners.move();
   return {
@@ -115,4 +130,23 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     start,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+async function startAll(
+  services: readonly Sample[],
+  start: (sample: Sample) => Promise<ServiceProcess>,
+  failed: AbortController,
+): Promise<ServiceProcess[]> {
+  const reasons: unknown[] = [];
+  const starting = services.map((sample) =>
+    start(sample).catch((reason: unknown) => {
+      reasons.push(reason);
+      failed.abort();
+      return undefined;
+    }),
+  );
+  const started = await Promise.all(starting);
+  // The first failed by itself, the others because of it.
+  if (reasons.length > 0) throw reasons[0];
+  return started.filter((service) => service !== undefined);
 }

@@ -1,6 +1,8 @@
 import { stringifyContent } from '@agentmesh/agent';
 import { type Event, replicaKey } from '@agentmesh/protocol';
 
+const said = new Set<string>();
+
 /** Shows what a person wants to know of a service's log: warnings and errors, and which model answers. */
 export function printLogLine(service: string, line: string): void {
   try {
@@ -8,7 +10,11 @@ export function printLogLine(service: string, line: string): void {
     const why = reason ?? err?.message;
     if (level === 'warn' || level === 'error' || level === 'fatal') {
       console.log(`  ${level} ${service}: ${msg}${why ? `: ${why}` : ''}`);
-    } else if (model !== undefined) console.log(`  ${service}: ${msg}`);
+    } else if (model !== undefined && !said.has(msg)) {
+      // Each agent says it; once is enough to know.
+      said.add(msg);
+      console.log(`  ${msg}`);
+    }
   } catch {
     console.log(`  ${service}: ${line}`);
   }

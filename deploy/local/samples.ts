@@ -1,11 +1,6 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { agentManifest, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
-import { assistantAgent } from '../../services/agents/assistant/src/agent.ts';
-import { customerAgent } from '../../services/agents/customer/src/agent.ts';
-import { stockAgent } from '../../services/agents/stock/src/agent.ts';
-import { summaryAgent } from '../../services/agents/summary/src/agent.ts';
-import { supportAgent } from '../../services/agents/support/src/agent.ts';
-import { weatherAgent } from '../../services/agents/weather/src/agent.ts';
-import { weatherTool } from '../../services/tools/weather/src/tool.ts';
 
 /** A service of this repository: what it is, and the package that runs it. */
 export interface Sample {
@@ -13,13 +8,31 @@ export interface Sample {
   folder: string;
 }
 
-/** Every sample agent and tool. What each may do on the bus is read off its definition. */
+const root = new URL('../../', import.meta.url);
+
+/**
+ * Every agent and tool of the repository: the packages below `services/agents` and `services/tools`, whose `src/agent.ts` or
+ * `src/tool.ts` exports its definition. What each may do on the bus is read off that.
+ */
 export const samples: readonly Sample[] = [
-  { manifest: agentManifest(stockAgent), folder: 'services/agents/stock' },
-  { manifest: agentManifest(customerAgent), folder: 'services/agents/customer' },
-  { manifest: agentManifest(supportAgent), folder: 'services/agents/support' },
-  { manifest: agentManifest(assistantAgent), folder: 'services/agents/assistant' },
-  { manifest: agentManifest(summaryAgent), folder: 'services/agents/summary' },
-  { manifest: agentManifest(weatherAgent), folder: 'services/agents/weather' },
-  { manifest: toolManifest(weatherTool), folder: 'services/tools/weather' },
+  ...(await discover('services/agents', 'src/agent.ts')),
+  ...(await discover('services/tools', 'src/tool.ts')),
 ];
+
+async function discover(parent: string, file: string): Promise<Sample[]> {
+  const folders = readdirSync(new URL(parent, root))
+    .sort()
+    .map((name) => `${parent}/${name}`);
+  const defined = folders.filter((folder) => existsSync(new URL(`${folder}/${file}`, root)));
+  return await Promise.all(
+    defined.map(async (folder) => ({ folder, manifest: await manifestIn(`${folder}/${file}`) })),
+  );
+}
+
+async function manifestIn(path: string): Promise<ServiceManifest> {
+  const exported: unknown[] = Object.values(await import(new URL(path, root).href));
+  const [definition] = exported.filter((each) => each instanceof BaseAgent || each instanceof BaseTool);
+  if (definition instanceof BaseAgent) return agentManifest(definition);
+  if (definition) return toolManifest(definition);
+  throw new Error(`${path} exports no agent and no tool`);
+}

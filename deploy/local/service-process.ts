@@ -10,8 +10,12 @@ export interface ServiceProcessOptions {
   name: string;
   /** Folder of its package, from the root of the repository. */
   folder: string;
-  env: Record<string, string>;
+  env: NodeJS.ProcessEnv;
   onLine: (service: string, line: string) => void;
+  /** Called when it ends without having been told to. */
+  onDeath: (service: string, pid: number, how: string) => void;
+  /** Ends the start. */
+  signal: AbortSignal;
 }
 
 /** One process of a service. */
@@ -39,10 +43,12 @@ export async function startService({
   folder,
   env,
   onLine,
+  onDeath,
+  signal,
 }: ServiceProcessOptions): Promise<ServiceProcess> {
   const child = spawnGuarded([process.execPath, 'src/main.ts'], {
     cwd: `${root}${folder}`,
-    env: { ...inherited(), ...env },
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
@@ -58,9 +64,13 @@ export async function startService({
     if (msg === 'started') started.resolve();
   };
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface(stream).on('line', onOutput);
-  child.once('exit', () => started.reject(new Error(`${name} ended before it served:\n${lines.join('\n')}`)));
+  child.once('exit', () => started.reject(new Error(`${name} could not start: ${reasonIn(lines)}`)));
+  const onAbort = () =>
+    started.reject(new Error(`${name} was not started: another service failed, or it was interrupted`));
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
   const late = setTimeout(
-    () => started.reject(new Error(`${name} did not serve within ${startMs} ms:\n${lines.join('\n')}`)),
+    () => started.reject(new Error(`${name} did not serve within ${startMs} ms: ${reasonIn(lines)}`)),
     startMs,
   );
   try {
@@ -70,34 +80,41 @@ export async function startService({
     throw error;
   } finally {
     clearTimeout(late);
+    signal.removeEventListener('abort', onAbort);
   }
-  return processOf(name, child, address);
+  return processOf(name, child, address, onDeath);
 }
 
-function processOf(name: string, child: ChildProcess, address: string | undefined): ServiceProcess {
+function processOf(
+  name: string,
+  child: ChildProcess,
+  address: string | undefined,
+  onDeath: ServiceProcessOptions['onDeath'],
+): ServiceProcess {
+  const pid = child.pid ?? -1;
+  let told = false;
+  child.once('exit', (code, by) => {
+    if (!told) onDeath(name, pid, by ?? `exit code ${code}`);
+  });
   // Services have 25 s to end what they have in hand.
   const stop = async () => {
+    told = true;
     await endProcess(child, 'SIGTERM', 30_000);
     return child.exitCode;
   };
   return {
     name,
-    pid: child.pid ?? -1,
+    pid,
     address,
     stop,
-    kill: () => endProcess(child, 'SIGKILL'),
+    kill: () => {
+      told = true;
+      return endProcess(child, 'SIGKILL');
+    },
     async [Symbol.asyncDispose]() {
       if (!hasEnded(child)) await stop();
     },
   };
-}
-
-/** Our own environment without the variables of services: each is told what it needs. */
-function inherited(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('MESH_') && name !== 'NATS_URL' && name !== 'REDIS_URL',
-  );
-  return Object.fromEntries(entries);
 }
 
 function readLine(line: string): LogLine {
@@ -106,4 +123,10 @@ function readLine(line: string): LogLine {
   } catch {
     return {};
   }
+}
+
+/** What a service says of its failure; all its words when it does not say it in ours. */
+function reasonIn(lines: readonly string[]): string {
+  const told = lines.map(readLine).findLast(({ reason }) => reason !== undefined);
+  return told?.reason ?? `\n${lines.join('\n')}`;
 }

@@ -1,15 +1,23 @@
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { gatewayConfig } from '@agentmesh/gateway/config';
+import { lockFolder } from './data-lock.ts';
 import { launchMesh } from './launch.ts';
 import { printLogLine } from './print.ts';
 
-const gatewayPort = Number(process.env.MESH_HTTP_PORT ?? 8000);
-
-/** Keeps the mesh running until Ctrl-C. Its data stays in `.mesh`, so that the next start finds the sessions again. */
-async function main(): Promise<void> {
-  const folder = process.env.MESH_DATA_DIR ?? new URL('../../.mesh', import.meta.url).pathname;
-  const stop = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.resolve());
-  await using mesh = await launchMesh({ gatewayPort, dataDir: `${folder}/data`, onLine: printLogLine });
+/** Keeps the mesh running until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
+async function main(signal: AbortSignal): Promise<void> {
+  const gatewayPort = readPort();
+  const folder = process.env.MESH_DATA_DIR || new URL('../../.mesh', import.meta.url).pathname;
+  await using _lock = await lockFolder(folder);
+  await assertFree(gatewayPort);
+  await using mesh = await launchMesh({
+    gatewayPort,
+    dataDir: `${folder}/data`,
+    onLine: printLogLine,
+    onDeath: (service, pid, how) => console.log(`  ${service} (pid ${pid}) ended: ${how}`),
+    signal,
+  });
   const { user = '', pass = '' } = mesh.login('client');
   const clientEnv = `NATS_URL=${mesh.natsUrl}\nNATS_USER=${user}\nNATS_PASSWORD=${pass}\n`;
   await writeFile(`${folder}/client.env`, clientEnv, { mode: 0o600 });
@@ -17,18 +25,45 @@ async function main(): Promise<void> {
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
   REST     ${mesh.gatewayUrl}
-  NATS     ${mesh.natsUrl}   (how a program of yours logs in: .mesh/client.env)
+  NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env)
   Redis    ${mesh.redisUrl}
 
-Ctrl-C stops it. Its sessions stay in .mesh/data.
+Ctrl-C stops it. Its sessions stay in ${folder}/data.
 `);
-  await stop.promise;
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
   console.log('stopping …');
 }
 
+function readPort(): number {
+  const result = gatewayConfig.httpPort.read(process.env.MESH_HTTP_PORT);
+  if ('value' in result) return result.value;
+  throw new Error(`MESH_HTTP_PORT ${result.problem}`);
+}
+
+/** Said before anything is started: the gateway would be the last to find out. */
+async function assertFree(port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) =>
+      probe.once('error', reject).listen(port, '127.0.0.1', resolve),
+    );
+  } catch (cause) {
+    throw new Error(`port ${port} is taken: set MESH_HTTP_PORT to another one`, { cause });
+  } finally {
+    await new Promise((resolve) => probe.close(resolve));
+  }
+}
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 try {
-  await main();
+  await main(stop.signal);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  if (!stop.signal.aborted) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { Event } from '@agentmesh/protocol';
@@ -79,7 +82,29 @@ describe('the gateway', () => {
       () => client.send('POST', '/run', {}),
       400,
       'invalid_argument',
-      /appName.*newMessage/,
+      /appName is missing.*newMessage is missing/,
+    ],
+    [
+      'an empty part',
+      () => client.run('stock_app', 's', '', { newMessage: { parts: [{}] } }),
+      400,
+      'invalid_argument',
+      /empty part/,
+    ],
+    ['an address that is none', () => client.send('GET', `${sessions}/%zz`), 400, 'invalid_argument', /%zz/],
+    [
+      'a body that is no JSON by its header',
+      () => fetch(`${mesh.gatewayUrl}/run`, { method: 'POST', body: '{}' }),
+      415,
+      'invalid_argument',
+      /content-type/,
+    ],
+    [
+      'a session with events',
+      () => client.send('POST', sessions, { events: [{}] }),
+      400,
+      'invalid_argument',
+      /events/,
     ],
     ['an unknown app', () => client.run('nope', 's', 'hi'), 404, 'not_found', /no app nope.*stock_app/],
     ['an unknown session', () => client.run('stock_app', 'nope', 'hi'), 404, 'not_found', /no session nope/],
@@ -130,6 +155,17 @@ describe('the gateway', () => {
   ])('answers %s with a clear error', async (_what, send, status, code, words) => {
     const answer = await answerOf(await send());
     expect(answer).toMatchObject({ status, body: { code, error: expect.stringMatching(words) } });
+  });
+
+  it('answers a body that is too large before it is sent', async () => {
+    const { port } = new URL(mesh.gatewayUrl);
+    const headers = { 'content-type': 'application/json', 'content-length': 11_000_000 };
+    const sent = request({ port, host: '127.0.0.1', path: '/run', method: 'POST', headers });
+    sent.flushHeaders();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(413);
+    expect(await json(response)).toMatchObject({ error: expect.stringContaining('MESH_BODY_LIMIT') });
+    sent.destroy();
   });
 
   it('answers 503 at once while no replica of the agent is up, and works again when one is', async () => {

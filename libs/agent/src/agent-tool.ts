@@ -1,21 +1,19 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import { type Content, type FunctionDeclaration, Type } from '@google/genai';
+import { type AgentAnswer, readAnswer } from './agent-answer.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
+import { openSession } from './child-session.ts';
 import type { Context } from './context.ts';
-import { answerText, newFunctionCallId } from './event.ts';
+import { newFunctionCallId } from './event.ts';
+import { forwardArtifacts } from './flow/forward-artifacts.ts';
+import { forwardEvents } from './flow/forward-events.ts';
+import { missingKeys, parseOutput } from './flow/output-schema.ts';
+import { ToolArgumentsError } from './function-tool.ts';
 import { runInvocation } from './invocation.ts';
 import { LlmAgent } from './llm-agent.ts';
-import { zodToSchema } from './schema.ts';
-import type { Session, SessionService } from './session-service.ts';
+import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
 import { pickScopes } from './state.ts';
-
-/** What an agent says when it is asked. */
-export interface AgentAnswer {
-  text: string;
-  /** What it changed in the state, all scopes but `temp:`. */
-  stateDelta: Record<string, unknown>;
-}
 
 /** An agent that answers asks in its own way: one in another process does. */
 export interface Askable {
@@ -30,7 +28,7 @@ export interface AgentToolConfig {
 
 /**
  * An agent as a tool: it works on the request in a session of its own, sees the caller's state, and its answer goes back to the caller, who
- * keeps the conversation.
+ * keeps the conversation. What it saves as a file belongs to the caller's session. With `outputSchema` the answer is the value itself.
  */
 export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
@@ -47,14 +45,14 @@ export class AgentTool extends BaseTool {
     return this.agent.description;
   }
 
-  override getDeclaration(): FunctionDeclaration {
-    const schema = this.agent instanceof LlmAgent ? this.agent.inputSchema : undefined;
+  override _getDeclaration(): FunctionDeclaration {
+    const schema = this.#inputSchema();
     const request = { type: Type.STRING, description: 'What the agent shall do, with all it needs to know.' };
     return {
       name: this.name,
       description: this.description,
       parameters: schema
-        ? zodToSchema(schema)
+        ? toGenaiSchema(schema)
         : { type: Type.OBJECT, properties: { request }, required: ['request'] },
     };
   }
@@ -64,14 +62,42 @@ export class AgentTool extends BaseTool {
     const answer = isAskable(this.agent)
       ? await this.agent.ask(message, toolContext)
       : await askHere(this.agent, message, toolContext);
-    await takeOver(answer.stateDelta, toolContext);
+    await takeOver(answer, toolContext);
+    if (answer.openCalls?.length) return this.#waiting(answer);
     if (this.#skipSummarization) toolContext.actions.skipSummarization = true;
-    return answer.text;
+    const schema = this.agent instanceof LlmAgent ? this.agent.outputSchema : undefined;
+    if (schema) return parseOutput(schema, answer.text);
+    return (
+      answer.text || { status: 'completed', message: `agent ${this.name} has finished and said nothing` }
+    );
+  }
+
+  /** A question within the agent's own session is not lost: the caller is told that there is no answer yet, and why. */
+  #waiting({ openCalls, text }: AgentAnswer) {
+    return {
+      status: 'pending',
+      message: `agent ${this.name} has not finished: it waits for answers to calls of its own`,
+      openCalls,
+      ...(text && { said: text }),
+    };
+  }
+
+  #inputSchema(): ToolParameters | undefined {
+    return this.agent instanceof LlmAgent ? this.agent.inputParameters : undefined;
   }
 
   #readRequest(args: Record<string, unknown>): string {
-    const schema = this.agent instanceof LlmAgent ? this.agent.inputSchema : undefined;
-    if (schema) return JSON.stringify(schema.parse(args));
+    const schema = this.#inputSchema();
+    if (isZodObject(schema)) {
+      const result = schema.safeParse(args);
+      if (result.success) return JSON.stringify(result.data);
+      throw new ToolArgumentsError(this.name, describeMisfit(args, result.error));
+    }
+    const missing = schema ? missingKeys(schema, args) : [];
+    if (missing.length > 0) {
+      throw new ToolArgumentsError(this.name, missing.map((key) => `missing parameter "${key}"`).join('; '));
+    }
+    if (schema) return JSON.stringify(args);
     const { request } = args;
     if (typeof request === 'string') return request;
     throw new MeshError(
@@ -89,18 +115,20 @@ function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
  * Session state goes into the caller's next event. What the agent wrote to shared scopes and to `temp:` is committed already; it is
  * shown here and not written again, so that a third one's newer value is not overwritten.
  */
-async function takeOver(
-  delta: Record<string, unknown>,
-  { state, invocationContext }: Context,
-): Promise<void> {
-  state.update(pickScopes(delta, ['session']));
+async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
+  const { state, actions, invocationContext } = context;
+  state.update(pickScopes(stateDelta, ['session']));
+  Object.assign(actions.artifactDelta, artifactDelta);
   if (!invocationContext) return;
   const { session, sessionService, ref } = invocationContext;
   const { temp } = await sessionService.getInvocation(ref);
-  Object.assign(session.state, pickScopes(delta, ['app', 'user']), temp);
+  Object.assign(session.state, pickScopes(stateDelta, ['app', 'user']), temp);
 }
 
-/** Asks an agent of this process: in a hidden session that belongs to the call. */
+/**
+ * Asks an agent of this process: in a hidden session that belongs to the call. The answer is read off that session, so that a call which
+ * is made again after a crash gets what was already said.
+ */
 async function askHere(agent: BaseAgent, message: Content, toolContext: Context): Promise<AgentAnswer> {
   const context = toolContext.invocationContext;
   if (!context) {
@@ -109,64 +137,33 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
       `agent ${agent.name} can be asked only from within an agent's invocation`,
     );
   }
-  const session = await childSession(context.sessionService, toolContext);
-  return await collectAnswer(
-    agent.name,
-    runInvocation({
-      agent,
-      session,
-      sessionService: context.sessionService,
-      invocationId: context.invocationId,
-      newMessage: message,
-      runConfig: context.runConfig,
-      carrier: context.carrier,
-      ...(context.abortSignal && { abortSignal: context.abortSignal }),
-    }),
-  );
-}
-
-async function childSession(sessionService: SessionService, toolContext: Context): Promise<Session> {
-  const { appName, userId, functionCallId: sessionId = newFunctionCallId() } = toolContext;
-  return await openSession(sessionService, {
-    appName,
-    userId,
-    sessionId,
+  const { sessionService, invocationId, runConfig, carrier, pluginManager, observe } = context;
+  const artifactService = forwardArtifacts(context);
+  const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
+  const session = await openSession(sessionService, {
+    appName: toolContext.appName,
+    userId: toolContext.userId,
+    sessionId: functionCallId,
     state: pickScopes(toolContext.state.toRecord(), ['session']),
   });
-}
-
-/** Starts the session of an ask, or opens it where the ask was begun before. */
-export async function openSession(
-  sessionService: SessionService,
-  request: { appName: string; userId: string; sessionId: string; state: Record<string, unknown> },
-): Promise<Session> {
-  const known = await sessionService.getSession(request);
-  if (known) return known;
-  try {
-    return await sessionService.createSession({ ...request, hidden: true });
-  } catch (error) {
-    const made = error instanceof MeshError && error.code === 'already_exists';
-    const session = made ? await sessionService.getSession(request) : undefined;
-    if (session) return session;
-    throw error;
-  }
-}
-
-/**
- * Reads an agent's answer off its events: the words of the last one that has any, and all it wrote to the state.
- *
- * @throws MeshError `internal` when the agent's last word is an error.
- */
-export async function collectAnswer(agentName: string, events: AsyncIterable<Event>): Promise<AgentAnswer> {
-  const answer: AgentAnswer = { text: '', stateDelta: {} };
-  for await (const event of events) {
-    if (event.partial || event.author === 'user') continue;
-    Object.assign(answer.stateDelta, event.actions.stateDelta);
-    if (event.errorCode !== undefined) {
-      throw new MeshError('internal', `agent ${agentName} failed: ${event.errorMessage ?? event.errorCode}`);
-    }
-    const text = answerText(event);
-    if (text) answer.text = text;
-  }
-  return answer;
+  const events = runInvocation({
+    agent,
+    session,
+    sessionService,
+    invocationId,
+    newMessage: message,
+    runConfig,
+    carrier,
+    pluginManager,
+    ...(abortSignal && { abortSignal }),
+    ...(artifactService && { artifactService }),
+    ...(context.memoryService && { memoryService: context.memoryService }),
+    ...(context.credentialService && { credentialService: context.credentialService }),
+  });
+  const forward = observe && forwardEvents(functionCallId, observe);
+  for await (const event of events) forward?.(event);
+  return readAnswer(
+    agent.name,
+    session.events.filter((event) => event.invocationId === invocationId),
+  );
 }

@@ -1,25 +1,39 @@
 import { assertName, type Event, MeshError } from '@agentmesh/protocol';
+import {
+  type AfterAgentCallback,
+  asList,
+  type BeforeAgentCallback,
+  type SingleAgentCallback,
+} from './callbacks.ts';
+import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
 import type { InvocationContext } from './invocation-context.ts';
+import { isRunOver, journalOf, stampPath, turnOf } from './journal.ts';
 
 export interface BaseAgentConfig {
   name: string;
   /** One line for other agents and their models: what this one is for. */
   description?: string;
   subAgents?: BaseAgent[];
+  beforeAgentCallback?: BeforeAgentCallback;
+  afterAgentCallback?: AfterAgentCallback;
 }
 
 /** An agent of any kind. Subclasses say in `runAsyncImpl` what it does; what it yields is committed before it goes on. */
 export abstract class BaseAgent {
   readonly name: string;
   readonly subAgents: readonly BaseAgent[];
+  readonly beforeAgentCallback: readonly SingleAgentCallback[];
+  readonly afterAgentCallback: readonly SingleAgentCallback[];
   readonly #description: string;
   #parent: BaseAgent | undefined;
 
   /** @throws MeshError `invalid_argument` for a bad name, a name used twice in the tree, or a sub-agent that has a parent. */
-  constructor({ name, description = '', subAgents = [] }: BaseAgentConfig) {
+  constructor({ name, description = '', subAgents = [], ...callbacks }: BaseAgentConfig) {
     this.name = assertName('agent', name);
     this.#description = description;
     this.subAgents = subAgents;
+    this.beforeAgentCallback = asList(callbacks.beforeAgentCallback);
+    this.afterAgentCallback = asList(callbacks.afterAgentCallback);
     for (const child of subAgents) {
       if (child.#parent) {
         throw new MeshError(
@@ -42,6 +56,14 @@ export abstract class BaseAgent {
   /** Does it run in another process? Then a transfer leaves this one. */
   get isRemote(): boolean {
     return false;
+  }
+
+  /**
+   * Does it run its children itself, as workflows and agents with code of their own do? The runs of its children then have paths, by which
+   * they are found in the journal. An LLM agent has none: it hands over.
+   */
+  get orchestrates(): boolean {
+    return true;
   }
 
   get parentAgent(): BaseAgent | undefined {
@@ -68,10 +90,62 @@ export abstract class BaseAgent {
     return this.subAgents.map((child) => child.findAgent(name)).find((found) => found !== undefined);
   }
 
-  /** Runs the agent in an invocation. Whoever iterates commits each event that is not partial before asking for the next. */
-  async *runAsync(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    yield* this.runAsyncImpl(context.with({ agent: this }));
+  /**
+   * Runs the agent in an invocation. Whoever iterates commits each event that is not partial before asking for the next. A run that had
+   * ended before, as the journal tells, yields nothing.
+   */
+  async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
+    const isChild = parent.agent !== this && parent.agent.orchestrates;
+    const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
+    const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
+    const context = parent.with({ agent: this, ...(path !== undefined && { path }) });
+    if (isChild && isRunOver(context, parent.path)) return;
+    for await (const event of this.#runWithCallbacks(context)) {
+      if (path !== undefined) stampPath(event, path);
+      yield event;
+    }
+  }
+
+  async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { start, events } = turnOf(context);
+    const before = callbackEventId(context, start, 'before');
+    if (events.length === 0) {
+      const event = await callAgentCallbacks('beforeAgentCallback', context, before);
+      if (event) yield event;
+    }
+    if (context.session.events.some(({ id, content }) => id === before && content)) return;
+    if (context.endInvocation) return;
+    yield* this.orchestrates && !this.isRemote ? this.#replay(context) : this.runAsyncImpl(context);
+    if (context.endInvocation || hasLeft(context) || (this.orchestrates && context.isPaused)) return;
+    const after = callbackEventId(context, start, 'after');
+    if (context.session.events.some(({ id }) => id === after)) return;
+    const event = await callAgentCallbacks('afterAgentCallback', context, after);
+    if (event) yield event;
+  }
+
+  /**
+   * Runs code of its own. After a crash or a pause it runs from the start again: what it said before, found by number, is not said again, as what
+   * its children said is not.
+   */
+  async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { path, invocationId, session } = context;
+    const first = journalOf(context)[0]?.id ?? invocationId;
+    let count = 0;
+    for await (const event of this.runAsyncImpl(context)) {
+      if (event.author === this.name && !event.partial) {
+        count += 1;
+        event.id = `${first}/${path}/${count}`;
+        if (session.events.some(({ id }) => id === event.id)) continue;
+      }
+      yield event;
+    }
   }
 
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
+}
+
+/** Was the conversation handed over to another process? Then nothing may come behind the event that says so. */
+function hasLeft(context: InvocationContext): boolean {
+  const to = journalOf(context).at(-1)?.actions.transferToAgent;
+  return to !== undefined && (context.agent.rootAgent.findAgent(to)?.isRemote ?? true);
 }

@@ -1,6 +1,7 @@
-import { assertName } from '@agentmesh/protocol';
-import type { FunctionDeclaration } from '@google/genai';
+import { assertName, MeshError } from '@agentmesh/protocol';
+import type { FunctionDeclaration, Tool } from '@google/genai';
 import type { Context } from './context.ts';
+import type { LlmRequest } from './models/llm.ts';
 
 export interface BaseToolConfig {
   name: string;
@@ -12,6 +13,11 @@ export interface BaseToolConfig {
 export interface RunToolRequest {
   args: Record<string, unknown>;
   toolContext: Context;
+}
+
+export interface ToolProcessLlmRequest {
+  toolContext: Context;
+  llmRequest: LlmRequest;
 }
 
 /** Something a model may call. */
@@ -35,31 +41,48 @@ export abstract class BaseTool {
     return this.#isLongRunning;
   }
 
-  /** What the model is told of the tool; undefined for a tool that the model's own service runs. */
-  abstract getDeclaration(): FunctionDeclaration | undefined;
+  /**
+   * Does a repeated call with the same function-call id get the first one's result? A long-running call that was cut off by a crash is
+   * only then made again.
+   */
+  get isIdempotent(): boolean {
+    return false;
+  }
+
+  /** What the model is told of the tool; undefined for a tool that the model's own service runs. ADK's name, for tools to override. */
+  _getDeclaration(): FunctionDeclaration | undefined {
+    return undefined;
+  }
+
+  /** What the model is told of the tool. */
+  getDeclaration(): FunctionDeclaration | undefined {
+    return this._getDeclaration();
+  }
 
   /** Does the work. What it returns or throws goes back to the model. */
   abstract runAsync(request: RunToolRequest): Promise<unknown>;
+
+  /**
+   * Adds the tool to a request. Override it to add something else: an instruction, content, a tool of the model's own service.
+   *
+   * @throws MeshError `invalid_argument` when the request has a tool of this name
+   */
+  async processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> {
+    const declaration = this.getDeclaration();
+    if (declaration) declare(llmRequest, this, { ...declaration, name: this.name });
+  }
 }
 
-/** A group of tools that is asked anew at every step, so that it may depend on the state. */
-export abstract class BaseToolset {
-  /** Names that may pass, or a test; all pass when it is absent or empty. */
-  readonly toolFilter: readonly string[] | ((tool: BaseTool) => boolean);
-
-  constructor(toolFilter: readonly string[] | ((tool: BaseTool) => boolean) = []) {
-    this.toolFilter = toolFilter;
+function declare(request: LlmRequest, tool: BaseTool, declaration: FunctionDeclaration): void {
+  const { toolsDict } = request;
+  if (Object.hasOwn(toolsDict, tool.name) && toolsDict[tool.name] !== tool) {
+    throw new MeshError('invalid_argument', `the request has two tools called ${tool.name}; rename one`);
   }
-
-  abstract getTools(): Promise<BaseTool[]>;
-  /** Releases what the toolset holds; called when the service stops. */
-  async close(): Promise<void> {}
-
-  /** The tools that pass the filter. */
-  async selectedTools(): Promise<BaseTool[]> {
-    const tools = await this.getTools();
-    const { toolFilter } = this;
-    if (typeof toolFilter === 'function') return tools.filter(toolFilter);
-    return toolFilter.length === 0 ? tools : tools.filter(({ name }) => toolFilter.includes(name));
-  }
+  toolsDict[tool.name] = tool;
+  // All declarations stand in one entry: models refuse several.
+  const tools = (request.config.tools ?? []) as Tool[];
+  const entry = tools.find((each) => each.functionDeclarations);
+  if (entry) entry.functionDeclarations?.push(declaration);
+  else tools.push({ functionDeclarations: [declaration] });
+  request.config.tools = tools;
 }

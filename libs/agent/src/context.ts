@@ -1,7 +1,9 @@
-import type { EventActions } from '@agentmesh/protocol';
-import type { Content } from '@google/genai';
+import { type EventActions, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import type { Content, Part } from '@google/genai';
+import type { ArtifactService } from './artifacts/artifact-service.ts';
 import { createEventActions } from './event.ts';
-import type { InvocationContext } from './invocation-context.ts';
+import type { InvocationContext, InvocationServices } from './invocation-context.ts';
+import type { MemoryService } from './memory/memory-service.ts';
 import type { Session } from './session-service.ts';
 import { State } from './state.ts';
 
@@ -14,6 +16,8 @@ export interface ContextOrigin {
   abortSignal?: AbortSignal | undefined;
   /** The invocation itself, where the context belongs to an agent of this process. */
   invocation?: InvocationContext;
+  /** For a context without an invocation: a tool in a process of its own. */
+  services?: InvocationServices;
 }
 
 /** What instruction providers may look at. */
@@ -63,23 +67,38 @@ export class ReadonlyContext {
 export interface ContextOptions {
   actions?: EventActions;
   functionCallId?: string;
+  functionCallEventId?: string;
+  toolConfirmation?: ToolConfirmation;
+  /** Default: that of the invocation. */
+  abortSignal?: AbortSignal;
 }
 
-/** What tools and callbacks get: state they may write, actions they may set, and the call they serve. */
+/** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
 export class Context extends ReadonlyContext {
   readonly actions: EventActions;
   /** Id of the function call: the idempotency key of everything the tool does outside. */
   readonly functionCallId: string | undefined;
+  /** Id of the event that made the call. */
+  readonly functionCallEventId: string | undefined;
+  /** What a person said to the call, once it was asked for. */
+  toolConfirmation: ToolConfirmation | undefined;
   readonly #state: State;
+  readonly #options: ContextOptions;
 
-  constructor(
-    origin: ContextOrigin,
-    { actions = createEventActions(), functionCallId }: ContextOptions = {},
-  ) {
+  constructor(origin: ContextOrigin, options: ContextOptions = {}) {
     super(origin);
-    this.actions = actions;
-    this.functionCallId = functionCallId;
-    this.#state = new State(origin.session.state, actions.stateDelta);
+    this.actions = options.actions ?? createEventActions();
+    this.functionCallId = options.functionCallId;
+    this.functionCallEventId = options.functionCallEventId;
+    this.toolConfirmation = options.toolConfirmation;
+    this.#state = new State(origin.session.state, this.actions.stateDelta);
+    this.#options = options;
+  }
+
+  /** The same context under another signal, or in an invocation that differs in some way. */
+  with({ invocation, ...options }: ContextOptions & { invocation?: InvocationContext }): Context {
+    const origin = invocation ? { ...this.origin, invocation } : this.origin;
+    return new Context(origin, { ...this.#options, actions: this.actions, ...options });
   }
 
   override get state(): State {
@@ -91,8 +110,56 @@ export class Context extends ReadonlyContext {
     return this.actions;
   }
 
-  /** Aborted when the invocation is cancelled or its deadline is over. */
+  /** Aborted when the invocation is cancelled, its deadline is over, or the tool has taken too long. */
   get abortSignal(): AbortSignal | undefined {
-    return this.origin.abortSignal;
+    return this.#options.abortSignal ?? this.origin.abortSignal;
   }
+
+  /** Keeps a file of the session and gives its version, from 0; the event that is committed next names it. */
+  async saveArtifact(filename: string, artifact: Part): Promise<number> {
+    const version = await this.#artifacts().saveArtifact({ ...this.#ref(), filename, artifact });
+    this.actions.artifactDelta[filename] = version;
+    return version;
+  }
+
+  /** A version of a file, by default the latest; undefined when there is none. */
+  async loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
+    return await this.#artifacts().loadArtifact({
+      ...this.#ref(),
+      filename,
+      ...(version !== undefined && { version }),
+    });
+  }
+
+  /** The names of the session's files, and of the user's. */
+  async listArtifacts(): Promise<string[]> {
+    return await this.#artifacts().listArtifactKeys(this.#ref());
+  }
+
+  /** What the user said in other sessions that fits the query. */
+  async searchMemory(query: string): ReturnType<MemoryService['searchMemory']> {
+    const { memoryService } = this.#services();
+    if (!memoryService) throw missing('memoryService');
+    const { appName, userId } = this;
+    return await memoryService.searchMemory({ appName, userId, query });
+  }
+
+  #ref() {
+    return { appName: this.appName, userId: this.userId, sessionId: this.sessionId };
+  }
+
+  #services(): InvocationServices {
+    const { invocation, services } = this.origin;
+    return services ?? (invocation as InvocationServices | undefined) ?? {};
+  }
+
+  #artifacts(): ArtifactService {
+    const { artifactService } = this.#services();
+    if (!artifactService) throw missing('artifactService');
+    return artifactService;
+  }
+}
+
+function missing(service: keyof InvocationServices): MeshError {
+  return new MeshError('failed_precondition', `there is no ${service}; give the runner one`);
 }

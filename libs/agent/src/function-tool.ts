@@ -1,9 +1,11 @@
 import { MeshError } from '@agentmesh/protocol';
 import { type FunctionDeclaration, type Schema, Type } from '@google/genai';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import type { Context } from './context.ts';
-import { isZodObject, type ToolParameters, zodToSchema } from './schema.ts';
+import { missingKeys } from './flow/output-schema.ts';
+import { unlessAborted } from './flow/run-tool.ts';
+import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
 
 /** What `execute` gets: what the zod schema makes of the arguments, or the arguments as the model sent them. */
 export type ToolArgs<P> = P extends z.ZodObject
@@ -20,8 +22,14 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   name?: string;
   description: string;
   parameters?: P;
+  /**
+   * Does the work. An async generator says on its way how far it is: each value that it yields is committed as a response of the call, and what
+   * it returns is the result. Yield seldom: each one is kept.
+   */
   execute: Execute<P>;
   isLongRunning?: boolean;
+  /** After this long the call is an error and the signal in the tool's context is aborted; default: no limit, ms. */
+  timeoutMs?: number;
 }
 
 /** A function as a tool. */
@@ -29,6 +37,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   readonly #parameters: P | undefined;
   readonly #execute: Execute<P>;
   readonly #declaration: FunctionDeclaration;
+  readonly #timeoutMs: number | undefined;
 
   /** @throws MeshError `invalid_argument` without a name, or for parameters that a declaration cannot show. */
   constructor(options: FunctionToolOptions<P>) {
@@ -38,6 +47,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     super({ name, description: options.description, isLongRunning: options.isLongRunning ?? false });
     this.#parameters = options.parameters;
     this.#execute = options.execute;
+    this.#timeoutMs = options.timeoutMs;
     this.#declaration = {
       name,
       description: this.description,
@@ -45,50 +55,86 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     };
   }
 
-  override getDeclaration(): FunctionDeclaration {
+  override _getDeclaration(): FunctionDeclaration {
     return { ...this.#declaration, description: this.description };
   }
 
   override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
     const input = this.#readArgs(args);
-    return await this.#execute(input, toolContext);
+    if (this.#timeoutMs === undefined) return await this.#execute(input, toolContext);
+    return await this.#runInTime(input, toolContext, this.#timeoutMs);
+  }
+
+  async #runInTime(input: ToolArgs<P>, toolContext: Context, timeoutMs: number): Promise<unknown> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(tooLate(timeoutMs)), timeoutMs);
+    const { abortSignal } = toolContext;
+    const signal = abortSignal ? AbortSignal.any([abortSignal, late.signal]) : late.signal;
+    let result: unknown;
+    try {
+      const work = Promise.resolve(this.#execute(input, toolContext.with({ abortSignal: signal })));
+      result = await unlessAborted(work, signal);
+      if (!isAsyncGenerator(result)) return result;
+    } finally {
+      // A generator has only begun; its time goes on.
+      if (!isAsyncGenerator(result)) clearTimeout(timer);
+    }
+    return inTime(result, signal, timer);
   }
 
   #readArgs(args: Record<string, unknown>): ToolArgs<P> {
-    if (!isZodObject(this.#parameters)) return args as ToolArgs<P>;
-    const result = this.#parameters.safeParse(args);
-    if (result.success) return result.data as ToolArgs<P>;
-    throw new ToolArgumentsError(this.name, args, result.error);
+    const parameters = this.#parameters;
+    if (isZodObject(parameters)) {
+      const result = parameters.safeParse(args);
+      if (result.success) return result.data as ToolArgs<P>;
+      throw new ToolArgumentsError(this.name, describeMisfit(args, result.error));
+    }
+    const missing = parameters ? missingKeys(parameters, args) : [];
+    if (missing.length === 0) return args as ToolArgs<P>;
+    throw new ToolArgumentsError(this.name, missing.map((key) => `missing parameter "${key}"`).join('; '));
   }
 }
 
 /** The model's arguments do not fit; the message tells it which and how, so that it can call again. */
 export class ToolArgumentsError extends MeshError {
-  constructor(tool: string, args: Record<string, unknown>, error: z.ZodError) {
-    const problems = error.issues.map((issue) => {
-      const path = issue.path.map(String).join('.');
-      const missing = issue.path.length > 0 && valueAt(args, issue.path) === undefined;
-      return missing ? `missing parameter "${path}"` : `parameter "${path || '(all)'}": ${issue.message}`;
-    });
+  constructor(tool: string, problems: string) {
     super(
       'invalid_argument',
-      `invalid arguments for ${tool}: ${problems.join('; ')}. Call it again with all of them right.`,
+      `invalid arguments for ${tool}: ${problems}. Call it again with all of them right.`,
     );
   }
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
-    value,
-  );
+function tooLate(timeoutMs: number): MeshError {
+  return new MeshError('deadline_exceeded', `it did not answer within ${timeoutMs} ms`);
+}
+
+function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, void> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value;
+}
+
+async function* inTime(
+  work: AsyncGenerator<unknown, unknown, void>,
+  signal: AbortSignal,
+  timer: NodeJS.Timeout,
+): AsyncGenerator<unknown, unknown, void> {
+  try {
+    for (;;) {
+      const step = await unlessAborted(work.next(), signal);
+      if (step.done) return step.value;
+      yield step.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    // Not waited for: a generator that hangs would hang its own end too.
+    work.return(undefined).catch(() => {});
+  }
 }
 
 function declaredParameters(tool: string, parameters: ToolParameters | undefined): Schema {
   if (parameters === undefined) return { type: Type.OBJECT, properties: {} };
-  if (!(parameters instanceof z.ZodType)) return parameters;
   try {
-    return zodToSchema(parameters);
+    return toGenaiSchema(parameters);
   } catch (cause) {
     throw new MeshError(
       'invalid_argument',
@@ -102,7 +148,9 @@ function declaredParameters(tool: string, parameters: ToolParameters | undefined
 
 /**
  * A function whose real result comes later: it starts the work and returns what is known now (a ticket, say), or nothing.
- * Whoever finishes the work sends a function response of the same call id.
+ * Whoever finishes the work sends a function response of the same call id, with `willContinue` as long as it is not the last.
+ *
+ * An async generator is worked through at once: see {@link FunctionToolOptions.execute}.
  */
 export class LongRunningFunctionTool<
   P extends ToolParameters | undefined = undefined,

@@ -1,4 +1,4 @@
-import type { Event, RunConfig } from '@agentmesh/protocol';
+import { type Event, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
 import {
   type ModelReply,
   type ModelScript,
@@ -6,11 +6,14 @@ import {
   sequence,
   startScriptedGemini,
 } from '@agentmesh/testing';
+import type { FunctionResponse, Part } from '@google/genai';
 import { afterAll } from 'vitest';
 import type { BaseAgent } from './base-agent.ts';
 import { stringifyContent } from './event.ts';
+import { InMemorySessionService } from './in-memory-session-service.ts';
+import { runInvocation } from './invocation.ts';
 import { Gemini } from './models/gemini.ts';
-import { InMemoryRunner } from './runner.ts';
+import { InMemoryRunner, type InMemoryRunnerConfig } from './runner.ts';
 
 const servers: ScriptedGemini[] = [];
 afterAll(() => Promise.all(servers.map((server) => server.close())));
@@ -26,8 +29,12 @@ export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
 }
 
 /** An in-memory runner with one session, and a short way to say something in it. */
-export async function chat(agent: BaseAgent, state?: Record<string, unknown>) {
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
+export async function chat(
+  agent: BaseAgent,
+  state?: Record<string, unknown>,
+  config: Partial<InMemoryRunnerConfig> = {},
+) {
+  const runner = new InMemoryRunner({ agent, appName: 'app', ...config });
   const session = await runner.sessionService.createSession({
     appName: 'app',
     userId: 'u',
@@ -39,6 +46,22 @@ export async function chat(agent: BaseAgent, state?: Record<string, unknown>) {
     say: (text: string, runConfig: Partial<RunConfig> = {}): Promise<Event[]> =>
       Array.fromAsync(
         runner.runAsync({ ...ref, runConfig, newMessage: { role: 'user', parts: [{ text }] } }),
+      ),
+    /** Answers a call that was left open. */
+    answer: (
+      id: string | undefined,
+      response: Record<string, unknown>,
+      more: Partial<FunctionResponse> = {},
+    ): Promise<Event[]> =>
+      Array.fromAsync(
+        runner.runAsync({
+          ...ref,
+          newMessage: {
+            parts: [
+              { functionResponse: { ...(id !== undefined && { id }), name: 'answer', response, ...more } },
+            ],
+          },
+        }),
       ),
     stored: async () => {
       const stored = await runner.sessionService.getSession({
@@ -63,4 +86,42 @@ export function brief(event: Event): string {
         ? `fails ${event.errorCode}`
         : stringifyContent(event);
   return `${event.author}: ${kind}`;
+}
+
+/** A session whose invocations run in processes that each die right after what they committed first; the next one goes on from the log. */
+export async function crashingChat(agent: BaseAgent) {
+  const sessionService = new InMemorySessionService();
+  const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+  await sessionService.createSession(ref);
+  const runConfig = runConfigSchema.parse({});
+  let invocations = 0;
+
+  async function say(...parts: Part[]): Promise<Event[]> {
+    const newMessage = { role: 'user', parts };
+    const events: Event[] = [];
+    invocations += 1;
+    const invocationId = `e-${invocations}`;
+    for (let processes = 0; processes < 30; processes += 1) {
+      const session = await sessionService.getSession(ref);
+      if (!session) throw new Error('the session is gone');
+      const before = events.length;
+      const run = runInvocation({ agent, session, sessionService, invocationId, newMessage, runConfig });
+      for await (const event of run) {
+        if (event.partial) continue;
+        events.push(event);
+        break;
+      }
+      if (events.length === before) return events.slice(1);
+    }
+    throw new Error(`it never ends: ${events.map(brief).join(', ')}`);
+  }
+
+  const answer = (id: string | undefined, response: Record<string, unknown>) =>
+    say({ functionResponse: { ...(id !== undefined && { id }), name: 'answer', response } });
+  return { say: (text: string) => say({ text }), answer };
+}
+
+/** One message in a {@link crashingChat}. */
+export async function runWithCrashes(agent: BaseAgent, text = 'go'): Promise<Event[]> {
+  return await (await crashingChat(agent)).say(text);
 }

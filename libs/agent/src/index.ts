@@ -1,12 +1,22 @@
 export type { Event, EventActions, RunConfig } from '@agentmesh/protocol';
-export type { AgentAnswer, AgentToolConfig, Askable } from './agent-tool.ts';
-export { AgentTool, collectAnswer, openSession } from './agent-tool.ts';
+export type { AgentAnswer, OpenCall } from './agent-answer.ts';
+export { collectAnswer, readAnswer } from './agent-answer.ts';
+export type { AgentToolConfig, Askable } from './agent-tool.ts';
+export { AgentTool } from './agent-tool.ts';
+export type { AppOptions, ResumabilityConfig } from './app.ts';
+export { App } from './app.ts';
+export type { ArtifactService } from './artifacts/artifact-service.ts';
 export type { BaseAgentConfig } from './base-agent.ts';
 export { BaseAgent } from './base-agent.ts';
-export type { BaseToolConfig, RunToolRequest } from './base-tool.ts';
-export { BaseTool, BaseToolset } from './base-tool.ts';
+export type { BaseToolConfig, RunToolRequest, ToolProcessLlmRequest } from './base-tool.ts';
+export { BaseTool } from './base-tool.ts';
+export type { ToolPredicate } from './base-toolset.ts';
+export { BaseToolset } from './base-toolset.ts';
+export type * from './callbacks.ts';
+export { openSession } from './child-session.ts';
 export type { ContextOptions, ContextOrigin } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
+export type { CredentialService } from './credential-service.ts';
 export {
   answerText,
   createEvent,
@@ -20,22 +30,43 @@ export {
   newInvocationId,
   stringifyContent,
 } from './event.ts';
-export { executeTool } from './flow/call-tools.ts';
+export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
+export { appendInstructions } from './flow/request.ts';
+export { executeTool } from './flow/run-tool.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
 export type { InvocationOptions } from './invocation.ts';
 export { runInvocation } from './invocation.ts';
-export type { InvocationContextFields, TransferPort, TransferTarget } from './invocation-context.ts';
+export type {
+  InvocationContextFields,
+  InvocationServices,
+  TransferPort,
+  TransferTarget,
+} from './invocation-context.ts';
 export { InvocationContext } from './invocation-context.ts';
+export type { WithNodeInfo } from './journal.ts';
+export { pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export type { MemoryService } from './memory/memory-service.ts';
 export type { GeminiOptions } from './models/gemini.ts';
 export { Gemini } from './models/gemini.ts';
 export type { GenerateOptions, LlmRequest, LlmResponse } from './models/llm.ts';
 export { BaseLlm } from './models/llm.ts';
 export { LLMRegistry } from './models/registry.ts';
-export type { RunnerConfig, RunRequest } from './runner.ts';
+export { BasePlugin } from './plugins/base-plugin.ts';
+export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
+export type { LogLine } from './plugins/logging-plugin.ts';
+export { LoggingPlugin } from './plugins/logging-plugin.ts';
+export { PluginManager } from './plugins/plugin-manager.ts';
+export type {
+  EphemeralRunRequest,
+  InMemoryRunnerConfig,
+  RunnerConfig,
+  RunnerRoot,
+  RunRequest,
+} from './runner.ts';
 export { closeToolsets, InMemoryRunner, Runner } from './runner.ts';
 export type { ToolParameters } from './schema.ts';
 export { zodToSchema } from './schema.ts';
@@ -51,3 +82,9 @@ export type {
 } from './session-service.ts';
 export type { StateScope } from './state.ts';
 export { pickScopes, State, scopeOf } from './state.ts';
+export { StreamingMode } from './streaming-mode.ts';
+export { EXIT_LOOP, ExitLoopTool } from './workflow/exit-loop-tool.ts';
+export type { LoopAgentConfig } from './workflow/loop-agent.ts';
+export { LoopAgent } from './workflow/loop-agent.ts';
+export { ParallelAgent } from './workflow/parallel-agent.ts';
+export { SequentialAgent } from './workflow/sequential-agent.ts';

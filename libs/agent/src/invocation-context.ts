@@ -1,6 +1,11 @@
-import type { RunConfig } from '@agentmesh/protocol';
+import type { Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import type { ArtifactService } from './artifacts/artifact-service.ts';
 import type { BaseAgent } from './base-agent.ts';
+import type { CredentialService } from './credential-service.ts';
+import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
+import type { MemoryService } from './memory/memory-service.ts';
+import { PluginManager } from './plugins/plugin-manager.ts';
 import type { InvocationRef, Session, SessionService } from './session-service.ts';
 
 /** An agent that a conversation may be transferred to. */
@@ -19,37 +24,56 @@ export interface TransferPort {
   handOver(agent: string): void;
 }
 
-export interface InvocationContextFields {
+/** What agents and tools may use beside the session. */
+export interface InvocationServices {
+  artifactService?: ArtifactService;
+  memoryService?: MemoryService;
+  credentialService?: CredentialService;
+}
+
+export interface InvocationContextFields extends InvocationServices {
   invocationId: string;
   session: Session;
   sessionService: SessionService;
   agent: BaseAgent;
   runConfig: RunConfig;
   branch?: string;
+  /** The run of a workflow that this belongs to; see `WithNodeInfo`. */
+  path?: string;
   userContent?: Content;
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
   /** Headers that go with every message sent on behalf of this invocation: trace context, deadline, depth. */
   carrier?: Readonly<Record<string, string>>;
-  /** Index in `session.events` from which on the running agent's own steps are found. */
+  pluginManager?: PluginManager;
+  /** Takes what happens within a tool call, for those who watch: the events of an agent that is used as a tool. Absent when nobody does. */
+  observe?: (event: Event) => void;
+  journal?: JournalRange;
+  /** Index in `session.events` from which on the running agent's own steps are found; default: that of the journal. */
   journalStart?: number;
 }
 
 /** One invocation as the running agent sees it. */
-export class InvocationContext implements InvocationContextFields {
+export class InvocationContext {
   readonly invocationId: string;
   readonly session: Session;
   readonly sessionService: SessionService;
   readonly agent: BaseAgent;
   readonly runConfig: RunConfig;
   readonly branch: string | undefined;
+  readonly path: string | undefined;
   readonly userContent: Content | undefined;
   readonly abortSignal: AbortSignal | undefined;
   readonly transfers: TransferPort | undefined;
   readonly carrier: Readonly<Record<string, string>>;
-  readonly journalStart: number;
-  /** Set by callbacks or tools: the agent stops after the step in hand. */
-  endInvocation = false;
+  readonly pluginManager: PluginManager;
+  readonly artifactService: ArtifactService | undefined;
+  readonly memoryService: MemoryService | undefined;
+  readonly credentialService: CredentialService | undefined;
+  readonly observe: ((event: Event) => void) | undefined;
+  readonly journal: JournalRange;
+  readonly #fields: InvocationContextFields;
+  #turn = { ended: false, runs: new Map<string, number>() };
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
@@ -58,11 +82,19 @@ export class InvocationContext implements InvocationContextFields {
     this.agent = fields.agent;
     this.runConfig = fields.runConfig;
     this.branch = fields.branch;
+    this.path = fields.path;
     this.userContent = fields.userContent;
     this.abortSignal = fields.abortSignal;
     this.transfers = fields.transfers;
     this.carrier = fields.carrier ?? {};
-    this.journalStart = fields.journalStart ?? firstIndexOf(fields.session, fields.invocationId);
+    this.pluginManager = fields.pluginManager ?? new PluginManager();
+    this.artifactService = fields.artifactService;
+    this.memoryService = fields.memoryService;
+    this.credentialService = fields.credentialService;
+    this.observe = fields.observe;
+    const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
+    this.journal = { ...journal, start: fields.journalStart ?? journal.start };
+    this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };
   }
 
   get appName(): string {
@@ -73,35 +105,56 @@ export class InvocationContext implements InvocationContextFields {
     return this.session.userId;
   }
 
+  get journalStart(): number {
+    return this.journal.start;
+  }
+
   get ref(): InvocationRef {
     const { appName, userId, id } = this.session;
     return { appName, userId, sessionId: id, invocationId: this.invocationId };
   }
 
+  /** Set by callbacks or tools: the agent stops after the step in hand. */
+  get endInvocation(): boolean {
+    return this.#turn.ended;
+  }
+
+  set endInvocation(ended: boolean) {
+    this.#turn.ended = ended;
+  }
+
+  /** Does the last run of this child wait for the answer to a long-running call? A workflow then goes no further. */
+  hasPaused(child: { name: string }): boolean {
+    const run = this.#turn.runs.get(child.name) ?? 0;
+    return openCallIds(this, eventsOfRun(this, child.name, run)).length > 0;
+  }
+
+  /** Does a long-running call of this agent, or of any that it runs, wait for its answer? */
+  get isPaused(): boolean {
+    return openCallIds(this).length > 0;
+  }
+
   /** The same invocation for another agent, or in another branch. */
   with(fields: Partial<InvocationContextFields>): InvocationContext {
-    return new InvocationContext({ ...this.fields(), ...fields });
+    const context = new InvocationContext({ ...this.#fields, ...fields });
+    // For the same agent it is the same turn: one count of its children's runs, one end.
+    if (context.agent === this.agent) context.#turn = this.#turn;
+    return context;
   }
 
-  private fields(): InvocationContextFields {
-    const { invocationId, session, sessionService, agent, runConfig, journalStart, carrier } = this;
-    return {
-      invocationId,
-      session,
-      sessionService,
-      agent,
-      runConfig,
-      journalStart,
-      carrier,
-      ...(this.branch !== undefined && { branch: this.branch }),
-      ...(this.userContent && { userContent: this.userContent }),
-      ...(this.abortSignal && { abortSignal: this.abortSignal }),
-      ...(this.transfers && { transfers: this.transfers }),
-    };
+  /** ADK's name of {@link with}. */
+  clone(fields: Partial<InvocationContextFields> = {}): InvocationContext {
+    return this.with(fields);
   }
-}
 
-function firstIndexOf(session: Session, invocationId: string): number {
-  const index = session.events.findIndex((event) => event.invocationId === invocationId);
-  return index === -1 ? session.events.length : index;
+  /**
+   * Names a run of a child, in the path of its events. The number of the run is counted here: code that runs its children in the same order
+   * again, after a crash, finds their runs again.
+   */
+  startRun(child: string): string {
+    const { runs } = this.#turn;
+    const run = (runs.get(child) ?? 0) + 1;
+    runs.set(child, run);
+    return run === 1 ? child : `${child}@${run}`;
+  }
 }

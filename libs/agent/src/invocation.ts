@@ -2,11 +2,18 @@ import { type Event, MeshError, type RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
-import { InvocationContext, type TransferPort } from './invocation-context.ts';
+import {
+  InvocationContext,
+  type InvocationContextFields,
+  type InvocationServices,
+  type TransferPort,
+} from './invocation-context.ts';
+import type { WithNodeInfo } from './journal.ts';
 import { LlmAgent } from './llm-agent.ts';
+import type { PluginManager } from './plugins/plugin-manager.ts';
 import type { Session, SessionService } from './session-service.ts';
 
-export interface InvocationOptions {
+export interface InvocationOptions extends InvocationServices {
   /** The agent of this process that is meant, with all below it. */
   agent: BaseAgent;
   session: Session;
@@ -15,12 +22,16 @@ export interface InvocationOptions {
   /** Absent when the invocation goes on: after a transfer, or after a crash. */
   newMessage?: Content;
   stateDelta?: Record<string, unknown>;
+  /** Goes into the user's event. */
+  customMetadata?: Record<string, unknown>;
   runConfig: RunConfig;
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
   carrier?: Readonly<Record<string, string>>;
-  /** Set where the agent is a step of a workflow agent elsewhere: its branch, and where in the log its own events begin. */
+  pluginManager?: PluginManager;
+  /** Set where the agent is a step of a workflow agent elsewhere: its branch and path, and where in the log its own events begin. */
   branch?: string;
+  path?: string;
   journalStart?: number;
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
@@ -31,63 +42,94 @@ export interface InvocationOptions {
  * lets it go on again. Started anew on the same session and invocation id, it goes on from what was committed.
  *
  * Yields every committed event, the user's message among them, and partial ones.
+ *
+ * @throws MeshError `invalid_argument` for a message without parts, or one that calls functions which only agents may call
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
-  const {
-    agent,
-    session,
-    sessionService,
-    invocationId,
-    newMessage,
-    runConfig,
-    abortSignal,
-    transfers,
-    carrier,
-  } = options;
+  const { agent, session, sessionService, invocationId, newMessage, stamp } = options;
   const commit = async (event: Event): Promise<Event> => {
-    options.stamp?.(event);
+    stamp?.(event);
     return event.partial ? event : await sessionService.appendEvent({ session, event });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
-  const message = messageEvent(options);
-  if (message && !session.events.some(({ id }) => id === message.id)) yield await commit(message);
+  if (newMessage) {
+    assertSayable(newMessage);
+    const id = `${invocationId}/${session.id}`;
+    if (!session.events.some((event) => event.id === id)) yield await commit(await messageEvent(options, id));
+  }
   const said = session.events.find((event) => event.invocationId === invocationId && event.author === 'user');
-  const userContent = newMessage ?? said?.content;
-  const context = new InvocationContext({
-    invocationId,
-    session,
-    sessionService,
-    agent,
-    runConfig,
+  const context = contextOf(options, said?.content ?? newMessage);
+  const { pluginManager } = context;
+  const instead = await answerInstead(context);
+  if (instead) yield await commit(instead);
+  else {
+    for await (const event of chooseAgent(agent, session, invocationId).runAsync(context)) {
+      const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event });
+      yield await commit(replaced ? replaceEvent(event, replaced) : event);
+    }
+  }
+  await pluginManager.run('afterRunCallback', { invocationContext: context });
+}
+
+function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
+  const {
+    newMessage: _message,
+    stateDelta: _delta,
+    customMetadata: _metadata,
+    stamp: _stamp,
+    ...fields
+  } = options;
+  return new InvocationContext({
+    ...(fields satisfies InvocationContextFields),
     ...(userContent && { userContent }),
-    ...(abortSignal && { abortSignal }),
-    ...(transfers && { transfers }),
-    ...(carrier && { carrier }),
-    ...(options.branch !== undefined && { branch: options.branch }),
-    ...(options.journalStart !== undefined && { journalStart: options.journalStart }),
   });
-  for await (const event of chooseAgent(agent, session, invocationId).runAsync(context))
-    yield await commit(event);
+}
+
+const reservedCalls = new Set(['adk_request_confirmation', 'adk_request_credential', 'adk_request_input']);
+
+function assertSayable({ parts = [] }: Content): void {
+  if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
+  // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
+  const forged = parts.find(({ functionCall }) => reservedCalls.has(functionCall?.name ?? ''));
+  if (forged)
+    throw new MeshError(
+      'invalid_argument',
+      `only agents call ${forged.functionCall?.name}; send its response`,
+    );
 }
 
 /** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
-function messageEvent({
-  newMessage,
-  invocationId,
-  session,
-  stateDelta = {},
-}: InvocationOptions): Event | undefined {
-  if (!newMessage) return undefined;
-  if (!newMessage.parts?.length)
-    throw new MeshError('invalid_argument', 'the message has no parts; say something');
+async function messageEvent(options: InvocationOptions, id: string): Promise<Event> {
+  const { newMessage = {}, invocationId, stateDelta = {}, customMetadata } = options;
+  const userMessage = { ...newMessage, role: newMessage.role ?? 'user' };
+  const invocationContext = contextOf(options, userMessage);
+  const { pluginManager } = invocationContext;
+  const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
   return createEvent({
-    id: `${invocationId}/${session.id}`,
+    id,
     invocationId,
     author: 'user',
-    content: { ...newMessage, role: newMessage.role ?? 'user' },
+    content: replaced ?? userMessage,
+    ...(customMetadata && { customMetadata }),
     actions: { stateDelta },
   });
+}
+
+/** What a plugin says in place of all agents. */
+async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
+  const { invocationId, session, pluginManager } = context;
+  const id = `${invocationId}/${session.id}/before-run`;
+  const known = session.events.find((event) => event.id === id);
+  if (known) return known;
+  const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
+  return content && createEvent({ id, invocationId, author: 'model', content });
+}
+
+/** A plugin's event takes the place of another one: what identifies that one stays. */
+function replaceEvent(event: Event & WithNodeInfo, replaced: Event & WithNodeInfo): Event {
+  const { id, invocationId, timestamp, nodeInfo } = event;
+  return { ...replaced, id, invocationId, timestamp, ...(nodeInfo && { nodeInfo }) } as Event;
 }
 
 /** Which agent of this process speaks: the one that asked for what came, else the one that spoke last, else the first. */
@@ -97,16 +139,27 @@ function chooseAgent(root: BaseAgent, { events }: Session, invocationId: string)
   if (answered !== undefined) {
     const asking = events.findLast((event) => getFunctionCalls(event).some(({ id }) => id === answered));
     const asker = localAgent(root, asking?.author);
-    if (asker) return asker;
+    if (asker) return runnerOf(asker, root);
   }
   for (const { author, actions, invocationId: of } of events.toReversed()) {
     // Within the invocation a transfer names its next agent; of older ones the last speaker is asked again if it may be.
     const next = of === invocationId ? localAgent(root, actions.transferToAgent) : undefined;
-    if (next) return next;
+    if (next) return runnerOf(next, root);
     const speaker = localAgent(root, author);
-    if (speaker && (of === invocationId || isSticky(speaker, root))) return speaker;
+    if (speaker && of === invocationId) return runnerOf(speaker, root);
+    if (speaker && isSticky(speaker, root)) return speaker;
   }
   return root;
+}
+
+/** An agent within a workflow is run by the workflow, which then goes on behind it: the outermost one. */
+function runnerOf(agent: BaseAgent, root: BaseAgent): BaseAgent {
+  let runner = agent;
+  for (let above = agent; above !== root && above.parentAgent; ) {
+    above = above.parentAgent;
+    if (above.orchestrates) runner = above;
+  }
+  return runner;
 }
 
 function localAgent(root: BaseAgent, name: string | undefined): BaseAgent | undefined {
@@ -117,6 +170,9 @@ function localAgent(root: BaseAgent, name: string | undefined): BaseAgent | unde
 /** An agent keeps the conversation only if it could give it back: it and all above it are LLM agents that may transfer up. */
 function isSticky(agent: BaseAgent, root: BaseAgent): boolean {
   if (agent === root) return true;
-  if (!(agent instanceof LlmAgent) || agent.disallowTransferToParent || !agent.parentAgent) return false;
-  return isSticky(agent.parentAgent, root);
+  for (let each = agent; each !== root; ) {
+    if (!(each instanceof LlmAgent) || each.disallowTransferToParent || !each.parentAgent) return false;
+    each = each.parentAgent;
+  }
+  return root instanceof LlmAgent;
 }

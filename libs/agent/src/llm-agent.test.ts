@@ -35,7 +35,7 @@ describe('an LLM agent', () => {
     expect(JSON.stringify(second?.contents)).not.toContain('adk-');
   });
 
-  it('makes the calls of one turn at the same time and answers them in the order of the calls', async () => {
+  it('makes the calls of one turn at the same time and answers them in the order of the calls (ADK defect B3)', async () => {
     const { llm } = await scriptedModel(
       {
         calls: [
@@ -106,7 +106,7 @@ describe('an LLM agent', () => {
     expect(events.map(brief).at(-1)).toBe('root: sorry');
   });
 
-  it('tells the model of a tool that throws, and of one that is not there', async () => {
+  it('tells the model of a tool that throws, and of one that is not there (ADK defect B9)', async () => {
     const { llm } = await scriptedModel(
       {
         calls: [
@@ -200,7 +200,7 @@ describe('an LLM agent', () => {
     expect((await say('go')).map(brief)).toEqual(['root: calls final', 'root: gets {"done":true}']);
   });
 
-  it('refuses a configuration that cannot work', () => {
+  it('refuses a configuration that cannot work, two agents of one name among it (ADK defect B23)', () => {
     const child = new LlmAgent({ name: 'child' });
     new LlmAgent({ name: 'one', subAgents: [child] });
     expect(() => new LlmAgent({ name: 'two', subAgents: [child] })).toThrow(/already a sub-agent of one/);

@@ -2,23 +2,30 @@ import { type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
 import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
-import { type BaseTool, BaseToolset } from './base-tool.ts';
+import type { BaseTool } from './base-tool.ts';
+import { BaseToolset } from './base-toolset.ts';
+import { asList, type LlmCallbacks } from './callbacks.ts';
 import type { ReadonlyContext } from './context.ts';
-import { callModel } from './flow/call-model.ts';
+import { createEvent } from './event.ts';
+import { callModel, describeFailure } from './flow/call-model.ts';
 import { callTools } from './flow/call-tools.ts';
+import type { InstructionProvider } from './flow/instructions.ts';
 import { nextStep } from './flow/next-step.ts';
+import { resolveTools, type StepTools } from './flow/request.ts';
 import type { InvocationContext, TransferTarget } from './invocation-context.ts';
 import type { BaseLlm } from './models/llm.ts';
 import { LLMRegistry } from './models/registry.ts';
+import { isZodObject, type ToolParameters } from './schema.ts';
 
-/** An instruction that is made anew at every step; what it returns is used as it is. */
-export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;
+export type { InstructionProvider } from './flow/instructions.ts';
 
-export interface LlmAgentConfig extends BaseAgentConfig {
+export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   /** A model, or its name for {@link LLMRegistry}; default: that of the nearest ancestor. */
   model?: string | BaseLlm;
-  /** What the agent shall do. `{key}` is filled from the state, `{key?}` where it may be missing. */
+  /** What the agent shall do. `{key}` is filled from the state, `{artifact.name}` with a file, `{key?}` where it may be missing. */
   instruction?: string | InstructionProvider;
+  /** Of the root agent: what all agents of the tree shall do. */
+  globalInstruction?: string | InstructionProvider;
   tools?: (BaseTool | BaseToolset)[];
   generateContentConfig?: GenerateContentConfig;
   disallowTransferToParent?: boolean;
@@ -26,8 +33,10 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   /** `none`: the model sees only the current turn. */
   includeContents?: 'default' | 'none';
   /** What an ask of this agent must hold, when it is not plain text. */
-  inputSchema?: z.ZodObject;
-  /** State key that the agent's answer is written to. */
+  inputSchema?: ToolParameters;
+  /** What the agent's answer must be, as JSON; the agent then keeps the conversation to itself. */
+  outputSchema?: ToolParameters;
+  /** State key that the agent's answer is written to: without its thoughts, with `outputSchema` as the value that it is. */
   outputKey?: string;
 }
 
@@ -39,8 +48,14 @@ export class LlmAgent extends BaseAgent {
   readonly disallowTransferToParent: boolean;
   readonly disallowTransferToPeers: boolean;
   readonly includeContents: 'default' | 'none';
+  readonly globalInstruction: string | InstructionProvider;
+  /** The input schema, where it is a zod object. */
   readonly inputSchema: z.ZodObject | undefined;
+  /** The input schema, of either kind. */
+  readonly inputParameters: ToolParameters | undefined;
+  readonly outputSchema: ToolParameters | undefined;
   readonly outputKey: string | undefined;
+  readonly callbacks: LlmAgentCallbacks;
   readonly #model: string | BaseLlm | undefined;
   #llm: BaseLlm | undefined;
 
@@ -51,10 +66,16 @@ export class LlmAgent extends BaseAgent {
     this.instruction = config.instruction ?? '';
     this.tools = config.tools ?? [];
     this.generateContentConfig = config.generateContentConfig ?? {};
-    this.disallowTransferToParent = config.disallowTransferToParent ?? false;
-    this.disallowTransferToPeers = config.disallowTransferToPeers ?? false;
+    this.globalInstruction = config.globalInstruction ?? '';
+    this.outputSchema = config.outputSchema;
+    // An answer in a form that programs read is no conversation that others could go on with.
+    this.disallowTransferToParent =
+      Boolean(config.outputSchema) || (config.disallowTransferToParent ?? false);
+    this.disallowTransferToPeers = Boolean(config.outputSchema) || (config.disallowTransferToPeers ?? false);
     this.includeContents = config.includeContents ?? 'default';
-    this.inputSchema = config.inputSchema;
+    this.inputParameters = config.inputSchema;
+    this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
+    this.callbacks = callbacksOf(config);
     this.outputKey = config.outputKey;
     for (const key of ['tools', 'systemInstruction', 'responseSchema'] as const) {
       if (this.generateContentConfig[key] !== undefined) {
@@ -84,9 +105,19 @@ export class LlmAgent extends BaseAgent {
     );
   }
 
+  override get orchestrates(): boolean {
+    return false;
+  }
+
+  get toolsets(): BaseToolset[] {
+    return this.tools.filter((each) => each instanceof BaseToolset);
+  }
+
   /** The tools of this step: toolsets are asked now. */
-  async canonicalTools(): Promise<BaseTool[]> {
-    const groups = this.tools.map((each) => (each instanceof BaseToolset ? each.selectedTools() : [each]));
+  async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
+    const groups = this.tools.map((each) =>
+      each instanceof BaseToolset ? each.selectedTools(context) : [each],
+    );
     return (await Promise.all(groups)).flat();
   }
 
@@ -109,6 +140,7 @@ export class LlmAgent extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    let tools: StepTools | undefined;
     for (;;) {
       context.abortSignal?.throwIfAborted();
       const step = nextStep(context);
@@ -117,22 +149,61 @@ export class LlmAgent extends BaseAgent {
         yield* this.#transfer(context, step.to);
         return;
       }
-      const before = context.session.seq;
-      yield* step.kind === 'call-model' ? callModel(this, context) : callTools(this, context, step.calls);
+      const asked = tools;
+      tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
+      const events =
+        step.kind === 'call-model'
+          ? callModel(this, context, tools)
+          : callTools(this, context, { ...step, tools, resumed: asked === undefined });
+      let committed = false;
+      for await (const event of events) {
+        yield event;
+        committed ||= !event.partial;
+      }
       // Nothing was committed: a model without an answer, or calls that are all open. There is nothing to go on from.
-      if (context.session.seq === before) return;
+      if (!committed || context.endInvocation) return;
     }
   }
 
+  /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
   async *#transfer(context: InvocationContext, to: string): AsyncGenerator<Event, void, void> {
     const target = this.rootAgent.findAgent(to);
-    if (target && !target.isRemote) yield* target.runAsync(context);
-    else if (context.transfers) context.transfers.handOver(to);
-    else {
+    if (target && !target.isRemote) {
+      try {
+        yield* target.runAsync(context);
+      } catch (error) {
+        context.abortSignal?.throwIfAborted();
+        if (error instanceof MeshError && error.retryable) throw error;
+        const { invocationId, branch } = context;
+        yield createEvent({
+          invocationId,
+          author: to,
+          ...(branch !== undefined && { branch }),
+          ...describeFailure(error),
+        });
+      }
+      return;
+    }
+    if (!context.transfers) {
       throw new MeshError(
         'failed_precondition',
         `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
       );
     }
+    context.transfers.handOver(to);
   }
+}
+
+/** An agent's callbacks as lists. */
+export type LlmAgentCallbacks = ReturnType<typeof callbacksOf>;
+
+function callbacksOf(config: LlmCallbacks) {
+  return {
+    beforeModelCallback: asList(config.beforeModelCallback),
+    afterModelCallback: asList(config.afterModelCallback),
+    onModelErrorCallback: asList(config.onModelErrorCallback),
+    beforeToolCallback: asList(config.beforeToolCallback),
+    afterToolCallback: asList(config.afterToolCallback),
+    onToolErrorCallback: asList(config.onToolErrorCallback),
+  };
 }

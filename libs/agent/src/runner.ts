@@ -1,27 +1,50 @@
-import { type Event, MeshError, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
+import { type Event, MeshError, parse, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import type { App, ResumabilityConfig } from './app.ts';
+import type { ArtifactService } from './artifacts/artifact-service.ts';
+import { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { BaseToolset } from './base-tool.ts';
+import { BaseToolset } from './base-toolset.ts';
+import type { CredentialService } from './credential-service.ts';
 import { newInvocationId } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { runInvocation } from './invocation.ts';
+import type { InvocationServices } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
-import type { SessionService } from './session-service.ts';
+import { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
+import type { MemoryService } from './memory/memory-service.ts';
+import type { BasePlugin } from './plugins/base-plugin.ts';
+import { PluginManager } from './plugins/plugin-manager.ts';
+import type { InvocationRef, SessionService } from './session-service.ts';
 
-export interface RunnerConfig {
-  appName: string;
-  agent: BaseAgent;
+/** An app, or the name of one and its root agent. */
+export interface RunnerRoot {
+  app?: App;
+  appName?: string;
+  agent?: BaseAgent;
+  /** Beside those of the app. */
+  plugins?: BasePlugin[];
+  /** See {@link ResumabilityConfig}. */
+  resumabilityConfig?: ResumabilityConfig;
+}
+
+export interface RunnerConfig extends RunnerRoot, InvocationServices {
   sessionService: SessionService;
 }
 
-export interface RunRequest {
+export interface EphemeralRunRequest {
   userId: string;
-  sessionId: string;
   newMessage: Content;
-  /** Written to the state with the user's message. */
+  /** Written to the state with the user's message; `temp:` keys are there for this invocation. */
   stateDelta?: Record<string, unknown>;
   runConfig?: Partial<RunConfig>;
   abortSignal?: AbortSignal;
+  /** Goes into the event of the user's message. */
+  customMetadata?: Record<string, unknown>;
+}
+
+export interface RunRequest extends EphemeralRunRequest {
+  sessionId: string;
 }
 
 /** Runs an agent and all below it in this process. */
@@ -29,43 +52,91 @@ export class Runner {
   readonly appName: string;
   readonly agent: BaseAgent;
   readonly sessionService: SessionService;
+  readonly artifactService: ArtifactService | undefined;
+  readonly memoryService: MemoryService | undefined;
+  readonly credentialService: CredentialService | undefined;
+  readonly pluginManager: PluginManager;
+  readonly resumabilityConfig: ResumabilityConfig | undefined;
 
-  constructor({ appName, agent, sessionService }: RunnerConfig) {
+  /** @throws MeshError `invalid_argument` when neither an app, nor an agent and the name of an app is given */
+  constructor(config: RunnerConfig) {
+    const { app, appName = app?.name, agent = app?.rootAgent } = config;
+    if (appName === undefined || agent === undefined)
+      throw new MeshError('invalid_argument', 'a runner needs an app, or appName and agent');
     this.appName = appName;
     this.agent = agent;
-    this.sessionService = sessionService;
+    this.sessionService = config.sessionService;
+    this.artifactService = config.artifactService;
+    this.memoryService = config.memoryService;
+    this.credentialService = config.credentialService;
+    this.pluginManager = new PluginManager([...(app?.plugins ?? []), ...(config.plugins ?? [])]);
+    this.resumabilityConfig = config.resumabilityConfig ?? app?.resumabilityConfig;
   }
 
   /**
-   * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them.
+   * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them. An
+   * answer to an open call goes to the agent that made it. When the signal is aborted it ends without an error; what was committed stays.
    *
    * @throws MeshError `not_found` for an unknown session; `invalid_argument` for a message without parts; what an agent's own code throws.
    */
   async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId, runConfig = {}, ...rest } = request;
-    const { appName, agent, sessionService } = this;
+    const { appName, agent, sessionService, pluginManager } = this;
     const session = await sessionService.getSession({ appName, userId, sessionId });
     if (!session)
       throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
+    const config = parse(runConfigSchema, runConfig, 'the run config');
     const invocationId = newInvocationId();
-    const ref = { appName, userId, sessionId, invocationId };
-    let status: 'completed' | 'failed' = 'failed';
+    let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
     try {
-      const config = runConfigSchema.parse(runConfig);
       for await (const event of runInvocation({
         agent,
         session,
         sessionService,
+        pluginManager,
         invocationId,
         runConfig: config,
         ...rest,
+        ...this.#services(),
       })) {
         if (event.author !== 'user') yield event;
       }
-      status = 'completed';
+      failure = undefined;
+    } catch (error) {
+      failure = MeshError.from(error, `agent ${agent.name} failed`);
+      if (!request.abortSignal?.aborted) throw error;
+      failure = new MeshError('cancelled', 'the run was aborted', { cause: error });
     } finally {
-      await sessionService.endInvocation(ref, { status });
+      await this.#end({ appName, userId, sessionId, invocationId }, failure);
     }
+  }
+
+  /** Gives the agent a message in a session of its own, which is deleted at the end. */
+  async *runEphemeral(request: EphemeralRunRequest): AsyncGenerator<Event, void, void> {
+    const { appName, sessionService } = this;
+    const { userId } = request;
+    const { id: sessionId } = await sessionService.createSession({ appName, userId });
+    try {
+      yield* this.runAsync({ ...request, sessionId });
+    } finally {
+      await sessionService.deleteSession({ appName, userId, sessionId });
+    }
+  }
+
+  #services(): InvocationServices {
+    const { artifactService, memoryService, credentialService } = this;
+    return {
+      ...(artifactService && { artifactService }),
+      ...(memoryService && { memoryService }),
+      ...(credentialService && { credentialService }),
+    };
+  }
+
+  async #end(ref: InvocationRef, failure: MeshError | undefined): Promise<void> {
+    await this.sessionService.endInvocation(
+      ref,
+      failure ? { status: 'failed', error: failure.toWire() } : { status: 'completed' },
+    );
   }
 
   /** Closes the toolsets of all agents. */
@@ -83,9 +154,17 @@ export async function closeToolsets(agent: BaseAgent): Promise<void> {
   await Promise.all([...toolsets].map((toolset) => toolset.close()));
 }
 
-/** A runner that keeps everything in memory: no server needed. */
+export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
+
+/** A runner that keeps everything in memory, unless it is given a service: no server needed. */
 export class InMemoryRunner extends Runner {
-  constructor({ agent, appName = 'InMemoryRunner' }: { agent: BaseAgent; appName?: string }) {
-    super({ agent, appName, sessionService: new InMemorySessionService() });
+  constructor(config: InMemoryRunnerConfig) {
+    super({
+      artifactService: new InMemoryArtifactService(),
+      memoryService: new InMemoryMemoryService(),
+      ...config,
+      appName: config.app?.name ?? config.appName ?? 'InMemoryRunner',
+      sessionService: new InMemorySessionService(),
+    });
   }
 }

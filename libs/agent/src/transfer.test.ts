@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AgentTool } from './agent-tool.ts';
 import { FunctionTool } from './function-tool.ts';
-import { brief, chat, scriptedModel } from './harness.fixture.ts';
+import { brief, chat, runWithCrashes, scriptedModel } from './harness.fixture.ts';
 import { LlmAgent } from './llm-agent.ts';
 
 describe('a transfer', () => {
@@ -77,90 +76,53 @@ describe('a transfer', () => {
       'helper: here',
     ]);
   });
-});
 
-describe('an agent as a tool', () => {
-  const parent = (...[first, ...rest]: Parameters<typeof scriptedModel>) =>
-    scriptedModel(first ?? { text: '' }, ...rest);
-
-  it('answers its caller, sees its state, and its changes come back with the response', async () => {
-    const child = await scriptedModel({ calls: [{ name: 'note', args: {} }] }, { text: 'child says' });
-    const note = new FunctionTool({
-      name: 'note',
-      description: 'notes',
-      execute: (_args, context) => {
-        context?.state.set('noted', context.state.get('given'));
-        context?.state.set('temp:shared', 'yes');
-        return {};
-      },
+  it('that fails is the failure of the target; the caller is not asked again (ADK defect B22)', async () => {
+    const boss = await scriptedModel({
+      calls: [{ name: 'transfer_to_agent', args: { agentName: 'helper' } }],
     });
-    const look = new FunctionTool({
-      name: 'look',
-      description: 'looks',
-      execute: (_args, context) => ({ shared: context?.state.get('temp:shared') }),
-    });
-    const { llm } = await parent(
-      { calls: [{ name: 'child', args: { request: 'do it' } }] },
-      { calls: [{ name: 'look', args: {} }] },
-      { text: 'parent says' },
-    );
-    const agent = new LlmAgent({
-      name: 'parent',
-      model: llm,
-      tools: [
-        new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm, tools: [note] }) }),
-        look,
-      ],
-    });
-    const { say, stored } = await chat(agent, { given: 42 });
-    expect((await say('go')).map(brief)).toEqual([
-      'parent: calls child',
-      'parent: gets {"result":"child says"}',
-      'parent: calls look',
-      'parent: gets {"shared":"yes"}',
-      'parent: parent says',
-    ]);
-    expect((await stored()).state).toEqual({ given: 42, noted: 42 });
+    const helper = new LlmAgent({ name: 'helper', instruction: 'Needs {nothing}', model: boss.llm });
+    const agent = new LlmAgent({ name: 'boss', model: boss.llm, subAgents: [helper] });
+    const events = await (await chat(agent)).say('go');
+    expect(events.at(-1)).toMatchObject({ author: 'helper', errorCode: 'failed_precondition' });
+    expect(boss.requests).toHaveLength(1);
   });
 
-  it('begins afresh at every call', async () => {
-    const child = await scriptedModel({ text: 'first' }, { text: 'second' });
-    const call = { calls: [{ name: 'child', args: { request: 'x' } }] };
-    const { llm } = await parent(call, call, { text: 'ok' });
-    const agent = new LlmAgent({
-      name: 'parent',
-      model: llm,
-      tools: [new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm }) })],
-    });
-    await (await chat(agent)).say('go');
-    expect(child.requests.map(({ contents }) => contents.length)).toEqual([1, 1]);
+  it('goes to the peers and the parent that the flags allow', async () => {
+    const seen = async (flags: Partial<ConstructorParameters<typeof LlmAgent>[0]>) => {
+      const { llm, requests } = await scriptedModel({ text: 'ok' });
+      const one = new LlmAgent({ name: 'one', model: llm, ...flags });
+      const two = new LlmAgent({ name: 'two', model: llm });
+      const boss = new LlmAgent({
+        name: 'boss',
+        model: (await scriptedModel({ calls: [{ name: 'transfer_to_agent', args: { agentName: 'one' } }] }))
+          .llm,
+        subAgents: [one, two],
+      });
+      await (await chat(boss)).say('go');
+      const parameters = requests[0]?.tools[0]?.parameters?.properties?.agentName;
+      return parameters?.enum ?? [];
+    };
+    expect(await seen({})).toEqual(['boss', 'two']);
+    expect(await seen({ disallowTransferToParent: true })).toEqual(['two']);
+    expect(await seen({ disallowTransferToPeers: true })).toEqual(['boss']);
+    expect(await seen({ disallowTransferToParent: true, disallowTransferToPeers: true })).toEqual([]);
   });
 
-  it('passes its failure on as an error', async () => {
-    const child = await scriptedModel({ error: { status: 400, message: 'no such model' } });
-    const { llm } = await parent({ calls: [{ name: 'child', args: { request: 'x' } }] }, { text: 'pity' });
-    const agent = new LlmAgent({
-      name: 'parent',
-      model: llm,
-      tools: [new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm }) })],
+  it('is found again after a crash', async () => {
+    const boss = await scriptedModel({
+      calls: [{ name: 'transfer_to_agent', args: { agentName: 'helper' } }],
     });
-    const [, response] = await (await chat(agent)).say('go');
-    expect(response && brief(response)).toMatch(/tool child failed: agent child failed: .*no such model/);
-  });
-
-  it('is the answer itself with skipSummarization', async () => {
-    const child = await scriptedModel({ text: 'final' });
-    const { llm } = await parent({ calls: [{ name: 'child', args: { request: 'x' } }] });
+    const helper = await scriptedModel({ text: 'here' });
     const agent = new LlmAgent({
-      name: 'parent',
-      model: llm,
-      tools: [
-        new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm }), skipSummarization: true }),
-      ],
+      name: 'boss',
+      model: boss.llm,
+      subAgents: [new LlmAgent({ name: 'helper', model: helper.llm })],
     });
-    expect((await (await chat(agent)).say('go')).map(brief)).toEqual([
-      'parent: calls child',
-      'parent: gets {"result":"final"}',
+    expect((await runWithCrashes(agent)).map(brief)).toEqual([
+      'boss: calls transfer_to_agent',
+      'boss: gets {"result":"Transfer queued"}',
+      'helper: here',
     ]);
   });
 });

@@ -4,7 +4,7 @@ import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { handleAsk } from './ask-handler.ts';
 import { agentCards, type Mesh } from './mesh.ts';
-import { bindRemotes } from './remotes.ts';
+import { bindRemotes, type Remotes } from './remotes.ts';
 import { handleRun } from './run-handler.ts';
 import { stopAll } from './stop.ts';
 
@@ -37,7 +37,7 @@ export async function serveAgent(
 ): Promise<Started> {
   const { app, slots = 16, version = '0.0.0' } = options;
   assertOnlyRoot(mesh, agent, app);
-  bindRemotes(agent, mesh);
+  const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
   const served: ServedAgent = { mesh, agent, app, stopping: stopping.signal };
   const { bus, subjects } = mesh;
@@ -49,12 +49,30 @@ export async function serveAgent(
   const { name, description } = agent;
   const shown = await bus.register({ kind: 'agent', name, version, description }, [ask, run]);
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
+  const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
+  look.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
+      clearTimeout(look);
       await stopAll([shown, runs, asks], graceMs, stopping);
       await closeToolsets(agent);
     },
   };
+}
+
+/** When the services that this one uses should have come, in ms: all are started together. */
+const lookAfterMs = 15_000;
+
+/** A misspelled name is found by nobody else: to the mesh it is a service that has not come yet. */
+function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remotes): void {
+  const { directory } = mesh.bus;
+  const absent = [
+    ...[...transfers, ...asks].filter((agent) => !directory.get('agent', agent.name)),
+    ...tools.filter((tool) => !directory.get('tool', tool.name)),
+  ].map((each) => each.name);
+  if (absent.length === 0) return;
+  const known = [...directory.list('agent'), ...directory.list('tool')].map((card) => card.name);
+  mesh.log.warn({ agent: name, absent, known }, 'uses services that are not in the mesh');
 }
 
 function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): void {

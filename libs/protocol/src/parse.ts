@@ -11,9 +11,17 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   if (result.success) return result.data;
   const problems = result.error.issues.map(({ path, message }) => {
     const where = path.map(String).join('.');
-    return where ? `${where}: ${message}` : message;
+    if (!where) return message;
+    return valueAt(data, path) === undefined ? `${where} is missing` : `${where}: ${message}`;
   });
   throw new MeshError('invalid_argument', `${what} is not valid: ${problems.join('; ')}`, {
     cause: result.error,
   });
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
+    data,
+  );
 }

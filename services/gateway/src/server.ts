@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { GatewayContext } from './context.ts';
-import { answerError } from './errors.ts';
+import { answerClientError, answerError } from './errors.ts';
 import { routes } from './handlers/index.ts';
 
 /** The HTTP server with all routes, not yet listening. */
@@ -10,8 +10,12 @@ export function buildServer(context: GatewayContext, bodyLimit: number): Fastify
     bodyLimit,
     // Requests in hand end; idle keep-alive connections do not hold up the stop.
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512 },
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (error, request, reply) => answerError(context.log, error, request, reply),
+    clientErrorHandler: answerClientError,
   });
+  // JSON alone is understood: a body of another type must not be taken for it.
+  server.removeAllContentTypeParsers();
   // An empty body is none, also where the client says that it is JSON.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {

@@ -31,6 +31,9 @@ export async function startRequestedRun(
   }
   if (!newMessage.parts?.length)
     throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
+  if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
+    throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
+  }
   return await startRun(
     mesh,
     {

@@ -1,64 +1,117 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
-import { answerText, createEvent, getFunctionCalls, isFinalResponse, newFunctionCallId } from '../event.ts';
+import { firstResult } from '../callbacks.ts';
+import { Context } from '../context.ts';
+import { createEvent, createEventActions, getFunctionCalls, newFunctionCallId } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { LlmRequest, LlmResponse } from '../models/llm.ts';
-import { buildRequest } from './request.ts';
+import { originOf } from './origin.ts';
+import { settleOutput } from './output.ts';
+import { buildRequest, type StepTools } from './request.ts';
 
 /** Asks the agent's model once and yields its answer: pieces as partial events, then the one to keep. */
 export async function* callModel(
   agent: LlmAgent,
   context: InvocationContext,
+  tools: StepTools,
 ): AsyncGenerator<Event, void, void> {
-  const request = await buildRequest(agent, context);
-  try {
-    await countCall(context);
-    const options = { stream: context.runConfig.streamingMode === 'sse', signal: context.abortSignal };
-    for await (const response of agent.llm.generateContentAsync(request, options)) {
-      yield toEvent(agent, context, request, response);
-    }
-  } catch (error) {
-    context.abortSignal?.throwIfAborted();
-    yield createEvent({ ...origin(agent, context), ...describeFailure(error) });
+  // All events of a step share what its callbacks write.
+  const actions = createEventActions();
+  const callbackContext = new Context(originOf(context), { actions });
+  const request = await buildRequest(agent, context, callbackContext, tools);
+  for await (const response of answer(agent, context, callbackContext, request)) {
+    yield toEvent(agent, context, tools, response, actions);
   }
 }
 
-async function countCall({ sessionService, ref, runConfig }: InvocationContext): Promise<void> {
+async function* answer(
+  agent: LlmAgent,
+  invocation: InvocationContext,
+  context: Context,
+  request: LlmRequest,
+): AsyncGenerator<LlmResponse, void, void> {
+  const { pluginManager } = invocation;
+  const { beforeModelCallback, afterModelCallback } = agent.callbacks;
+  const instead =
+    (await pluginManager.run('beforeModelCallback', { callbackContext: context, llmRequest: request })) ??
+    (await firstResult(beforeModelCallback, { context, request }));
+  if (instead) {
+    yield instead;
+    return;
+  }
+  for await (const response of askModel(agent, invocation, context, request)) {
+    const replaced =
+      (await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
+      (await firstResult(afterModelCallback, { context, response }));
+    yield replaced ?? response;
+  }
+}
+
+/** A model's failure ends the agent's turn with an event that says so; the run itself goes on to its end. */
+async function* askModel(
+  agent: LlmAgent,
+  invocation: InvocationContext,
+  context: Context,
+  request: LlmRequest,
+): AsyncGenerator<LlmResponse, void, void> {
+  const overLimit = await countCall(invocation);
+  if (overLimit) {
+    yield overLimit;
+    return;
+  }
+  const { abortSignal, runConfig, pluginManager } = invocation;
+  try {
+    const options = { stream: runConfig.streamingMode === 'sse', signal: abortSignal };
+    yield* agent.llm.generateContentAsync(request, options);
+  } catch (thrown) {
+    abortSignal?.throwIfAborted();
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+    const mended =
+      (await pluginManager.run('onModelErrorCallback', {
+        callbackContext: context,
+        llmRequest: request,
+        error,
+      })) ?? (await firstResult(agent.callbacks.onModelErrorCallback, { context, request, error }));
+    yield mended ?? describeFailure(error);
+  }
+}
+
+async function countCall({ sessionService, ref, runConfig }: InvocationContext) {
   const { maxLlmCalls } = runConfig;
   const calls = await sessionService.countLlmCall(ref);
-  if (maxLlmCalls > 0 && calls > maxLlmCalls) {
-    throw new MeshError(
-      'resource_exhausted',
-      `the invocation may make ${maxLlmCalls} model calls and has made them`,
-    );
-  }
-}
-
-function origin(agent: LlmAgent, { invocationId, branch }: InvocationContext): Partial<Event> {
-  return { author: agent.name, invocationId, ...(branch !== undefined && { branch }) };
+  if (maxLlmCalls <= 0 || calls <= maxLlmCalls) return undefined;
+  return {
+    errorCode: 'resource_exhausted',
+    errorMessage: `the invocation may make ${maxLlmCalls} model calls and has made them`,
+  };
 }
 
 function toEvent(
   agent: LlmAgent,
-  context: InvocationContext,
-  request: LlmRequest,
+  { invocationId, branch }: InvocationContext,
+  { toolsDict }: StepTools,
   response: LlmResponse,
+  actions: EventActions,
 ): Event {
-  const event = createEvent({ ...response, ...origin(agent, context) });
+  const event = createEvent({
+    ...response,
+    author: agent.name,
+    invocationId,
+    ...(branch !== undefined && { branch }),
+    actions,
+  });
   if (event.partial) return event;
+  settleOutput(agent, event);
   for (const call of getFunctionCalls(event)) call.id ||= newFunctionCallId();
   event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
-    id !== undefined && request.toolsDict[name ?? '']?.isLongRunning ? [id] : [],
+    id !== undefined && toolsDict[name ?? '']?.isLongRunning ? [id] : [],
   );
-  if (agent.outputKey !== undefined && isFinalResponse(event) && event.content) {
-    event.actions.stateDelta[agent.outputKey] = answerText(event);
-  }
   return event;
 }
 
-/** A model's failure ends the agent's turn with an event that says so; the run itself goes on to its end. */
-function describeFailure(error: unknown): Pick<Event, 'errorCode' | 'errorMessage'> {
+/** What an error event says of what was thrown. */
+export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
   if (error instanceof ApiError) return { errorCode: String(error.status), errorMessage: error.message };
   if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
   return { errorCode: 'UNKNOWN_ERROR', errorMessage: error instanceof Error ? error.message : String(error) };

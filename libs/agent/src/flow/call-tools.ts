@@ -1,12 +1,24 @@
-import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
-import type { FunctionCall, Part } from '@google/genai';
+import type { Event, EventActions } from '@agentmesh/protocol';
+import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 import type { BaseTool } from '../base-tool.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions, mergeEventActions } from '../event.ts';
-import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
+import { createEvent, createEventActions, getFunctionResponses, mergeEventActions } from '../event.ts';
+import { interleave, withEmitted } from '../interleave.ts';
+import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import { originOf } from './origin.ts';
-import { resolveTools } from './request.ts';
+import type { StepTools } from './request.ts';
+import { runTool } from './run-tool.ts';
+import { transferProblem } from './transfer.ts';
+
+export interface ToolCalls {
+  /** The event that makes the calls. */
+  event: Event;
+  calls: readonly FunctionCall[];
+  tools: StepTools;
+  /** Another process made the calls and did not come to their end. */
+  resumed: boolean;
+}
 
 interface CallOutcome {
   part: Part | undefined;
@@ -14,103 +26,127 @@ interface CallOutcome {
 }
 
 /**
- * Makes the calls of one model turn at the same time and yields their responses as one event, in the order of the calls. Nothing is
- * yielded when all of them are long-running and have no first result.
+ * Makes the calls of one model turn at the same time and yields their responses as one event, in the order of the calls; before it, what
+ * tools say while they are at work. Nothing is yielded when all of them are long-running and have no first result.
  */
 export async function* callTools(
   agent: LlmAgent,
   context: InvocationContext,
-  calls: readonly FunctionCall[],
+  step: ToolCalls,
 ): AsyncGenerator<Event, void, void> {
-  const step = await resolveTools(agent, context);
-  const outcomes = await Promise.all(calls.map((call) => callOne(agent, context, step, call)));
+  const outcomes = yield* interleave((failed) => {
+    const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;
+    const each = context.with({ abortSignal });
+    return step.calls.map((call) => callOne(agent, each, step, call));
+  });
   const parts = outcomes.flatMap(({ part }) => part ?? []);
   if (parts.length === 0) return;
-  yield createEvent({
-    invocationId: context.invocationId,
-    author: agent.name,
-    ...(context.branch !== undefined && { branch: context.branch }),
-    content: { role: 'user', parts },
-    actions: mergeEventActions(outcomes.map(({ actions }) => actions)),
-  });
+  yield responseEvent(context, parts, mergeEventActions(outcomes.map(({ actions }) => actions)));
 }
 
-type ResolvedTools = Awaited<ReturnType<typeof resolveTools>>;
-
-async function callOne(
+async function* callOne(
   agent: LlmAgent,
-  context: InvocationContext,
-  { toolsDict, targets }: ResolvedTools,
+  invocation: InvocationContext,
+  { event, tools, resumed }: ToolCalls,
   { id, name = '', args = {} }: FunctionCall,
-): Promise<CallOutcome> {
+): AsyncGenerator<Event, CallOutcome, void> {
   const actions = createEventActions();
-  const toolContext = new Context(originOf(context), {
-    actions,
-    ...(id !== undefined && { functionCallId: id }),
+  const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
+    functionResponse: {
+      ...(id !== undefined && { id }),
+      name,
+      response,
+      ...(willContinue !== undefined && { willContinue }),
+    },
   });
-  const tool = toolsDict[name];
-  const respond = (response: Record<string, unknown>): CallOutcome => ({
-    part: { functionResponse: { ...(id !== undefined && { id }), name, response } },
-    actions,
-  });
+  const tool = tools.toolsDict[name];
   if (!tool) {
-    const known = Object.keys(toolsDict).join(', ') || 'none';
-    return respond({ error: `there is no tool "${name}"; the tools are: ${known}` });
+    const known = Object.keys(tools.toolsDict).join(', ') || 'none';
+    return { part: respond({ error: `there is no tool "${name}"; the tools are: ${known}` }), actions };
   }
-  const response = await executeTool(tool, args, toolContext);
-  const problem = transferProblem(agent, context, targets, actions.transferToAgent);
+  if (resumed && tool.isLongRunning && !tool.isIdempotent) {
+    const progress = lastProgress(invocation, id);
+    return { part: respond(interrupted(progress), progress && false), actions };
+  }
+  const { response, isLastWord } = yield* withEmitted<Event, Outcome>((emit) =>
+    converse(agent, tool, args, {
+      ...(id !== undefined && { functionCallId: id }),
+      functionCallEventId: event.id,
+      actions,
+      invocation:
+        invocation.runConfig.streamingMode === 'sse' ? invocation.with({ observe: emit }) : invocation,
+      report: (progress) => responseEvent(invocation, [respond(progress, true)], createEventActions()),
+    }),
+  );
+  const problem = transferProblem(agent, invocation, tools.targets, actions.transferToAgent);
   if (problem) {
     delete actions.transferToAgent;
-    return respond({ error: `tool ${name}: ${problem}` });
+    return { part: respond({ error: `tool ${name}: ${problem}` }), actions };
   }
-  return response ? respond(response) : { part: undefined, actions };
+  const closes = tool.isLongRunning && isLastWord ? false : undefined;
+  return { part: response && respond(response, closes), actions };
 }
 
-/** Why a transfer that a tool asked for cannot be; said to the model before it is tried, so that it can choose again. */
-function transferProblem(
+interface Outcome {
+  response: Record<string, unknown> | undefined;
+  isLastWord: boolean;
+}
+
+interface Conversation {
+  functionCallId?: string;
+  functionCallEventId: string;
+  actions: EventActions;
+  invocation: InvocationContext;
+  report(progress: Record<string, unknown>): Event;
+}
+
+/** Runs the tool; what it says on its way is committed before it goes on. */
+async function* converse(
   agent: LlmAgent,
-  { transfers }: InvocationContext,
-  targets: readonly TransferTarget[],
-  to: string | undefined,
-): string | undefined {
-  if (to === undefined) return undefined;
-  const local = agent.rootAgent.findAgent(to);
-  if (!local && !targets.some(({ name }) => name === to)) return `"${to}" is no agent of this application`;
-  const elsewhere = !local || local.isRemote;
-  return elsewhere && transfers && !transfers.knows(to) ? `agent "${to}" is not in the mesh now` : undefined;
-}
-
-/**
- * Runs a tool and gives what the model is told: its result as a JSON object, or the error in words. Undefined for a long-running tool
- * that has no first result.
- */
-export async function executeTool(
   tool: BaseTool,
   args: Record<string, unknown>,
-  toolContext: Context,
-): Promise<Record<string, unknown> | undefined> {
+  { invocation, report, ...options }: Conversation,
+): AsyncGenerator<Event, Outcome, void> {
+  const run = runTool(tool, args, new Context(originOf(invocation), options), agent);
   try {
-    const result = await tool.runAsync({ args, toolContext });
-    if (tool.isLongRunning && (result === undefined || result === null)) return undefined;
-    return wrapResult(result);
-  } catch (error) {
-    toolContext.abortSignal?.throwIfAborted();
-    return { error: errorText(tool.name, error) };
+    for (;;) {
+      const step = await run.next();
+      if (step.done) return step.value;
+      yield report(step.value);
+    }
+  } finally {
+    await run.return({ response: undefined, isLastWord: false });
   }
 }
 
-/**
- * Function responses are objects: lists are put under `results`, all else under `result`. What the model, the log and every process see
- * is the result as JSON has it.
- */
-function wrapResult(result: unknown): Record<string, unknown> {
-  const text = JSON.stringify(result);
-  const json: unknown = text === undefined ? null : JSON.parse(text);
-  if (Array.isArray(json)) return { results: json };
-  return typeof json === 'object' && json !== null ? { ...json } : { result: json };
+function responseEvent(
+  { invocationId, agent, branch }: InvocationContext,
+  parts: Part[],
+  actions: EventActions,
+): Event {
+  return createEvent({
+    invocationId,
+    author: agent.name,
+    ...(branch !== undefined && { branch }),
+    content: { role: 'user', parts },
+    actions,
+  });
 }
 
-function errorText(tool: string, error: unknown): string {
-  if (error instanceof MeshError && error.code === 'invalid_argument') return error.message;
-  return `tool ${tool} failed: ${error instanceof Error ? error.message : String(error)}`;
+function lastProgress(
+  { session, journal }: InvocationContext,
+  id: string | undefined,
+): FunctionResponse['response'] {
+  const responses = session.events.slice(journal.start).flatMap(getFunctionResponses);
+  return responses.findLast((each) => each.id === id && each.willContinue)?.response;
+}
+
+/** Work that may go on somewhere must not be started twice behind everybody's back; the model is told and can ask. */
+function interrupted(lastUpdate: Record<string, unknown> | undefined): Record<string, unknown> {
+  return {
+    status: 'interrupted',
+    message:
+      'The process that made this call ended before the tool answered. It was not called again: the work may have been started or not.',
+    ...(lastUpdate && { lastUpdate }),
+  };
 }

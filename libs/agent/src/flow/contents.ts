@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../event.ts';
+import { isOnBranch } from '../journal.ts';
 
 /** Calls that the framework makes to reach a person; they are no part of what a model said. */
 const frameworkCalls = new Set(['adk_request_credential', 'adk_request_confirmation', 'adk_request_input']);
@@ -28,12 +29,6 @@ function isShown({ content, partial }: Event): boolean {
   return !parts.some(({ functionCall, functionResponse }) =>
     frameworkCalls.has(functionCall?.name ?? functionResponse?.name ?? ''),
   );
-}
-
-/** An event is seen on its own branch and below; one without a branch is seen by all, and a reader without one sees all. */
-export function isOnBranch(eventBranch: string | undefined, branch: string | undefined): boolean {
-  if (!eventBranch || !branch) return true;
-  return branch === eventBranch || branch.startsWith(`${eventBranch}.`);
 }
 
 function startOfTurn(events: readonly Event[], agentName: string): number {
@@ -119,19 +114,20 @@ function withParts(event: Event, keep: (part: Part) => boolean): Event {
   return { ...event, content: { ...event.content, parts: (event.content?.parts ?? []).filter(keep) } };
 }
 
-/** Ids that we made mean nothing to the model. */
+/** Ids that we made mean nothing to the model, nor does what we note about who has the last word. */
 function withoutOurIds(content: Content): Content {
   const parts = (content.parts ?? []).map((part) => {
     const { functionCall, functionResponse } = part;
-    if (functionCall?.id?.startsWith(functionCallIdPrefix)) {
-      const { id: _id, ...call } = functionCall;
-      return { ...part, functionCall: call };
-    }
-    if (functionResponse?.id?.startsWith(functionCallIdPrefix)) {
-      const { id: _id, ...response } = functionResponse;
-      return { ...part, functionResponse: response };
-    }
-    return part;
+    if (functionCall) return { ...part, functionCall: withoutOurId(functionCall) };
+    if (!functionResponse) return part;
+    const { willContinue: _willContinue, ...response } = functionResponse;
+    return { ...part, functionResponse: withoutOurId(response) };
   });
   return { ...content, parts };
+}
+
+function withoutOurId<T extends { id?: string }>(of: T): T {
+  if (!of.id?.startsWith(functionCallIdPrefix)) return of;
+  const { id: _id, ...rest } = of;
+  return rest as T;
 }

@@ -1,27 +1,73 @@
 import { MeshError } from '@agentmesh/protocol';
+import type { Part } from '@google/genai';
+import type { ReadonlyContext } from '../context.ts';
 
 const placeholder = /\{+([^{}]*)\}+/g;
 const stateKey = /^(?:(?:app|user|temp):)?[A-Za-z_][A-Za-z0-9_]*$/;
+const artifactKey = /^artifact\.(.+)$/;
 
 /**
- * Fills `{key}` from the state; `{key?}` may be missing. What is not a key (`{"json": 1}`, `{a b}`) stays as it is.
+ * Fills `{key}` from the state and `{artifact.name}` with a file; with `?` at the end it may be missing. What is neither (`{"json": 1}`,
+ * `{a b}`) stays as it is.
  *
- * @throws MeshError `failed_precondition` that names a key the state lacks.
+ * @throws MeshError `failed_precondition` that names what is missing.
  */
-export function fillInstruction(template: string, state: Record<string, unknown>): string {
-  return template.replace(placeholder, (whole, inner: string) => {
-    const optional = inner.trim().endsWith('?');
-    const key = optional ? inner.trim().slice(0, -1) : inner.trim();
-    if (!stateKey.test(key)) return whole;
-    if (!Object.hasOwn(state, key)) {
-      if (optional) return '';
-      throw new MeshError(
-        'failed_precondition',
-        `the instruction needs state key "${key}", which is not set; set it, or write {${key}?}`,
-      );
-    }
-    const value = state[key];
-    if (value === undefined || value === null) return '';
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  });
+export async function fillInstruction(
+  template: string,
+  state: Record<string, unknown>,
+  loadArtifact?: (name: string) => Promise<Part | undefined>,
+): Promise<string> {
+  const filled: string[] = [];
+  let end = 0;
+  for (const match of template.matchAll(placeholder)) {
+    const [whole, inner = ''] = match;
+    filled.push(template.slice(end, match.index), (await fill(inner.trim(), state, loadArtifact)) ?? whole);
+    end = match.index + whole.length;
+  }
+  return filled.join('') + template.slice(end);
+}
+
+async function fill(
+  inner: string,
+  state: Record<string, unknown>,
+  loadArtifact: ((name: string) => Promise<Part | undefined>) | undefined,
+): Promise<string | undefined> {
+  const optional = inner.endsWith('?');
+  const key = optional ? inner.slice(0, -1) : inner;
+  const [, file] = artifactKey.exec(key) ?? [];
+  if (file !== undefined) {
+    const part = await loadArtifact?.(file);
+    if (part) return part.text ?? JSON.stringify(part);
+  } else {
+    if (!stateKey.test(key)) return undefined;
+    if (Object.hasOwn(state, key)) return asText(state[key]);
+  }
+  if (optional) return '';
+  const what =
+    file === undefined ? `state key "${key}", which is not set` : `artifact "${file}", which is not there`;
+  throw new MeshError('failed_precondition', `the instruction needs ${what}; set it, or write {${key}?}`);
+}
+
+function asText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** An instruction that is made anew at every step; what it returns is used as it is. */
+export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;
+
+/** The text of an instruction in this step. */
+export async function readInstruction(
+  instruction: string | InstructionProvider,
+  context: ReadonlyContext,
+): Promise<string> {
+  if (typeof instruction !== 'string') return await instruction(context);
+  const { invocationContext } = context;
+  const { artifactService, session } = invocationContext ?? {};
+  const ref = { appName: context.appName, userId: context.userId, sessionId: context.sessionId };
+  const load =
+    artifactService && session
+      ? (filename: string) => artifactService.loadArtifact({ ...ref, filename })
+      : undefined;
+  return await fillInstruction(instruction, context.state.toRecord(), load);
 }

@@ -1,24 +1,39 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { BaseTool } from '../base-tool.ts';
-import { ReadonlyContext } from '../context.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import { Context } from '../context.ts';
+import { createEventActions } from '../event.ts';
+import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
+import { LlmAgent } from '../llm-agent.ts';
 import type { LlmRequest } from '../models/llm.ts';
 import { buildContents } from './contents.ts';
-import { fillInstruction } from './instructions.ts';
+import { readInstruction } from './instructions.ts';
 import { originOf } from './origin.ts';
+import { responseSchemaOf, SetModelResponseTool, setModelResponseInstruction } from './output-schema.ts';
 import { TransferToAgentTool, transferInstruction } from './transfer.ts';
 
+/** What the model may use in one step. */
+export interface StepTools {
+  targets: TransferTarget[];
+  toolsDict: Record<string, BaseTool>;
+}
+
 /** Puts together what the model gets: who it is, what it shall do, whom and what it may call, what was said. */
-export async function buildRequest(agent: LlmAgent, context: InvocationContext): Promise<LlmRequest> {
-  const { targets, toolsDict } = await resolveTools(agent, context);
-  const functionDeclarations = Object.values(toolsDict).flatMap((tool) => tool.getDeclaration() ?? []);
+export async function buildRequest(
+  agent: LlmAgent,
+  context: InvocationContext,
+  toolContext: Context,
+  { targets, toolsDict }: StepTools,
+): Promise<LlmRequest> {
+  const hasTools = Object.keys(toolsDict).length > 0;
+  const { rootAgent, outputSchema } = agent;
   const instructions = [
     identity(agent, targets.length > 0),
-    await readInstruction(agent, context),
+    rootAgent instanceof LlmAgent ? await readInstruction(rootAgent.globalInstruction, toolContext) : '',
+    await readInstruction(agent.instruction, toolContext),
     targets.length > 0 ? transferInstruction(targets) : '',
-  ].filter((text) => text !== '');
-  return {
+    outputSchema && hasTools ? setModelResponseInstruction : '',
+  ];
+  const request: LlmRequest = {
     model: agent.llm.model,
     contents: buildContents({
       events: context.session.events,
@@ -28,38 +43,54 @@ export async function buildRequest(agent: LlmAgent, context: InvocationContext):
     }),
     config: {
       ...agent.generateContentConfig,
-      ...(instructions.length > 0 && { systemInstruction: instructions.join('\n\n') }),
-      ...(functionDeclarations.length > 0 && { tools: [{ functionDeclarations }] }),
+      ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
     },
-    toolsDict,
+    toolsDict: Object.create(null),
   };
+  appendInstructions(request, instructions);
+  for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
+  for (const tool of Object.values(toolsDict)) {
+    await tool.processLlmRequest({ toolContext, llmRequest: request });
+  }
+  return request;
 }
 
-/** The tools of this step by name, `transfer_to_agent` among them where there is somebody to transfer to. */
-export async function resolveTools(agent: LlmAgent, context: InvocationContext) {
+/** Adds paragraphs to the system instruction of a request; empty ones are left out. */
+export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
+  const { systemInstruction } = request.config;
+  const before = typeof systemInstruction === 'string' ? [systemInstruction] : [];
+  const text = [...before, ...instructions].filter((each) => each !== '').join('\n\n');
+  if (text !== '') request.config.systemInstruction = text;
+}
+
+/**
+ * The tools of this step by name, with those that the framework adds: `transfer_to_agent` where there is somebody to transfer to,
+ * `set_model_response` where the answer must fit a schema. Plugins may leave some out.
+ *
+ * @throws MeshError `invalid_argument` for two tools of one name
+ */
+export async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<StepTools> {
   const targets = agent.transferTargets(context);
-  const tools = await agent.canonicalTools();
+  const callbackContext = new Context(originOf(context), { actions: createEventActions() });
+  const tools = await agent.canonicalTools(callbackContext);
   if (targets.length > 0) tools.push(new TransferToAgentTool(targets));
-  const toolsDict: Record<string, BaseTool> = Object.create(null);
+  if (agent.outputSchema && tools.length > 0) tools.push(new SetModelResponseTool(agent.outputSchema));
+  const all: Record<string, BaseTool> = Object.create(null);
   for (const tool of tools) {
-    if (toolsDict[tool.name]) {
+    if (all[tool.name]) {
       throw new MeshError(
         'invalid_argument',
         `agent ${agent.name} has two tools called ${tool.name}; rename one`,
       );
     }
-    toolsDict[tool.name] = tool;
+    all[tool.name] = tool;
   }
-  return { targets, toolsDict };
+  const selected = await context.pluginManager.run('beforeToolSelection', { callbackContext, tools: all });
+  return { targets, toolsDict: selected ? { ...selected } : all };
 }
 
 /** An agent that works with others needs to know which of them it is. */
 function identity({ name, description }: LlmAgent, hasColleagues: boolean): string {
   if (!hasColleagues) return '';
   return `You are the agent "${name}".${description ? ` Your job: ${description}` : ''}`;
-}
-
-async function readInstruction({ instruction }: LlmAgent, context: InvocationContext): Promise<string> {
-  if (typeof instruction === 'string') return fillInstruction(instruction, context.session.state);
-  return await instruction(new ReadonlyContext(originOf(context)));
 }

@@ -1,6 +1,7 @@
 import { type FunctionDeclaration, Type } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base-tool.ts';
-import type { TransferTarget } from '../invocation-context.ts';
+import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
+import type { LlmAgent } from '../llm-agent.ts';
 
 /** What the model is told of its colleagues. */
 export function transferInstruction(targets: readonly TransferTarget[]): string {
@@ -21,7 +22,7 @@ export class TransferToAgentTool extends BaseTool {
     this.#targets = targets;
   }
 
-  override getDeclaration(): FunctionDeclaration {
+  override _getDeclaration(): FunctionDeclaration {
     const agentName = {
       type: Type.STRING,
       description: 'Name of the agent that takes over.',
@@ -48,4 +49,18 @@ export class TransferToAgentTool extends BaseTool {
   #names(): string {
     return this.#targets.map(({ name }) => name).join(', ');
   }
+}
+
+/** Why a transfer that a tool asked for cannot be; said to the model before it is tried, so that it can choose again. */
+export function transferProblem(
+  agent: LlmAgent,
+  { transfers }: InvocationContext,
+  targets: readonly TransferTarget[],
+  to: string | undefined,
+): string | undefined {
+  if (to === undefined) return undefined;
+  const local = agent.rootAgent.findAgent(to);
+  if (!local && !targets.some(({ name }) => name === to)) return `"${to}" is no agent of this application`;
+  const elsewhere = !local || local.isRemote;
+  return elsewhere && transfers && !transfers.knows(to) ? `agent "${to}" is not in the mesh now` : undefined;
 }

@@ -54,7 +54,7 @@ export class Gemini extends BaseLlm {
     const { apiKey, baseUrl, client } = this.#options;
     const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
     if (!this.#client && !key && !client) {
-      throw new MeshError('unauthenticated', `no key for model ${this.model}: set GEMINI_API_KEY`);
+      throw new MeshError('failed_precondition', `no key for model ${this.model}: set GEMINI_API_KEY`);
     }
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),

@@ -1,0 +1,36 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+
+/**
+ * Takes a folder of data for this process alone: two servers on the same files would overwrite each other's.
+ *
+ * @throws Error that names the process that has it
+ */
+export async function lockFolder(folder: string): Promise<AsyncDisposable> {
+  const file = `${folder}/mesh.pid`;
+  await mkdir(folder, { recursive: true });
+  for (;;) {
+    try {
+      await writeFile(file, String(process.pid), { flag: 'wx' });
+      return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    const holder = Number(await readFile(file, 'utf8').catch(() => ''));
+    if (isAlive(holder)) {
+      throw new Error(
+        `a mesh already runs on ${folder} (process ${holder}): stop it, or set MESH_DATA_DIR to another folder`,
+      );
+    }
+    await rm(file, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

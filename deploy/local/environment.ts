@@ -1,0 +1,41 @@
+import { gatewayConfig } from '@agentmesh/gateway/config';
+import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
+
+/** Variables that the launcher itself reads. */
+const launcherVariables = ['MESH_HTTP_PORT', 'MESH_DATA_DIR'];
+/** Variables that the launcher sets for each service. */
+const launched = [
+  'MESH_NATS_USER',
+  'MESH_NATS_PASSWORD',
+  'MESH_NAMESPACE',
+  'MESH_REDIS_PREFIX',
+  'MESH_HTTP_PORT',
+  'MESH_HEALTH_PORT',
+];
+
+const namesOf = (shape: Parameters<typeof describeConfig>[0]) =>
+  describeConfig(shape).map(({ name }) => name);
+const ofAll = namesOf(serviceConfig).filter((name) => name.startsWith('MESH_'));
+const ofGateway = namesOf(gatewayConfig);
+
+/**
+ * What a service gets of our own environment: the settings that it knows, but for those the launcher sets.
+ *
+ * @throws Error for a `MESH_` variable that no service knows
+ */
+export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
+  const known = service === 'gateway' ? [...ofAll, ...ofGateway] : ofAll;
+  const entries = Object.entries(process.env).filter(([name]) => {
+    if (name === 'NATS_URL' || name === 'REDIS_URL') return false;
+    if (!name.startsWith('MESH_') || toolVariables.includes(name)) return true;
+    assertKnown(name);
+    return known.includes(name) && !launched.includes(name);
+  });
+  return Object.fromEntries(entries);
+}
+
+function assertKnown(name: string): void {
+  const all = [...ofAll, ...ofGateway, ...launcherVariables];
+  if (all.includes(name)) return;
+  throw new Error(`${name} is no setting of the mesh; docs/configuration.md lists them`);
+}

@@ -1,0 +1,62 @@
+import { type Event, MeshError } from '@agentmesh/protocol';
+import { answerText, getFunctionCalls, getFunctionResponses } from './event.ts';
+
+/** A call that an agent left open: it waits for an answer from outside. */
+export interface OpenCall {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+}
+
+/** What an agent says when it is asked. */
+export interface AgentAnswer {
+  text: string;
+  /** What it changed in the state, all scopes but `temp:`. */
+  stateDelta: Record<string, unknown>;
+  /** The files that it saved. */
+  artifactDelta?: Record<string, number>;
+  /** What it waits for; then its words are not its last. */
+  openCalls?: OpenCall[];
+}
+
+/**
+ * Reads an agent's answer off its events: the words of the last one that has any, all it wrote to the state, and what it left open.
+ *
+ * @throws MeshError `internal` when the agent's last word is an error.
+ */
+export function readAnswer(agentName: string, events: readonly Event[]): AgentAnswer {
+  const own = events.filter(({ author, partial }) => author !== 'user' && !partial);
+  const last = own.findLast((event) => event.errorCode !== undefined || answerText(event) !== '');
+  if (last?.errorCode !== undefined) {
+    throw new MeshError('internal', `agent ${agentName} failed: ${last.errorMessage ?? last.errorCode}`);
+  }
+  const openCalls = openCallsOf(events);
+  return {
+    text: last ? answerText(last) : '',
+    stateDelta: Object.assign({}, ...own.map(({ actions }) => actions.stateDelta)),
+    artifactDelta: Object.assign({}, ...own.map(({ actions }) => actions.artifactDelta)),
+    ...(openCalls.length > 0 && { openCalls }),
+  };
+}
+
+function openCallsOf(events: readonly Event[]): OpenCall[] {
+  const closed = new Set(
+    events.flatMap((event) =>
+      getFunctionResponses(event)
+        .filter(({ willContinue }) => willContinue === false || (event.author === 'user' && !willContinue))
+        .map(({ id }) => id),
+    ),
+  );
+  return events.flatMap((event) =>
+    getFunctionCalls(event).flatMap(({ id, name = '', args = {} }) =>
+      id !== undefined && event.longRunningToolIds?.includes(id) && !closed.has(id)
+        ? [{ id, name, args }]
+        : [],
+    ),
+  );
+}
+
+/** {@link readAnswer} of events as they come. */
+export async function collectAnswer(agentName: string, events: AsyncIterable<Event>): Promise<AgentAnswer> {
+  return readAnswer(agentName, await Array.fromAsync(events));
+}

@@ -1,0 +1,75 @@
+import type { Content } from '@google/genai';
+import type { BaseTool } from './base-tool.ts';
+import type { Context } from './context.ts';
+import type { LlmRequest, LlmResponse } from './models/llm.ts';
+
+type Awaitable<T> = T | Promise<T>;
+/** One function, or several of which the first that returns something decides. */
+export type OneOrMore<T> = T | T[];
+
+export type SingleAgentCallback = (context: Context) => Awaitable<Content | undefined>;
+/** What it returns is said in place of the agent's work. */
+export type BeforeAgentCallback = OneOrMore<SingleAgentCallback>;
+/** What it returns is said after the agent's work. */
+export type AfterAgentCallback = OneOrMore<SingleAgentCallback>;
+
+export type SingleBeforeModelCallback = (params: {
+  context: Context;
+  request: LlmRequest;
+}) => Awaitable<LlmResponse | undefined>;
+export type SingleAfterModelCallback = (params: {
+  context: Context;
+  response: LlmResponse;
+}) => Awaitable<LlmResponse | undefined>;
+export type SingleOnModelErrorCallback = (params: {
+  context: Context;
+  request: LlmRequest;
+  error: Error;
+}) => Awaitable<LlmResponse | undefined>;
+
+type ToolResponse = Record<string, unknown>;
+interface ToolCallbackParams {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+}
+export type SingleBeforeToolCallback = (params: ToolCallbackParams) => Awaitable<ToolResponse | undefined>;
+export type SingleAfterToolCallback = (
+  params: ToolCallbackParams & { response: ToolResponse },
+) => Awaitable<ToolResponse | undefined>;
+export type SingleOnToolErrorCallback = (
+  params: ToolCallbackParams & { error: Error },
+) => Awaitable<ToolResponse | undefined>;
+
+/** Callbacks around an LLM agent's model and tools. A plugin that returns something keeps these from being called. */
+export interface LlmCallbacks {
+  /** What it returns is taken for the model's answer; the model is not called, nor counted. */
+  beforeModelCallback?: OneOrMore<SingleBeforeModelCallback>;
+  /** What it returns replaces the model's answer. */
+  afterModelCallback?: OneOrMore<SingleAfterModelCallback>;
+  /** What it returns is taken for the answer of a model that failed. */
+  onModelErrorCallback?: OneOrMore<SingleOnModelErrorCallback>;
+  /** What it returns is taken for the tool's result; the tool is not run. */
+  beforeToolCallback?: OneOrMore<SingleBeforeToolCallback>;
+  /** What it returns replaces the tool's result. */
+  afterToolCallback?: OneOrMore<SingleAfterToolCallback>;
+  /** What it returns is taken for the result of a tool that threw. */
+  onToolErrorCallback?: OneOrMore<SingleOnToolErrorCallback>;
+}
+
+export function asList<T>(given: OneOrMore<T> | undefined): T[] {
+  if (given === undefined) return [];
+  return Array.isArray(given) ? given : [given];
+}
+
+/** Calls one after the other and gives the first result there is. */
+export async function firstResult<P, R>(
+  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
+  params: P,
+): Promise<R | undefined> {
+  for (const callback of callbacks) {
+    const result = await callback(params);
+    if (result !== undefined && result !== null) return result;
+  }
+  return undefined;
+}

@@ -1,0 +1,130 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { BaseTool } from '../base-tool.ts';
+import { firstResult } from '../callbacks.ts';
+import type { Context } from '../context.ts';
+import type { LlmAgent } from '../llm-agent.ts';
+
+type Json = Record<string, unknown>;
+
+/** How a call ended. */
+export interface ToolOutcome {
+  /** What the model is told; undefined for a long-running tool that has no first result. */
+  response: Json | undefined;
+  /** The tool worked until it had its last word: nobody else will answer. */
+  isLastWord: boolean;
+}
+
+/**
+ * Runs a tool with the callbacks of plugins and agent around it. Yields what a tool that is a generator says on its way. A result is given
+ * as a JSON object, an error in words.
+ */
+export async function* runTool(
+  tool: BaseTool,
+  args: Json,
+  context: Context,
+  agent?: LlmAgent,
+): AsyncGenerator<Json, ToolOutcome, void> {
+  const plugins = context.invocationContext?.pluginManager;
+  const call = { tool, args, context };
+  const pluginCall = { tool, toolArgs: args, toolContext: context };
+  const instead =
+    (await plugins?.run('beforeToolCallback', pluginCall)) ??
+    (agent && (await firstResult(agent.callbacks.beforeToolCallback, call)));
+  let outcome: ToolOutcome;
+  if (instead) outcome = { response: wrapResult(instead), isLastWord: false };
+  else {
+    try {
+      outcome = yield* work(tool, args, context);
+    } catch (thrown) {
+      context.abortSignal?.throwIfAborted();
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+      const mended =
+        (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
+        (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
+      outcome = { response: mended ?? { error: errorText(tool.name, error) }, isLastWord: true };
+    }
+  }
+  const { response } = outcome;
+  if (!response) return outcome;
+  const replaced =
+    (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
+    (agent && (await firstResult(agent.callbacks.afterToolCallback, { ...call, response })));
+  return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
+}
+
+/**
+ * Runs a tool and gives what the model is told: its result as a JSON object, or the error in words. Undefined for a long-running tool
+ * that has no first result. What a generator yields on its way is not passed on.
+ */
+export async function executeTool(
+  tool: BaseTool,
+  args: Json,
+  toolContext: Context,
+): Promise<Json | undefined> {
+  const run = runTool(tool, args, toolContext);
+  for (;;) {
+    const step = await run.next();
+    if (step.done) return step.value.response;
+  }
+}
+
+async function* work(tool: BaseTool, args: Json, context: Context): AsyncGenerator<Json, ToolOutcome, void> {
+  const { abortSignal } = context;
+  const result = await unlessAborted(tool.runAsync({ args, toolContext: context }), abortSignal);
+  if (isGenerator(result)) {
+    try {
+      for (;;) {
+        const step = await unlessAborted(Promise.resolve(result.next()), abortSignal);
+        if (step.done) return { response: wrapResult(step.value), isLastWord: true };
+        yield wrapResult(step.value);
+      }
+    } finally {
+      // Not waited for: a generator that hangs would hang its own end too.
+      Promise.resolve(result.return?.()).catch(() => {});
+    }
+  }
+  const hasNone = tool.isLongRunning && (result === undefined || result === null);
+  return { response: hasNone ? undefined : wrapResult(result), isLastWord: false };
+}
+
+function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator<unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return (
+    (Symbol.asyncIterator in value || Symbol.iterator in value) &&
+    'next' in value &&
+    typeof value.next === 'function'
+  );
+}
+
+/** Waits no longer than the signal allows: a tool that does not listen to it must not hold the run. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await work;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Whichever is late is nobody's any more.
+    work.catch(() => {});
+    aborted.catch(() => {});
+  }
+}
+
+/**
+ * Function responses are objects: lists are put under `results`, all else under `result`. What the model, the log and every process see
+ * is the result as JSON has it.
+ */
+function wrapResult(result: unknown): Json {
+  const text = JSON.stringify(result);
+  const json: unknown = text === undefined ? null : JSON.parse(text);
+  if (Array.isArray(json)) return { results: json };
+  return typeof json === 'object' && json !== null ? { ...json } : { result: json };
+}
+
+function errorText(tool: string, error: unknown): string {
+  if (error instanceof MeshError && error.code === 'invalid_argument') return error.message;
+  return `tool ${tool} failed: ${error instanceof Error ? error.message : String(error)}`;
+}

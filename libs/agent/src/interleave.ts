@@ -1,0 +1,72 @@
+/**
+ * Runs generators at the same time and yields what they yield as it comes. One of them goes on only when what it yielded was taken: an
+ * agent continues after its event is committed. Returns what they returned, in their order.
+ *
+ * When one of them throws, or the consumer stops, the signal tells the others to stop, and they are waited for.
+ */
+export async function* interleave<T, R>(
+  start: (signal: AbortSignal) => readonly AsyncGenerator<T, R, void>[],
+): AsyncGenerator<T, R[], void> {
+  const stop = new AbortController();
+  const sources = start(stop.signal);
+  const results: R[] = [];
+  const pending = new Map<number, Promise<{ at: number; result: IteratorResult<T, R> }>>();
+  const advance = (at: number, source: AsyncGenerator<T, R, void>) =>
+    pending.set(
+      at,
+      source.next().then((result) => ({ at, result })),
+    );
+  for (const [at, source] of sources.entries()) advance(at, source);
+  let over = false;
+  try {
+    while (pending.size > 0) {
+      const { at, result } = await Promise.race(pending.values());
+      // Taken out and put in again at the end: a busy source does not keep the others waiting.
+      pending.delete(at);
+      if (result.done) results[at] = result.value;
+      else {
+        yield result.value;
+        const source = sources[at];
+        if (source) advance(at, source);
+      }
+    }
+    over = true;
+    return results;
+  } finally {
+    if (!over) {
+      stop.abort(new DOMException('one of several things done at once has failed', 'AbortError'));
+      await Promise.allSettled([
+        ...pending.values(),
+        ...sources.map((source) => source.return(undefined as R)),
+      ]);
+    }
+  }
+}
+
+/** Runs a generator and yields, among its own values and as they come, those that it gives to `emit` from within. */
+export async function* withEmitted<T, R>(
+  start: (emit: (value: T) => void) => AsyncGenerator<T, R, void>,
+): AsyncGenerator<T, R, void> {
+  const emitted: T[] = [];
+  let wake = () => {};
+  const source = start((value) => {
+    emitted.push(value);
+    wake();
+  });
+  try {
+    for (let next = source.next(); ; ) {
+      const { promise: news, resolve } = Promise.withResolvers<undefined>();
+      wake = () => resolve(undefined);
+      if (emitted.length > 0) wake();
+      const result = await Promise.race([next, news]);
+      yield* emitted.splice(0);
+      if (result?.done) return result.value;
+      if (result) {
+        yield result.value;
+        next = source.next();
+      }
+    }
+  } finally {
+    await source.return(undefined as R);
+  }
+}

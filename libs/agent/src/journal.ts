@@ -1,0 +1,155 @@
+import type { Event } from '@agentmesh/protocol';
+import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import type { InvocationContext } from './invocation-context.ts';
+
+/** ADK's record of which run of which agent an event comes from: `pipeline.writer`, in a loop's second round `refine.critic@2`. */
+export interface WithNodeInfo {
+  nodeInfo?: { path?: string };
+}
+
+export function pathOf(event: Event & WithNodeInfo): string | undefined {
+  return event.nodeInfo?.path;
+}
+
+/** Notes the run that an event comes from; the innermost one is there first and stays. */
+export function stampPath(event: Event & WithNodeInfo, path: string): void {
+  event.nodeInfo ??= { path };
+}
+
+export function isInPath(event: Event, path: string): boolean {
+  const own = pathOf(event);
+  return own === path || (own?.startsWith(`${path}.`) ?? false);
+}
+
+/** An event is seen on its own branch and below; one without a branch is seen by all, and a reader without one sees all. */
+export function isOnBranch(eventBranch: string | undefined, branch: string | undefined): boolean {
+  if (!eventBranch || !branch) return true;
+  return branch === eventBranch || branch.startsWith(`${eventBranch}.`);
+}
+
+/** Which part of a session's log is the journal of an invocation. */
+export interface JournalRange {
+  /** Index in `session.events` of its first event. */
+  start: number;
+  invocations: ReadonlySet<string>;
+}
+
+/**
+ * An answer to a call that was left open starts an invocation of its own, but goes on with the work of the one that made the call. So
+ * the journal is that of all invocations which questions and answers tie together.
+ */
+export function journalRange(events: readonly Event[], invocationId: string): JournalRange {
+  const askedIn = new Map<string, string>();
+  const ties = new Map<string, string[]>();
+  for (const event of events) {
+    if (event.author !== 'user') {
+      for (const { id } of getFunctionCalls(event)) if (id) askedIn.set(id, event.invocationId);
+      continue;
+    }
+    for (const { id } of getFunctionResponses(event)) {
+      const asked = askedIn.get(id ?? '');
+      if (asked !== undefined && asked !== event.invocationId) tie(ties, asked, event.invocationId);
+    }
+  }
+  const invocations = new Set([invocationId]);
+  for (const each of invocations) for (const tied of ties.get(each) ?? []) invocations.add(tied);
+  const first = events.findIndex((event) => invocations.has(event.invocationId));
+  return { start: first === -1 ? events.length : first, invocations };
+}
+
+function tie(ties: Map<string, string[]>, one: string, other: string): void {
+  ties.set(one, [...(ties.get(one) ?? []), other]);
+  ties.set(other, [...(ties.get(other) ?? []), one]);
+}
+
+/**
+ * What the running agent's next step follows from: the committed events of the invocation on its branch; for an agent that a workflow
+ * runs, those of this run, with the message that started it all and the answers to its own calls.
+ */
+export function journalOf({ session, branch, path, journal }: InvocationContext): Event[] {
+  const events = session.events
+    .slice(journal.start)
+    .filter((event) => journal.invocations.has(event.invocationId) && isOnBranch(event.branch, branch));
+  if (path === undefined) return events;
+  const calls = new Set(
+    events
+      .filter((event) => isInPath(event, path))
+      .flatMap((event) => getFunctionCalls(event).map(({ id }) => id)),
+  );
+  return events.filter((event) => {
+    if (event.author !== 'user') return isInPath(event, path);
+    const answers = getFunctionResponses(event);
+    return answers.length === 0 || answers.some(({ id }) => calls.has(id));
+  });
+}
+
+/** A stretch of the journal: since a person spoke, or since the conversation was handed to the agent. */
+export interface Turn {
+  /** What started it. */
+  start: Event | undefined;
+  events: Event[];
+}
+
+export function turnOf(context: InvocationContext): Turn {
+  const journal = journalOf(context);
+  const at = journal.findLastIndex(
+    ({ author, actions }) => author === 'user' || actions.transferToAgent === context.agent.name,
+  );
+  return { start: journal[at], events: journal.slice(at + 1) };
+}
+
+/**
+ * The long-running calls of the running agent, and of all that it runs, that still wait for their answer. What a tool itself returns is
+ * only its first word; a response with `willContinue` is an intermediate one, and with an explicit `false` the tool's own last word.
+ */
+export function openCallIds(context: InvocationContext, events = journalOf(context)): string[] {
+  const longRunning = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
+  if (longRunning.length === 0) return [];
+  const closed = new Set<string | undefined>();
+  // Any later message may have answered, not only those of this journal.
+  for (const event of context.session.events.slice(context.journal.start)) {
+    for (const { id, willContinue } of getFunctionResponses(event)) {
+      if (willContinue === false || (event.author === 'user' && !willContinue)) closed.add(id);
+    }
+  }
+  return longRunning.filter((id) => !closed.has(id));
+}
+
+/**
+ * Has this run of an agent, by the workflow with that path, ended before? It has when the workflow went on to something else, or when
+ * it ended with an earlier invocation and nothing that is answered now concerns it.
+ */
+export function isRunOver(context: InvocationContext, workflowPath: string | undefined): boolean {
+  const { path, branch, session, journal, invocationId } = context;
+  if (path === undefined || workflowPath === undefined) return false;
+  const own = journalOf(context);
+  if (!own.some(({ author }) => author !== 'user')) return false;
+  if (own.at(-1)?.author === 'user') return false;
+  if (!own.some((event) => event.invocationId === invocationId)) return true;
+  const last = session.events.findLast(
+    (event) =>
+      journal.invocations.has(event.invocationId) &&
+      isInPath(event, workflowPath) &&
+      isOnBranch(event.branch, branch),
+  );
+  return last !== undefined && !isInPath(last, path);
+}
+
+/** What the nth run of a child by this workflow has committed; see `InvocationContext.startRun`. */
+export function eventsOfRun(
+  { path, branch, session, journal }: InvocationContext,
+  child: string,
+  run: number,
+): Event[] {
+  const runPath = [path, run === 1 ? child : `${child}@${run}`]
+    .filter((each) => each !== undefined)
+    .join('.');
+  return session.events
+    .slice(journal.start)
+    .filter(
+      (event) =>
+        journal.invocations.has(event.invocationId) &&
+        isInPath(event, runPath) &&
+        isOnBranch(event.branch, branch),
+    );
+}

@@ -1,0 +1,74 @@
+import type { Event } from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
+import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../event.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import type { LlmRequest } from '../models/llm.ts';
+import { BasePlugin } from './base-plugin.ts';
+
+/** Where the lines go. */
+export type LogLine = (line: string) => void;
+
+/** Writes a line for what happens in a run: for a look at a program in the making. Services have logs of their own. */
+export class LoggingPlugin extends BasePlugin {
+  readonly #log: LogLine;
+
+  constructor(name = 'logging_plugin', log: LogLine = (line) => console.log(line)) {
+    super(name);
+    this.#log = log;
+  }
+
+  override async onUserMessageCallback({
+    invocationContext,
+    userMessage,
+  }: {
+    invocationContext: InvocationContext;
+    userMessage: Content;
+  }): Promise<undefined> {
+    this.#log(`[${this.name}] ${invocationContext.invocationId} user: ${brief(userMessage)}`);
+  }
+
+  override async onEventCallback({ event }: { event: Event }): Promise<undefined> {
+    if (!event.partial) this.#log(`[${this.name}] ${event.invocationId} ${event.author}: ${told(event)}`);
+  }
+
+  override async beforeModelCallback({ llmRequest }: { llmRequest: LlmRequest }): Promise<undefined> {
+    this.#log(`[${this.name}] asks ${llmRequest.model}: ${llmRequest.contents.length} contents`);
+  }
+
+  override async onModelErrorCallback({ error }: { error: Error }): Promise<undefined> {
+    this.#log(`[${this.name}] model failed: ${error.message}`);
+  }
+
+  override async onToolErrorCallback({
+    tool,
+    error,
+  }: {
+    tool: { name: string };
+    error: Error;
+  }): Promise<undefined> {
+    this.#log(`[${this.name}] tool ${tool.name} failed: ${error.message}`);
+  }
+
+  override async afterRunCallback({
+    invocationContext,
+  }: {
+    invocationContext: InvocationContext;
+  }): Promise<void> {
+    this.#log(`[${this.name}] ${invocationContext.invocationId} ends`);
+  }
+}
+
+function told(event: Event): string {
+  if (event.errorCode !== undefined) return `fails with ${event.errorCode}: ${event.errorMessage}`;
+  const calls = getFunctionCalls(event).map(({ name, args }) => `calls ${name}(${JSON.stringify(args)})`);
+  const results = getFunctionResponses(event).map(
+    ({ name, response }) => `${name} gave ${JSON.stringify(response)}`,
+  );
+  return (
+    [stringifyContent(event), ...calls, ...results].filter((each) => each !== '').join('; ') || '(no words)'
+  );
+}
+
+function brief({ parts = [] }: Content): string {
+  return parts.map((part) => part.text ?? `(${Object.keys(part)[0]})`).join(' ');
+}

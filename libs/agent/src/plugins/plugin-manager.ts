@@ -1,0 +1,57 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { BasePlugin } from './base-plugin.ts';
+
+/** The hooks of a plugin by name. */
+export type PluginHook = Exclude<keyof BasePlugin, 'name'>;
+
+/** The plugins of a runner, asked in the order in which they were registered. */
+export class PluginManager {
+  readonly #plugins: BasePlugin[] = [];
+
+  /** @throws MeshError `invalid_argument` for two plugins of one name */
+  constructor(plugins: readonly BasePlugin[] = []) {
+    for (const plugin of plugins) this.registerPlugin(plugin);
+  }
+
+  registerPlugin(plugin: BasePlugin): void {
+    if (this.getPlugin(plugin.name)) {
+      throw new MeshError('invalid_argument', `two plugins are called ${plugin.name}; give one another name`);
+    }
+    this.#plugins.push(plugin);
+  }
+
+  getPlugin(name: string): BasePlugin | undefined {
+    return this.#plugins.find((plugin) => plugin.name === name);
+  }
+
+  /**
+   * Calls one hook of all plugins until one returns something.
+   *
+   * @throws MeshError `internal` that names the plugin and the hook, with what it threw as the cause
+   */
+  async run<H extends PluginHook>(
+    hook: H,
+    params: Parameters<BasePlugin[H]>[0],
+  ): Promise<Awaited<ReturnType<BasePlugin[H]>> | undefined> {
+    for (const plugin of this.#plugins) {
+      const result = await callHook(plugin, hook, params);
+      if (result !== undefined && result !== null) return result;
+    }
+    return undefined;
+  }
+}
+
+async function callHook<H extends PluginHook>(
+  plugin: BasePlugin,
+  hook: H,
+  params: Parameters<BasePlugin[H]>[0],
+): Promise<Awaited<ReturnType<BasePlugin[H]>>> {
+  try {
+    // The table of hooks is uniform: one parameter object, a promise back.
+    const call = plugin[hook] as (of: unknown) => ReturnType<BasePlugin[H]>;
+    return await call.call(plugin, params);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MeshError('internal', `plugin ${plugin.name} failed in ${hook}: ${why}`, { cause });
+  }
+}

@@ -1,0 +1,2 @@
+/** ADK's names of `RunConfig.streamingMode`. */
+export const StreamingMode = { NONE: 'none', SSE: 'sse' } as const;

@@ -1,0 +1,42 @@
+import { type Event, MeshError } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig } from '../base-agent.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { eventsOfRun } from '../journal.ts';
+
+export interface LoopAgentConfig extends BaseAgentConfig {
+  /** Default: until one of the sub-agents escalates. */
+  maxIterations?: number;
+}
+
+/**
+ * Runs its sub-agents in turn, again and again, until one of their events escalates (`ExitLoopTool`) or `maxIterations` is reached. An open
+ * long-running call pauses the loop; the answer goes on in the same round.
+ */
+export class LoopAgent extends BaseAgent {
+  readonly maxIterations: number;
+
+  /** @throws MeshError `invalid_argument` for a loop of nothing */
+  constructor(config: LoopAgentConfig) {
+    super(config);
+    this.maxIterations = config.maxIterations ?? Number.POSITIVE_INFINITY;
+    if (this.subAgents.length === 0)
+      throw new MeshError('invalid_argument', `loop ${this.name} has no sub-agents; give it one`);
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (let round = 1; round <= this.maxIterations; round += 1) {
+      for (const child of this.subAgents) {
+        context.abortSignal?.throwIfAborted();
+        let escalated = false;
+        for await (const event of child.runAsync(context)) {
+          escalated ||= event.actions.escalate === true;
+          yield event;
+        }
+        if (context.hasPaused(child)) return;
+        // A run that had ended before a crash yields nothing any more; the log has what it did.
+        if (escalated || eventsOfRun(context, child.name, round).some(({ actions }) => actions.escalate))
+          return;
+      }
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { Event } from '@agentmesh/protocol';
+import { BaseAgent } from '../base-agent.ts';
+import { interleave } from '../interleave.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+
+/**
+ * Runs its sub-agents at the same time, each on a branch of its own: they share the state, but do not see what the others say. Their
+ * events come as they happen. When one throws, the others are stopped.
+ */
+export class ParallelAgent extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield* interleave((failed) => {
+      const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;
+      return this.subAgents.map((child) => {
+        const branch = [context.branch, this.name, child.name].filter((each) => each !== undefined).join('.');
+        return child.runAsync(context.with({ branch, abortSignal }));
+      });
+    });
+  }
+}

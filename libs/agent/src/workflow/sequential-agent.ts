@@ -1,0 +1,17 @@
+import type { Event } from '@agentmesh/protocol';
+import { BaseAgent } from '../base-agent.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+
+/**
+ * Runs its sub-agents one after the other, in one session and one state. A sub-agent that leaves a long-running call open pauses the
+ * sequence; the answer goes on with that sub-agent, and then with those behind it.
+ */
+export class SequentialAgent extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (const child of this.subAgents) {
+      context.abortSignal?.throwIfAborted();
+      yield* child.runAsync(context);
+      if (context.hasPaused(child)) return;
+    }
+  }
+}
