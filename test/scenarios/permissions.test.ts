@@ -2,6 +2,7 @@ import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -78,6 +79,51 @@ describe('the NATS user of a tool', () => {
       for await (const _ of bus.request(names.agentAsk('weather_agent'), { message: 'hi' }));
     };
     await expect(ask()).rejects.toMatchObject({ code: 'permission_denied' });
+  });
+});
+
+describe('the NATS user of other programs', () => {
+  it('cannot have a service speak for it where it may not', async () => {
+    const client = await login('client');
+    const victim = await login('gateway');
+    const heard: string[] = [];
+    victim.subscribe(names.invocationEvent('victim'), {
+      callback: (_error, message) => void heard.push(message.string()),
+    });
+    await victim.flush();
+    const ask = names.agentAsk('weather_agent');
+    client.publish(ask, '{"message":"hi"}', { reply: names.invocationEvent('victim') });
+    client.publish(ask, '{"message":"hi"}', {
+      reply: `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`,
+    });
+    // Answered after the two before it, as far as they are.
+    const reply = await client.request(ask, '{"message":"hi"}', { timeout: 20_000 });
+    expect(reply.json()).toMatchObject({ text: expect.any(String) });
+    await victim.flush();
+    expect(heard).toEqual([]);
+    await client.close();
+    await victim.close();
+  });
+
+  it('cannot empty the queue of runs by the acknowledgement of a publish', async () => {
+    const client = await login('client');
+    const admin = await login('provision');
+    const queued = async () => {
+      const info = await admin.request(`$JS.API.STREAM.INFO.${names.runStream}`);
+      return info.json<{ state: { messages: number } }>().state.messages;
+    };
+    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+      reply: `$JS.API.STREAM.PURGE.${names.runStream}`,
+    });
+    await client.flush();
+    await until(async () => (await queued()) === 1, { what: 'the run to be queued' });
+    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+      reply: `$JS.API.STREAM.PURGE.${names.runStream}`,
+    });
+    await client.flush();
+    await until(async () => (await queued()) === 2, { what: 'the second run to be queued' });
+    await client.close();
+    await admin.close();
   });
 });
 

@@ -35,6 +35,24 @@ describe('an LLM agent', () => {
     expect(JSON.stringify(second?.contents)).not.toContain('adk-');
   });
 
+  it('tells calls apart to which the model gave the same id', async () => {
+    const again = { calls: [{ id: 'call_0', name: 'count', args: {} }] };
+    const { llm } = await scriptedModel(again, again, { text: 'done' });
+    let n = 0;
+    const count = tool('count', () => {
+      n += 1;
+      return { n };
+    });
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [count] }));
+    expect((await say('go')).map(brief)).toEqual([
+      'root: calls count',
+      'root: gets {"n":1}',
+      'root: calls count',
+      'root: gets {"n":2}',
+      'root: done',
+    ]);
+  });
+
   it('makes the calls of one turn at the same time and answers them in the order of the calls (ADK defect B3)', async () => {
     const { llm } = await scriptedModel(
       {

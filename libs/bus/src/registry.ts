@@ -53,7 +53,7 @@ export async function register(
 
   const where = `register ${name}`;
   const answer = (make: () => object) => (packet: Packet) => {
-    if (packet.reply === undefined || !link.connected) return;
+    if (!packet.reply?.startsWith('_INBOX') || !link.connected) return;
     try {
       link.send({ subject: packet.reply, headers: {}, bytes: encodeJson(make()) });
     } catch (thrown) {

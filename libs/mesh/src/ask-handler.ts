@@ -1,18 +1,16 @@
 import {
-  answerText,
   newInvocationId,
   openSession,
+  readAnswer,
   runInvocation,
   type Session,
   type SessionService,
-  scopeOf,
 } from '@agentmesh/agent';
 import type { IncomingRequest } from '@agentmesh/bus';
 import {
   type Answer,
   type Ask,
   askSchema,
-  type Event,
   type Frame,
   MeshError,
   parse,
@@ -23,6 +21,21 @@ import { publishEvent, publishToSession, refOf } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
+
+/** Answers the question of a program that is no agent: it may not speak for one. */
+export async function* handleQuestion(
+  served: ServedAgent,
+  request: IncomingRequest,
+): AsyncGenerator<Frame, void, void> {
+  const { parent, step } = parse(askSchema, request.json(), `the ask of agent ${served.agent.name}`);
+  if (parent || step) {
+    throw new MeshError(
+      'permission_denied',
+      'only agents ask on behalf of a call or a step; leave parent and step out',
+    );
+  }
+  yield* handleAsk(served, request);
+}
 
 /**
  * Answers an ask: the agent works on the message in the hidden session of the call, or for a caller that is no agent in the session it names
@@ -38,16 +51,9 @@ export async function* handleAsk(
   const { parent, step } = ask;
   const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();
   const carrier = hopHeaders(request.headers);
-  const answer: Answer = {
-    text: '',
-    invocationId,
-    app: session.appName,
-    user: session.userId,
-    session: session.id,
-    stateDelta: {},
-    artifactDelta: {},
-  };
+  using until = signalOf(request.headers, request.signal, stopping);
   const events = runInvocation({
+    ...served.services,
     agent,
     session,
     sessionService: mesh.sessions,
@@ -56,7 +62,7 @@ export async function* handleAsk(
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
-    abortSignal: signalOf(request.headers, request.signal, stopping),
+    abortSignal: until.signal,
     transfers: transferPort(served, (to) => {
       throw new MeshError(
         'failed_precondition',
@@ -69,13 +75,21 @@ export async function* handleAsk(
     // asked tells, in the order in which it hears.
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
-    if (event.author === 'user') continue;
-    if (!step) addToAnswer(answer, event, agent.name);
-    yield { type: 'event', data: event };
+    if (event.author !== 'user') yield { type: 'event', data: event };
   }
-  if (!ask.parent)
+  // The invocation of a call or a step belongs to the one who asked.
+  if (!parent && !step) {
     await mesh.sessions.endInvocation({ ...refOf(session), invocationId }, { status: 'completed' });
-  yield { type: 'result', data: answer };
+  }
+  yield { type: 'result', data: answerOf(agent.name, session, invocationId, step !== undefined) };
+}
+
+/** Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. */
+function answerOf(agent: string, session: Session, invocationId: string, isStep: boolean): Answer {
+  const { appName: app, userId: user, id } = session;
+  const own = isStep ? [] : session.events.filter((event) => event.invocationId === invocationId);
+  const { artifactDelta = {}, ...answer } = readAnswer(agent, own);
+  return { ...answer, artifactDelta, invocationId, app, user, session: id };
 }
 
 async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {
@@ -104,20 +118,6 @@ async function knownSession(sessions: SessionService, ref: SessionRef): Promise<
   );
 }
 
-function stepOptions({ branch, journalStart }: NonNullable<Ask['step']>) {
-  return { journalStart, ...(branch !== undefined && { branch }) };
-}
-
-/** The answer is the agent's last words, and what it changed in the session's state. */
-function addToAnswer(answer: Answer, event: Event, agent: string): void {
-  if (event.partial) return;
-  if (event.errorCode !== undefined) {
-    throw new MeshError('internal', `agent ${agent} failed: ${event.errorMessage ?? event.errorCode}`);
-  }
-  const text = answerText(event);
-  if (text) answer.text = text;
-  Object.assign(answer.artifactDelta, event.actions.artifactDelta);
-  for (const [key, value] of Object.entries(event.actions.stateDelta)) {
-    if (scopeOf(key) !== 'temp') answer.stateDelta[key] = value;
-  }
+function stepOptions({ branch, path, journalStart }: NonNullable<Ask['step']>) {
+  return { journalStart, ...(branch !== undefined && { branch }), ...(path !== undefined && { path }) };
 }

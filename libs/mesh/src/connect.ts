@@ -14,7 +14,7 @@ export interface ConnectOptions {
   log: Logger;
   /** Default `mesh`. */
   namespace?: string;
-  /** First part of all Redis keys; default `am`. */
+  /** First part of all Redis keys; default `am`, in another namespace than `mesh` `am-<namespace>`. */
   redisPrefix?: string;
   /** Read the cards of others; default true. */
   cards?: boolean;
@@ -32,14 +32,15 @@ export type ConnectedMesh = Mesh &
  * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
-  const { log, service, namespace, redisPrefix } = options;
+  const { log, service, namespace = 'mesh' } = options;
+  const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
   const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');
   await using owners = new AsyncDisposableStack();
   const store = owners.use(
     await connectRedisStore({
       url: options.redisUrl,
       onError: (error) => onError(error, 'redis'),
-      ...(redisPrefix !== undefined && { prefix: redisPrefix }),
+      prefix: redisPrefix,
     }),
   );
   const bus = owners.use(
@@ -49,7 +50,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError,
       ...(options.user !== undefined && { user: options.user }),
       ...(options.password !== undefined && { pass: options.password }),
-      ...(namespace !== undefined && { namespace }),
+      namespace,
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
@@ -86,7 +87,7 @@ export async function connectService(
     password: config.natsPassword?.reveal(),
     redisUrl: config.redisUrl.reveal(),
     namespace: config.namespace,
-    redisPrefix: config.redisPrefix,
+    ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });
 }

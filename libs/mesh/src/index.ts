@@ -1,6 +1,6 @@
 export type { ConnectedMesh, ConnectOptions } from './connect.ts';
 export { connectMesh, connectService } from './connect.ts';
-export { hopHeaders } from './hop.ts';
+export { deadlineSignal, hopHeaders } from './hop.ts';
 export type { MainOptions } from './main.ts';
 export { runAgentService, runToolService } from './main.ts';
 export type { CallResults, Mesh, MeshParts } from './mesh.ts';

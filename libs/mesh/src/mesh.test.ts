@@ -1,11 +1,12 @@
 import { AgentTool, BaseAgent, FunctionTool, type InvocationContext, LlmAgent } from '@agentmesh/agent';
 import { header, type InvocationEnd } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import { remoteAgent } from './remote-agent.ts';
 import { remoteTool } from './remote-tool.ts';
-import { rootOf } from './run-client.ts';
+import { rootOf, startRun } from './run-client.ts';
 import { serveAgent } from './serve-agent.ts';
 import { serveTool } from './serve-tool.ts';
 
@@ -196,6 +197,37 @@ describe('a run', () => {
     expect(world.lines.filter((line) => line.includes('dropped a run command'))).toHaveLength(2);
   });
 
+  it('whose ids cannot be keys is dropped, not tried for ever', async () => {
+    const { world, send, ended } = await served(says('hello'));
+    await send({ message: 'x', session: 's'.repeat(97) });
+    await send({ message: 'x', user: 'ü'.repeat(40) });
+    await send({ message: 'x', invocationId: '\ud800' });
+    await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    const end = ended('e-1');
+    await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
+    expect(await end).toMatchObject({ status: 'completed' });
+    expect(world.lines.filter((line) => line.includes('dropped a run command'))).toHaveLength(3);
+  });
+
+  it('is watched to its end whatever else is said on its subject', async () => {
+    const world = memoryMesh();
+    const gate = Promise.withResolvers<string>();
+    const agent = new LlmAgent({
+      name: 'solo',
+      model: new ScriptedLlm(says('hello')),
+      instruction: () => gate.promise,
+    });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { client, ref } = await world.chat('app');
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'hi' });
+    const subject = client.subjects.invocationEvent(run.invocationId);
+    await client.bus.publish(subject, 'noise');
+    await client.bus.publish(subject, { status: 'over' }, { headers: { [header.frame]: 'result' } });
+    gate.resolve('');
+    expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: hello']);
+    expect(await run.end).toMatchObject({ status: 'completed' });
+  });
+
   it('that is delivered again after its end changes nothing and tells its end again', async () => {
     const { world, send, ended } = await served(says('hello'));
     await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
@@ -269,6 +301,22 @@ describe('a tool in a process of its own', () => {
     expect(events.map(brief).at(-1)).toBe('solo: ok');
   });
 
+  it('that is away for a moment is waited for', async () => {
+    const world = memoryMesh();
+    const first = await serveTool(await world.connect('tool_add'), add());
+    const llm = new ScriptedLlm(calls('add', { a: 1, b: 2 }), says('three'));
+    const agent = new LlmAgent({ name: 'solo', model: llm, tools: [remoteTool('add')] });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { say } = await world.chat('app');
+    await first.stop();
+    const running = say('go');
+    await until(() => world.lines.some((line) => line.includes('asking again')), {
+      what: 'the agent to ask again',
+    });
+    await serveTool(await world.connect('tool_add'), add());
+    expect((await running).events.map(brief)[1]).toBe('solo: gets {"result":3}');
+  });
+
   it('does the work of one call id once', async () => {
     const world = memoryMesh();
     const done: string[] = [];
@@ -285,12 +333,33 @@ describe('a tool in a process of its own', () => {
   });
 });
 
+describe('a question of a program', () => {
+  it('may not pretend to be a call or a step of an agent', async () => {
+    const world = memoryMesh();
+    await serveAgent(
+      await world.connect('agent_solo'),
+      new LlmAgent({ name: 'solo', model: new ScriptedLlm() }),
+    );
+    const { bus, subjects } = await world.connect('client');
+    const place = { app: 'app', user: 'alice', session: 's', invocationId: 'e-1' };
+    for (const forged of [
+      { parent: { ...place, agent: 'a', callId: 's' } },
+      { step: { ...place, journalStart: 0 } },
+    ]) {
+      const asked = Array.fromAsync(bus.request(subjects.agentAsk('solo'), { message: 'x', ...forged }));
+      await expect(asked).rejects.toMatchObject({ code: 'permission_denied' });
+    }
+  });
+});
+
 describe('an agent of its own kind', () => {
   it('runs agents in other processes as steps: in the same session, each event once and in order', async () => {
+    let statusAfterFirst: string | undefined;
     class Pipeline extends BaseAgent {
       protected override async *runAsyncImpl(context: InvocationContext) {
         for (const step of this.subAgents) {
-          yield* step.runAsync(context.with({ journalStart: context.session.events.length }));
+          yield* step.runAsync(context);
+          statusAfterFirst ??= (await context.sessionService.getInvocation(context.ref)).status;
         }
       }
     }
@@ -311,8 +380,10 @@ describe('an agent of its own kind', () => {
     );
     await serveAgent(await world.connect('agent_pipeline'), pipeline, { app: 'app' });
     const { say, ref } = await world.chat('app');
-    const { events, end } = await say('go');
+    const { events, end, invocationId } = await say('go');
     expect(events.map(brief)).toEqual(['writer: draft', 'editor: final']);
+    expect(statusAfterFirst).toBe('running');
+    expect((await world.sessions.getInvocation({ ...ref, invocationId })).status).toBe('completed');
     expect(end).toMatchObject({ status: 'completed', lastSeq: 3 });
     expect(second.requests[0]?.config.systemInstruction).toBe('Edit draft');
     const stored = await world.sessions.getSession(ref);

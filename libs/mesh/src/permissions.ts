@@ -81,12 +81,13 @@ export function permissionsOf(
   }
   const shown = ['PING', 'INFO', 'STATS'].flatMap((verb) => {
     const subject = `$SRV.${verb}`;
-    return [subject, `${subject}.${name}`, `${subject}.${name}.>`];
+    return [subject, `${subject}.${names.shownAs(name)}`, `${subject}.${names.shownAs(name)}.>`];
   });
+  const cards = cardReading(names);
   if (kind === 'gateway') {
     return {
-      publish: [names.agentRun('*'), '$SRV.PING', '$SRV.PING.>', ...cardReading(names)],
-      subscribe: [names.invocationEvent('*'), inbox, ...shown],
+      publish: [names.agentRun('*'), '$SRV.PING.>', ...cards.publish],
+      subscribe: [names.invocationEvent('*'), inbox, ...shown, ...cards.subscribe],
       answers: true,
     };
   }
@@ -101,15 +102,21 @@ export function permissionsOf(
   return {
     publish: [
       announces,
-      ...cardReading(names),
+      ...cards.publish,
       ...handsOverTo(manifest, all).map((to) => names.agentRun(to)),
-      ...manifest.asks.map((to) => names.agentAsk(to)),
+      ...[...manifest.asks, ...manifest.transfers].map((to) => names.agentDelegate(to)),
       ...manifest.calls.map((to) => names.toolCall(to)),
       names.invocationEvent('*'),
       names.allSessionEvents,
       ...runTaking(names, name),
     ],
-    subscribe: [`${names.agentAsk(name)} ${queueGroup}`, inbox, ...shown],
+    subscribe: [
+      `${names.agentAsk(name)} ${queueGroup}`,
+      `${names.agentDelegate(name)} ${queueGroup}`,
+      inbox,
+      ...shown,
+      ...cards.subscribe,
+    ],
     answers: true,
   };
 }
@@ -121,16 +128,13 @@ function handsOverTo({ name, transfers }: ServiceManifest, all: readonly Service
   return [...new Set(family)].filter((to) => to !== name);
 }
 
-function cardReading({ cardBucket }: Subjects): string[] {
+/** Without a consumer: who may make one may have the server deliver to any subject. */
+function cardReading({ cardBucket }: Subjects) {
   const stream = `KV_${cardBucket}`;
-  return [
-    `$JS.API.STREAM.INFO.${stream}`,
-    `$JS.API.CONSUMER.CREATE.${stream}.>`,
-    `$JS.API.CONSUMER.DELETE.${stream}.>`,
-    `$JS.API.CONSUMER.INFO.${stream}.>`,
-    `$JS.API.DIRECT.GET.${stream}.>`,
-    `$JS.FC.${stream}.>`,
-  ];
+  return {
+    publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.DIRECT.GET.${stream}.>`],
+    subscribe: [`$KV.${cardBucket}.>`],
+  };
 }
 
 function runTaking({ runStream, runConsumer }: Subjects, agent: string): string[] {

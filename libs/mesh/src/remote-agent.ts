@@ -3,16 +3,25 @@ import {
   type Askable,
   BaseAgent,
   type Context,
+  forwardEvents,
   type InvocationContext,
   newFunctionCallId,
   pickScopes,
 } from '@agentmesh/agent';
-import { type AskInput, answerSchema, type Event, eventSchema, parse } from '@agentmesh/protocol';
+import {
+  type Answer,
+  type AskInput,
+  answerSchema,
+  type Event,
+  eventSchema,
+  MeshError,
+  parse,
+} from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { binding } from './binding.ts';
 import { askHeaders } from './hop.ts';
-import { agentCard } from './mesh.ts';
-import { requestFrames, requestResult } from './request.ts';
+import { agentCard, type Mesh } from './mesh.ts';
+import { type Callee, requestFrames } from './request.ts';
 
 /** An agent that runs in another process; its name is all that is known here, its card tells the rest. */
 export class RemoteAgent extends BaseAgent implements Askable {
@@ -34,7 +43,12 @@ export class RemoteAgent extends BaseAgent implements Askable {
   /** Asks the agent on behalf of a tool call; it works in a hidden session that belongs to the call. */
   async ask(message: Content, toolContext: Context): Promise<AgentAnswer> {
     const mesh = this.mesh.get();
-    const { invocationContext, abortSignal, state } = toolContext;
+    const {
+      invocationContext,
+      abortSignal,
+      state,
+      functionCallId: callId = newFunctionCallId(),
+    } = toolContext;
     const ask: AskInput = {
       message,
       state: pickScopes(state.toRecord(), ['session']),
@@ -44,22 +58,35 @@ export class RemoteAgent extends BaseAgent implements Askable {
         session: toolContext.sessionId,
         invocationId: toolContext.invocationId,
         agent: toolContext.agentName,
-        callId: toolContext.functionCallId ?? newFunctionCallId(),
+        callId,
       },
       ...(invocationContext && { runConfig: invocationContext.runConfig }),
     };
-    const result = await requestResult(mesh, mesh.subjects.agentAsk(this.name), ask, {
+    const frames = requestFrames(mesh, this.#callee(mesh), ask, {
       headers: askHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });
-    const { text, stateDelta } = parse(answerSchema, result, `the answer of agent ${this.name}`);
-    return { text, stateDelta };
+    const observe = invocationContext?.observe;
+    const forward = observe && forwardEvents(callId, observe);
+    for await (const frame of frames) {
+      if (frame.type === 'event') forward?.(parse(eventSchema, frame.data, `an event of agent ${this.name}`));
+      if (frame.type === 'result')
+        return answerFrom(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
+    }
+    throw new MeshError('unavailable', `agent ${this.name} ended without an answer`);
+  }
+
+  #callee(mesh: Mesh): Callee {
+    return {
+      subject: mesh.subjects.agentDelegate(this.name),
+      isKnown: () => agentCard(mesh, this.name) !== undefined,
+    };
   }
 
   /** As a step of a workflow agent: it works in the same session there and commits its events itself. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const mesh = this.mesh.get();
-    const { invocationId, branch, journalStart, runConfig, abortSignal } = context;
+    const { invocationId, branch, path, journalStart, runConfig, abortSignal } = context;
     const ask: AskInput = {
       message: context.userContent ?? { role: 'user', parts: [] },
       runConfig,
@@ -70,9 +97,10 @@ export class RemoteAgent extends BaseAgent implements Askable {
         invocationId,
         journalStart,
         ...(branch !== undefined && { branch }),
+        ...(path !== undefined && { path }),
       },
     };
-    const frames = requestFrames(mesh, mesh.subjects.agentAsk(this.name), ask, {
+    const frames = requestFrames(mesh, this.#callee(mesh), ask, {
       headers: askHeaders(context.carrier),
       ...(abortSignal && { signal: abortSignal }),
     });
@@ -80,6 +108,10 @@ export class RemoteAgent extends BaseAgent implements Askable {
       if (frame.type === 'event') yield parse(eventSchema, frame.data, `an event of agent ${this.name}`);
     }
   }
+}
+
+function answerFrom({ text, stateDelta, artifactDelta, openCalls }: Answer): AgentAnswer {
+  return { text, stateDelta, artifactDelta, ...(openCalls && { openCalls }) };
 }
 
 /**

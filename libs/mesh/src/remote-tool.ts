@@ -22,6 +22,11 @@ export class RemoteTool extends BaseTool {
     return this.#card()?.longRunning ?? false;
   }
 
+  /** Its service keeps results by call id. */
+  override get isIdempotent(): boolean {
+    return true;
+  }
+
   /** As its card has it; undefined, and so not shown to the model, while the mesh does not know the tool. */
   override getDeclaration(): FunctionDeclaration | undefined {
     return this.#card()?.declaration;
@@ -43,7 +48,8 @@ export class RemoteTool extends BaseTool {
         ...(userContent && { userContent }),
       },
     };
-    const data = await requestResult(mesh, mesh.subjects.toolCall(this.name), call, {
+    const callee = { subject: mesh.subjects.toolCall(this.name), isKnown: () => this.#card() !== undefined };
+    const data = await requestResult(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });

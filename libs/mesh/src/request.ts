@@ -4,28 +4,44 @@ import type { Mesh } from './mesh.ts';
 
 /** How often a request is sent before its error is given to the caller. */
 const attempts = 4;
+/** How long a callee that the mesh knows may be away, in ms: a restart, or a server that comes back before its clients. */
+const absenceMs = 3_000;
+
+export interface Callee {
+  subject: string;
+  /** Does the mesh know it? Of a stranger it is said at once that nobody is there. */
+  isKnown: () => boolean;
+}
 
 /**
  * Asks a service and yields its frames, the result last. A callee that falls silent, or is busy, is replaced by another replica: the request
- * is sent again with the same payload, and the ids in it keep the work from being done twice.
+ * is sent again with the same payload, and the ids in it keep the work from being done twice. One that has a card and no replica just now
+ * is given a short while to come back.
  *
  * @throws MeshError as `Bus.request` does, the last one of all attempts.
  */
 export async function* requestFrames(
   { bus, log }: Mesh,
-  subject: string,
+  { subject, isKnown }: Callee,
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
-  for (let attempt = 1; ; attempt += 1) {
+  const absentUntil = Date.now() + absenceMs;
+  for (let attempt = 1; ; ) {
     try {
       yield* bus.request(subject, payload, options);
       return;
     } catch (error) {
       const failure = MeshError.from(error);
-      if (attempt === attempts || !isWorthRepeating(failure) || options.signal?.aborted) throw failure;
-      log.warn({ subject, attempt, code: failure.code, reason: failure.message }, 'asking again');
-      await pause(failure.code === 'resource_exhausted' ? attempt * 50 : 0, options.signal);
+      const isAbsent = failure.details?.reason === 'no_responders';
+      const again = isAbsent
+        ? isKnown() && Date.now() < absentUntil
+        : attempt < attempts && failure.retryable;
+      if (!again || options.signal?.aborted) throw failure;
+      if (!isAbsent) attempt += 1;
+      log.warn({ subject, code: failure.code, reason: failure.message }, 'asking again');
+      const isBusy = failure.code === 'resource_exhausted';
+      await pause(isAbsent ? 200 : isBusy ? attempt * 50 : 0, options.signal);
     }
   }
 }
@@ -33,20 +49,14 @@ export async function* requestFrames(
 /** Asks a service and gives its result alone. @throws as {@link requestFrames} */
 export async function requestResult(
   mesh: Mesh,
-  subject: string,
+  callee: Callee,
   payload: unknown,
   options: RequestOptions,
 ): Promise<unknown> {
-  for await (const frame of requestFrames(mesh, subject, payload, options)) {
+  for await (const frame of requestFrames(mesh, callee, payload, options)) {
     if (frame.type === 'result') return frame.data;
   }
-  throw new MeshError('unavailable', `the answer of ${subject} ended without a result`);
-}
-
-/** Nobody there is said at once; a callee that died or is busy may have a healthy sibling. */
-function isWorthRepeating({ code, details }: MeshError): boolean {
-  if (code === 'resource_exhausted') return true;
-  return code === 'unavailable' && details?.reason !== 'no_responders';
+  throw new MeshError('unavailable', `the answer of ${callee.subject} ended without a result`);
 }
 
 /** Waits between half of `ms` and all of it, so that those who were turned away do not come back together. */

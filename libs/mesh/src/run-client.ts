@@ -68,7 +68,7 @@ export async function startRun(
       `there is no session ${session} of user ${user} in app ${app}; create it first`,
     );
   }
-  if (whenAbsent === 'reject' && !(await mesh.bus.isServed(agent))) {
+  if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }
   const invocationId = newInvocationId();
@@ -117,4 +117,13 @@ async function speakerOf(mesh: Mesh, root: AgentCard, ref: SessionRef): Promise<
   const active = await mesh.sessions.getActiveAgent(ref);
   const card = active === undefined ? undefined : agentCard(mesh, active);
   return card && !card.disallowTransferToParent ? card.name : root.name;
+}
+
+/** Asked a few times: after a restart of the server its clients come back one by one. */
+async function isThere({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    if (await bus.isServed(subjects.shownAs(agent))) return true;
+    if (attempt < 3) await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  return false;
 }

@@ -92,7 +92,9 @@ async function advance(
     const transfers = transferPort(served, (to) => {
       next = to;
     });
+    using until = signalOf(headers, stopping);
     const events = runInvocation({
+      ...served.services,
       agent,
       session,
       sessionService: sessions,
@@ -103,7 +105,7 @@ async function advance(
       carrier,
       transfers,
       stamp: stampReplica(mesh),
-      abortSignal: signalOf(headers, stopping),
+      abortSignal: until.signal,
     });
     for await (const event of events) await publishEvent(mesh, session, event, carrier);
   }
@@ -191,6 +193,11 @@ async function settle(
     await publishEnd(mesh, invocationId, { status: 'failed', lastSeq, error: error.toWire() }, carrier);
     return done;
   } catch (again) {
+    if (!MeshError.from(again).retryable) {
+      // What fails every time must not come again every second.
+      log.error({ err: again }, 'dropped a run whose failure cannot be written down');
+      return done;
+    }
     log.warn({ err: again }, 'could not write down how the run failed; it will be tried again');
     return { done: false, delayMs: retryMs };
   }

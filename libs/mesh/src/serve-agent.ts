@@ -1,14 +1,26 @@
-import { type BaseAgent, closeToolsets, LlmAgent } from '@agentmesh/agent';
+import {
+  type BaseAgent,
+  type BasePlugin,
+  closeToolsets,
+  type InvocationServices,
+  LlmAgent,
+  PluginManager,
+} from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
-import { handleAsk } from './ask-handler.ts';
+import { handleAsk, handleQuestion } from './ask-handler.ts';
 import { agentCards, type Mesh } from './mesh.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { handleRun } from './run-handler.ts';
 import { stopAll } from './stop.ts';
 
-export interface ServeAgentOptions {
+/** What agents use beside the session, and who looks on. */
+export type AgentServices = InvocationServices & { pluginManager?: PluginManager };
+
+export interface ServeAgentOptions extends InvocationServices {
+  /** See and change what the agent does; asked before its own callbacks. */
+  plugins?: BasePlugin[];
   /** The app whose root agent this is; absent for an agent that only others use. */
   app?: string;
   version?: string;
@@ -21,6 +33,7 @@ export interface ServedAgent {
   readonly mesh: Mesh;
   readonly agent: BaseAgent;
   readonly app: string | undefined;
+  readonly services: AgentServices;
   /** Aborted when the process stops and will not wait any longer. */
   readonly stopping: AbortSignal;
 }
@@ -35,26 +48,40 @@ export async function serveAgent(
   agent: BaseAgent,
   options: ServeAgentOptions = {},
 ): Promise<Started> {
-  const { app, slots = 16, version = '0.0.0' } = options;
+  const { app, slots = 16, version = '0.0.0', plugins = [], ...services } = options;
   assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
-  const served: ServedAgent = { mesh, agent, app, stopping: stopping.signal };
+  const served: ServedAgent = {
+    mesh,
+    agent,
+    app,
+    stopping: stopping.signal,
+    services: { ...services, pluginManager: new PluginManager(plugins) },
+  };
   const { bus, subjects } = mesh;
-  const [run, ask] = [subjects.agentRun(agent.name), subjects.agentAsk(agent.name)];
+  const run = subjects.agentRun(agent.name);
+  const ask = subjects.agentAsk(agent.name);
+  const delegate = subjects.agentDelegate(agent.name);
   await bus.announce(cardOf(agent, app, version));
   // In this order: who finds the service can use it.
-  const asks = await bus.serve(ask, (request) => handleAsk(served, request), { maxInFlight: slots * 4 });
+  const limits = { maxInFlight: slots * 4 };
+  const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
+  const delegated = await bus.serve(delegate, (request) => handleAsk(served, request), limits);
   const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
-  const shown = await bus.register({ kind: 'agent', name, version, description }, [ask, run]);
+  const shown = await bus.register({ kind: 'agent', name: subjects.shownAs(name), version, description }, [
+    ask,
+    delegate,
+    run,
+  ]);
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
       clearTimeout(look);
-      await stopAll([shown, runs, asks], graceMs, stopping);
+      await stopAll([shown, runs, asks, delegated], graceMs, stopping);
       await closeToolsets(agent);
     },
   };

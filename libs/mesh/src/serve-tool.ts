@@ -4,6 +4,7 @@ import {
   type ContextOrigin,
   createEventActions,
   executeTool,
+  type InvocationServices,
   newFunctionCallId,
   newInvocationId,
 } from '@agentmesh/agent';
@@ -12,7 +13,7 @@ import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } fro
 import type { Mesh } from './mesh.ts';
 import { stopAll } from './stop.ts';
 
-export interface ServeToolOptions {
+export interface ServeToolOptions extends InvocationServices {
   version?: string;
   /** Calls worked on at once by this replica; callers over it are turned away and try another. Default 64. */
   maxInFlight?: number;
@@ -48,7 +49,10 @@ export async function serveTool(
       maxInFlight,
     },
   );
-  const shown = await mesh.bus.register({ kind: 'tool', name, version, description }, [subject]);
+  const shown = await mesh.bus.register(
+    { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
+    [subject],
+  );
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return { stop: ({ graceMs = 25_000 } = {}) => stopAll([shown, calls], graceMs, stopping) };
 }

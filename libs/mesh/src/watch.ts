@@ -76,6 +76,7 @@ export async function watchInvocation(
           end.resolve({ status, lastSeq: seen, ...(error && { error }) });
           return;
         }
+        if (!isNews(message)) continue;
         if (message.headers[header.frame] === 'result') {
           const how = parse(invocationEndSchema, message.json(), 'the end of the invocation');
           if (seen < how.lastSeq) yield* readLog();
@@ -126,4 +127,14 @@ function makeInbox<T>() {
       return items.shift() ?? 'silence';
     },
   };
+}
+
+/** Anything else on the subject is not from an agent; the log will tell whether something was missed. */
+function isNews(message: Message): boolean {
+  try {
+    const schema = message.headers[header.frame] === 'result' ? invocationEndSchema : eventSchema;
+    return schema.safeParse(message.json()).success;
+  } catch {
+    return false;
+  }
 }

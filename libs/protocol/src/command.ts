@@ -1,9 +1,18 @@
 import { z } from 'zod';
 import { messageSchema } from './content.ts';
 import { eventActionsSchema } from './event.ts';
+import { isToken, maxTokenLength } from './token.ts';
 
 const record = z.record(z.string(), z.unknown());
-const id = z.string().min(1).max(256);
+/** A name or id that becomes part of a subject or a key. */
+const id = z
+  .string()
+  .min(1)
+  .refine(
+    isToken,
+    `must be well-formed and at most ${maxTokenLength} characters, fewer if they are not letters or digits`,
+  );
+const callId = z.string().min(1).max(256);
 
 /** How one invocation runs. */
 export const runConfigSchema = z.object({
@@ -21,9 +30,9 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 export const runCommandSchema = z.object({
   invocationId: id.optional(),
   hop: z.number().int().min(0).default(0),
-  app: z.string().min(1).optional(),
-  user: z.string().min(1).default('anonymous'),
-  session: z.string().min(1).optional(),
+  app: id.optional(),
+  user: id.default('anonymous'),
+  session: id.optional(),
   /** Absent on hops after a transfer. */
   message: messageSchema.optional(),
   stateDelta: record.optional(),
@@ -34,9 +43,9 @@ export type RunCommandInput = z.input<typeof runCommandSchema>;
 
 /** The call on whose behalf an agent is asked: the child session belongs to it. */
 export const parentSchema = z.object({
-  app: z.string().min(1),
-  user: z.string().min(1),
-  session: z.string().min(1),
+  app: id,
+  user: id,
+  session: id,
   invocationId: id,
   agent: z.string(),
   callId: id,
@@ -44,11 +53,13 @@ export const parentSchema = z.object({
 
 /** The place in a session at which an agent is a step of another one's workflow. */
 export const stepSchema = z.object({
-  app: z.string().min(1),
-  user: z.string().min(1),
-  session: z.string().min(1),
+  app: id,
+  user: id,
+  session: id,
   invocationId: id,
   branch: z.string().optional(),
+  /** The run of the workflow that the step is; its events bear it. */
+  path: z.string().optional(),
   /** Number of events in the session before the step: its own come after them. */
   journalStart: z.number().int().min(0),
 });
@@ -62,9 +73,9 @@ export const askSchema = z.object({
   step: stepSchema.optional(),
   /** First state of the child session. */
   state: record.optional(),
-  app: z.string().min(1).optional(),
-  user: z.string().min(1).default('anonymous'),
-  session: z.string().min(1).optional(),
+  app: id.optional(),
+  user: id.default('anonymous'),
+  session: id.optional(),
   runConfig: runConfigSchema.default({ maxLlmCalls: 500, streamingMode: 'none' }),
 });
 export type Ask = z.infer<typeof askSchema>;
@@ -80,13 +91,15 @@ export const answerSchema = z.object({
   /** Session-scope state that the agent changed; the caller decides whether to take it over. */
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number()).default({}),
+  /** Calls that wait for an answer from outside: the words are not the last then. */
+  openCalls: z.array(z.object({ id: z.string(), name: z.string(), args: record })).optional(),
 });
 export type Answer = z.infer<typeof answerSchema>;
 
 /** A call of a tool. A bare `{ "args": { … } }` is one too. */
 export const toolCallSchema = z.object({
   /** Function-call id: a repeated call of the same id gets the first one's result. */
-  callId: id.optional(),
+  callId: callId.optional(),
   args: record.default({}),
   context: z
     .object({

@@ -58,6 +58,8 @@ export interface Event {
   usageMetadata?: GenerateContentResponseUsageMetadata;
   groundingMetadata?: GroundingMetadata;
   citationMetadata?: CitationMetadata;
+  /** Which run of which agent of a workflow it comes from. */
+  nodeInfo?: { path?: string };
   /** Free map; `mesh:replica` names the process that authored the event. */
   customMetadata?: Record<string, unknown>;
   modelVersion?: string;

@@ -1,3 +1,4 @@
+import { MeshError } from './errors.ts';
 import { encodeToken } from './token.ts';
 
 /** Which session is meant. */
@@ -14,14 +15,23 @@ export type ServiceKind = 'agent' | 'tool';
  * permission or a subscription means all of them.
  */
 export function subjects(namespace = 'mesh') {
-  const root = `${encodeToken(namespace)}.v1`;
+  if (!/^[a-z0-9_-]{1,32}$/.test(namespace)) {
+    // Streams are called by it in capitals: two that differ in case alone would share one.
+    throw new MeshError(
+      'invalid_argument',
+      `namespace ${JSON.stringify(namespace)}: use 1 to 32 lower-case letters, digits, _ or -`,
+    );
+  }
+  const root = `${namespace}.v1`;
   const one = (name: string) => (name === '*' ? '*' : encodeToken(name));
   return {
     root,
     /** Run commands: a JetStream work queue. */
     agentRun: (agent: string) => `${root}.agent.${one(agent)}.run`,
-    /** The agent as a tool: a request with a stream of frames. */
+    /** A question by any program: a request with a stream of frames, or one plain reply. */
     agentAsk: (agent: string) => `${root}.agent.${one(agent)}.ask`,
+    /** An ask of an agent by another one: as its tool, or as a step of its workflow. Programs that are no agents may not send here. */
+    agentDelegate: (agent: string) => `${root}.agent.${one(agent)}.delegate`,
     /** A call of a tool: a request with a stream of frames. */
     toolCall: (tool: string) => `${root}.tool.${one(tool)}.call`,
     /** Every event of one invocation, as it happens. */
@@ -32,13 +42,15 @@ export function subjects(namespace = 'mesh') {
     /** The committed events of all sessions: what an auditor subscribes to and an agent may publish to. */
     allSessionEvents: `${root}.session.*.*.*.event`,
     /** The JetStream stream of all run commands, one durable consumer per agent. */
-    runStream: `${encodeToken(namespace).toUpperCase()}_RUN`,
+    runStream: `${namespace.toUpperCase()}_RUN`,
     /** The key-value bucket of cards. */
-    cardBucket: `${encodeToken(namespace).toUpperCase()}_CARDS`,
+    cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** Durable consumer of one agent's run commands. */
     runConsumer: (agent: string) => encodeToken(agent),
     /** Key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${one(name)}`,
+    /** Name under which a service answers the NATS services protocol, which knows no namespaces. */
+    shownAs: (name: string) => (namespace === 'mesh' ? name : `${namespace}-${name}`),
     /** Prefix of a service's own inboxes; its NATS user may subscribe below it and nowhere else. */
     inboxPrefix: (service: string) => `_INBOX_${encodeToken(service)}`,
   };

@@ -24,6 +24,16 @@ export function encodeToken(text: string): string {
   return token;
 }
 
+/** Can this text be a token? */
+export function isToken(text: string): boolean {
+  try {
+    encodeToken(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function encodeUnsafe(text: string): string {
   if (text === '') return '=';
   if (!text.isWellFormed()) throw new MeshError('invalid_argument', 'a name must be well-formed Unicode');

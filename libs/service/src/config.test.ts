@@ -24,7 +24,7 @@ describe('readConfig', () => {
       natsUser: undefined,
       natsPassword: undefined,
       redisUrl: 'redis://127.0.0.1:6379',
-      redisPrefix: 'am',
+      redisPrefix: undefined,
       logLevel: 'info',
       logFormat: 'json',
       healthPort: undefined,

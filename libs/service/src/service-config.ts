@@ -4,6 +4,10 @@ import { integer, oneOf, variable } from './variable.ts';
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -');
 
+const lowerCaseToken = z
+  .string()
+  .regex(/^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
+
 const natsServers = z
   .string()
   .regex(/^[^\s,]+(\s*,\s*[^\s,]+)*$/, 'must be a server address, or several with commas between')
@@ -12,7 +16,7 @@ const natsServers = z
 
 /** What every service of the mesh is configured by; a service adds its own: `{ ...serviceConfig, … }`. */
 export const serviceConfig = {
-  namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', token, {
+  namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
     default: 'mesh',
   }),
   natsUrl: variable('NATS_URL', 'address of NATS; several with commas between', natsServers, {
@@ -29,7 +33,12 @@ export const serviceConfig = {
     z.url({ protocol: /^rediss?$/, error: 'must be an address such as redis://host:6379' }),
     { default: 'redis://127.0.0.1:6379', secret: true },
   ),
-  redisPrefix: variable('MESH_REDIS_PREFIX', 'first part of all Redis keys', token, { default: 'am' }),
+  redisPrefix: variable(
+    'MESH_REDIS_PREFIX',
+    'first part of all Redis keys; default am, in another namespace than mesh am-<namespace>',
+    token,
+    { optional: true },
+  ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
     'least level that is logged: trace, debug, info, warn, error, fatal or silent',

@@ -14,14 +14,11 @@ const body = z.object({
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** How long the gateway waits past the deadline of the run for the word that it is over, in ms. */
-const lateMs = 2_000;
-
-/** Reads a run request and starts it. Past the deadline, or when `left` aborts, the watching ends; the run itself does as it does. */
+/** Reads a run request and starts it. When `signal` aborts, the watching ends; the run itself goes on. */
 export async function startRequestedRun(
-  { mesh, config, stopping }: GatewayContext,
+  { mesh, config }: GatewayContext,
   request: FastifyRequest,
-  left: AbortSignal,
+  signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, streaming } = readBody(body, request);
@@ -40,7 +37,8 @@ export async function startRequestedRun(
       app: appName,
       user: userId,
       session: sessionId,
-      message: newMessage,
+      // Whoever comes in here is the user, whatever role it claims.
+      message: { ...newMessage, role: 'user' },
       ...(stateDelta && { stateDelta }),
       runConfig: { streamingMode: streams && streaming ? 'sse' : 'none' },
     },
@@ -48,7 +46,7 @@ export async function startRequestedRun(
       headers: traceHeaders(request),
       timeoutMs: config.runTimeoutMs,
       whenAbsent: config.whenAbsent,
-      signal: AbortSignal.any([left, stopping, AbortSignal.timeout(config.runTimeoutMs + lateMs)]),
+      signal,
     },
   );
 }

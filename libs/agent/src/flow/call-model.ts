@@ -103,7 +103,8 @@ function toEvent(
   });
   if (event.partial) return event;
   settleOutput(agent, event);
-  for (const call of getFunctionCalls(event)) call.id ||= newFunctionCallId();
+  // Ours always: some models number their calls anew in every turn, and ids name results and sessions.
+  for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
   event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
     id !== undefined && toolsDict[name ?? '']?.isLongRunning ? [id] : [],
   );

@@ -17,7 +17,8 @@ type Publish = (headers: Headers, bytes: Uint8Array) => void;
 /** Numbered frames for who accepts them, the last word alone for who does not. */
 export function createReplies(link: Link, request: Packet, replica: string, heartbeatMs: number): Replies {
   const subject = request.reply;
-  if (subject === undefined) return { send: async () => {}, close() {} };
+  // Only to an inbox: a request that names any other subject would have us speak there with our rights.
+  if (!subject?.startsWith('_INBOX')) return { send: async () => {}, close() {} };
   const publish: Publish = (headers, bytes) =>
     link.send({ subject, headers: { ...headers, [header.replica]: replica }, bytes });
   return request.headers[header.accept] === 'frames'

@@ -100,6 +100,8 @@ async function putRunStream(
     subjects: [names.agentRun('*')],
     retention: RetentionPolicy.Workqueue,
     discard: DiscardPolicy.New,
+    // The acknowledgement of a publish goes where the publisher says, with the server's own rights: it must not empty the stream.
+    deny_purge: true,
   };
   try {
     await manager.streams.add(config);

@@ -1,19 +1,22 @@
 import { MeshError } from '@agentmesh/protocol';
 import { errorBody } from '../errors.ts';
-import { clientLeft } from '../left.ts';
+import { watchUntil } from '../left.ts';
 import { startRequestedRun } from '../start-run.ts';
 import type { Handler } from './index.ts';
 
 /** A line now and then keeps proxies from closing a connection on which a model thinks, in ms. */
 const keepAliveMs = 15_000;
+/** How long a client may take to read the rest, in ms. */
+const unreadMs = 1_000;
 
 /**
  * Runs and tells each event as it happens (server-sent events). What is wrong with the request is said by the status; what goes wrong
  * later by a last frame `{"error": …}`. A client that leaves does not stop the run.
  */
 export const runSse: Handler = async (context, request, reply) => {
-  const left = clientLeft(reply);
-  const started = await startRequestedRun(context, request, left, true);
+  using until = watchUntil(context, reply);
+  const { signal, left } = until;
+  const started = await startRequestedRun(context, request, signal, true);
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
@@ -25,7 +28,7 @@ export const runSse: Handler = async (context, request, reply) => {
   raw.flushHeaders();
   const send = async (data: unknown) => {
     // A slow reader slows the reading of events, not the run.
-    if (!raw.write(`data: ${JSON.stringify(data)}\n\n`) && !left.aborted) await drained(raw, left);
+    if (!raw.write(`data: ${JSON.stringify(data)}\n\n`) && !signal.aborted) await drained(raw, signal);
   };
   const keepAlive = setInterval(() => raw.write(': keep-alive\n\n'), keepAliveMs);
   try {
@@ -42,12 +45,14 @@ export const runSse: Handler = async (context, request, reply) => {
   } finally {
     clearInterval(keepAlive);
     raw.end();
+    // A client that does not read would hold the connection, and with it the gateway's stop.
+    if (raw.writableLength > 0) setTimeout(() => raw.destroy(), unreadMs).unref();
   }
 };
 
-function drained(raw: NodeJS.EventEmitter, left: AbortSignal): Promise<void> {
+function drained(raw: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     raw.once('drain', resolve);
-    left.addEventListener('abort', () => resolve(), { once: true });
+    signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

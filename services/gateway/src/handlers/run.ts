@@ -1,11 +1,12 @@
 import { type ErrorCode, type Event, MeshError } from '@agentmesh/protocol';
-import { clientLeft } from '../left.ts';
+import { watchUntil } from '../left.ts';
 import { startRequestedRun } from '../start-run.ts';
 import type { Handler } from './index.ts';
 
 /** Runs to the end and answers with all events. */
 export const run: Handler = async (context, request, reply) => {
-  const started = await startRequestedRun(context, request, clientLeft(reply), false);
+  using until = watchUntil(context, reply);
+  const started = await startRequestedRun(context, request, until.signal, false);
   reply.header('x-invocation-id', started.invocationId);
   const events: Event[] = [];
   for await (const event of started.events) if (!event.partial) events.push(event);
