@@ -30,6 +30,7 @@ interface StoredInvocation {
   owner: string;
   temp: JsonMap;
   llmCalls: number;
+  token: number;
   /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
   seqs: Map<string, number>;
   end?: string;
@@ -86,13 +87,14 @@ export class InMemorySessionService implements SessionService {
     }
   }
 
-  async appendEvent({ session, event }: { session: Session; event: Event }): Promise<Event> {
+  async appendEvent({ session, event, token }: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
     const { json, delta } = readEvent(event);
     const stored = this.#find(ref);
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
+    assertCurrent(invocation, token);
     const id = `${this.#keys.session(ref)} ${event.id}`;
     const known = invocation.seqs.get(id);
     if (known === undefined) {
@@ -127,14 +129,27 @@ export class InMemorySessionService implements SessionService {
     return { ...end, temp: withPrefix('temp:', found?.temp), llmCalls: found?.llmCalls ?? 0 };
   }
 
-  async countLlmCall(ref: InvocationRef): Promise<number> {
+  async takeToken(ref: InvocationRef): Promise<number> {
     const invocation = this.#invocation(ref);
+    invocation.token += 1;
+    return invocation.token;
+  }
+
+  async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
+    const invocation = this.#invocation(ref);
+    assertCurrent(invocation, token);
     invocation.llmCalls += 1;
     return invocation.llmCalls;
   }
 
-  async endInvocation(ref: InvocationRef, end: Parameters<SessionService['endInvocation']>[1]) {
-    this.#invocation(ref).end ??= toJson(end, 'the end');
+  async endInvocation(
+    ref: InvocationRef,
+    end: Parameters<SessionService['endInvocation']>[1],
+    token?: number,
+  ): Promise<InvocationRecord> {
+    const invocation = this.#invocation(ref);
+    assertCurrent(invocation, token);
+    invocation.end ??= toJson(end, 'the end');
     return await this.getInvocation(ref);
   }
 
@@ -146,7 +161,13 @@ export class InMemorySessionService implements SessionService {
   #invocation(ref: InvocationRef): StoredInvocation {
     const key = this.#keys.invocation(ref.appName, ref.userId, ref.invocationId);
     const owner = this.#keys.session(ref);
-    return entry(this.#invocations, key, () => ({ owner, temp: new Map(), llmCalls: 0, seqs: new Map() }));
+    return entry(this.#invocations, key, () => ({
+      owner,
+      temp: new Map(),
+      llmCalls: 0,
+      token: 0,
+      seqs: new Map(),
+    }));
   }
 
   /** Writes each entry in its scope; a scope without a map is dropped. */
@@ -273,6 +294,12 @@ function assertCount(name: string, value: number): void {
 
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
+}
+
+/** @throws MeshError `aborted` for a token that is not the newest */
+function assertCurrent(invocation: StoredInvocation, token = invocation.token): void {
+  if (token >= invocation.token) return;
+  throw new MeshError('aborted', 'another delivery of this run has taken over');
 }
 
 function notTheSame(id: string): MeshError {

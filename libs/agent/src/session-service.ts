@@ -99,9 +99,12 @@ export interface SessionService {
    * An event id that this invocation has committed before changes nothing; the call returns as the first one did.
    * A partial event is returned and not stored.
    *
-   * @throws MeshError `not_found` when the session is gone; `invalid_argument` for what JSON cannot hold.
+   * With a `token` of {@link takeToken} older than that of the event's invocation, the same atomic step refuses the commit, a repeated event
+   * too, and changes nothing. Without one nothing is checked: within one process nobody takes over.
+   *
+   * @throws MeshError `not_found` when the session is gone; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
-  appendEvent(request: { session: Session; event: Event }): Promise<Event>;
+  appendEvent(request: { session: Session; event: Event; token?: number }): Promise<Event>;
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
@@ -111,11 +114,26 @@ export interface SessionService {
 
   /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
   getInvocation(ref: InvocationRef): Promise<InvocationRecord>;
-  /** Counts one model call of the invocation and returns the new total: one counter for all its processes. */
-  countLlmCall(ref: InvocationRef): Promise<number>;
-  /** Marks the end. The first end stays: a second call changes nothing. Returns the record as it then is. */
+  /**
+   * Takes the invocation over: counts its token up by one and returns it, 1 at first. Whoever holds an older one can commit nothing more with
+   * it. This is fencing as in Kleppmann's "How to do distributed locking": a queue that delivers a run again cannot know whether its first
+   * holder still works, and acks do not stop it; what all writes pass through, the store, does. The token is kept as long as the record.
+   */
+  takeToken(ref: InvocationRef): Promise<number>;
+  /**
+   * Counts one model call of the invocation and returns the new total: one counter for all its processes.
+   *
+   * @throws MeshError `aborted` for an old token, as `appendEvent` does
+   */
+  countLlmCall(ref: InvocationRef, token?: number): Promise<number>;
+  /**
+   * Marks the end. The first end stays: a second call changes nothing. Returns the record as it then is.
+   *
+   * @throws MeshError `aborted` for an old token, as `appendEvent` does
+   */
   endInvocation(
     ref: InvocationRef,
     end: { status: 'completed' | 'failed'; error?: { code: string; message: string } },
+    token?: number,
   ): Promise<InvocationRecord>;
 }

@@ -18,8 +18,14 @@ export interface WorkItem extends Message {
   readonly key: string;
 }
 
-/** What became of a work item: done for good; or to be delivered again (to any replica) after `delayMs`. */
-export type WorkOutcome = { done: true } | { done: false; delayMs: number };
+/**
+ * What became of a work item: done for good; to be delivered again (to any replica) after `delayMs`; or taken over by a later delivery, whose
+ * holder will say what becomes of it.
+ */
+export type WorkOutcome =
+  | { done: true }
+  | { done: false; delayMs: number }
+  | { done: false; takenOver: true };
 
 export interface PublishOptions {
   headers?: Headers;

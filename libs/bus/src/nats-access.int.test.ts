@@ -1,9 +1,11 @@
 import { cardSchema, subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
+import { Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, WorkItem } from './bus.ts';
 import { echo, expectCode, gather, resultOf } from './conformance/expect.ts';
-import { connectNats, type NatsOptions } from './nats/connect.ts';
+import { connectNats, type NatsOptions, openNats } from './nats/connect.ts';
 import { provision } from './nats/provision.ts';
 
 const names = subjects();
@@ -23,10 +25,29 @@ authorization { users: [
   { user: agent, password: agent, permissions: {
       publish: { allow: ["${names.toolCall('*')}", "${names.agentRun('*')}", "$SRV.PING.>",
         "$JS.API.CONSUMER.INFO.MESH_RUN.agent", "$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.agent", "$JS.ACK.MESH_RUN.agent.>",
-        "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.CONSUMER.CREATE.KV_MESH_CARDS.>", "$JS.API.CONSUMER.DELETE.KV_MESH_CARDS.>"] }
-      subscribe: { allow: ["_INBOX_agent.>"] } } }
+        "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
+      subscribe: { allow: ["_INBOX_agent.>", "$KV.MESH_CARDS.>"] } } }
+  { user: deaf, password: deaf, permissions: {
+      publish: { allow: ["$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
+      subscribe: { allow: ["_INBOX_deaf.>"] } } }
 ] }
 `;
+
+/** Keeps the answers to requests of a kind back, from when the first is there. */
+function holdAnswers(connection: NatsConnection, prefix: string) {
+  const { promise: held, resolve: onHeld } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const request = connection.request.bind(connection);
+  connection.request = async (subject, ...rest) => {
+    const answer = await request(subject, ...rest);
+    if (subject.startsWith(prefix)) {
+      onHeld();
+      await released;
+    }
+    return answer;
+  };
+  return { held, release };
+}
 
 describe('access to NATS', () => {
   const buses: Bus[] = [];
@@ -101,6 +122,76 @@ describe('access to NATS', () => {
     await working.stop({ graceMs: 0 });
   });
 
+  it('reads and watches cards without a consumer, which a service may not make', async () => {
+    await using server = await startNats({ configuration });
+    const { url } = server;
+    const admin = { url, user: 'admin', pass: 'admin' };
+    await provision({ ...admin, agents: [] });
+    const { bus: writer, connection } = await openNats({ ...admin, service: 'admin', cards: false });
+    buses.push(writer);
+    const bucket = await new Kvm(connection).open(names.cardBucket);
+    const card = (name: string, version = '1.0.0') => cardSchema.parse({ kind: 'agent', name, version });
+    // More than are read at once.
+    for (let n = 0; n < 70; n += 1) await writer.announce(card(`a${n}`));
+    await bucket.delete('agent.a0');
+    await bucket.put('agent.a1', 'broken');
+
+    const problems: string[] = [];
+    const onError = (error: unknown) => problems.push(String(error));
+    const opened = await openNats({ url, user: 'agent', pass: 'agent', service: 'agent', onError });
+    const { directory } = opened.bus;
+    buses.push(opened.bus);
+    expect(directory.list('agent')).toHaveLength(68);
+    expect(problems).toEqual([expect.stringMatching(/not JSON/)]);
+
+    await writer.announce(card('a1'));
+    await writer.announce(card('a2', '2.0.0'));
+    await bucket.put('agent.a2', 'broken');
+    await bucket.put('agent.a2/no.card', 'broken');
+    await bucket.purge('agent.a3');
+    await bucket.delete('agent.a4');
+    await expect.poll(() => directory.get('agent', 'a4')).toBeUndefined();
+    expect(directory.list('agent')).toHaveLength(67);
+    expect(directory.get('agent', 'a2')?.version).toBe('2.0.0');
+
+    // The whole is read again, and what cannot be read stays as it was.
+    expect(problems).toHaveLength(3);
+    await opened.connection.reconnect();
+    await expect.poll(() => problems.length).toBe(5);
+    expect(directory.get('agent', 'a2')?.version).toBe('2.0.0');
+    expect(directory.list('agent')).toHaveLength(67);
+
+    // What is heard while it reads is newer than what it has read.
+    const { held, release } = holdAnswers(opened.connection, '$JS.API.STREAM.MSG.GET.');
+    await opened.connection.reconnect();
+    await held;
+    await writer.announce(card('a5', '2.0.0'));
+    await bucket.delete('agent.a6');
+    await expect.poll(() => directory.list('agent')).toHaveLength(66);
+    release();
+    await expect.poll(() => problems.length).toBe(7);
+    expect(directory.get('agent', 'a5')?.version).toBe('2.0.0');
+    expect(directory.get('agent', 'a6')).toBeUndefined();
+
+    const stream = `KV_${names.cardBucket}`;
+    for (const verb of ['CREATE', 'DELETE', 'INFO']) {
+      const asked = opened.connection.request(`$JS.API.CONSUMER.${verb}.${stream}.c`, '{}');
+      await expect(asked).rejects.toThrow(/Permissions Violation/i);
+    }
+    expect((await connection.request(`$JS.API.CONSUMER.NAMES.${stream}`)).json()).toMatchObject({ total: 0 });
+  });
+
+  it('says once that cards may not be watched', async () => {
+    await using server = await startNats({ configuration });
+    const { url } = server;
+    await provision({ url, user: 'admin', pass: 'admin', agents: [] });
+    const problems: unknown[] = [];
+    const onError = (error: unknown) => problems.push(error);
+    const bus = await connect({ url, user: 'deaf', pass: 'deaf', service: 'deaf', onError });
+    expect(bus.directory.list('agent')).toEqual([]);
+    expect(problems).toEqual([expect.objectContaining({ code: 'permission_denied' })]);
+  });
+
   it('names the provisioning that is missing', async () => {
     await using server = await startNats({ configuration });
     const { url } = server;
@@ -114,7 +205,8 @@ describe('access to NATS', () => {
       hint,
     );
     const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
-    await expectCode(bus.announce(card), 'failed_precondition', hint);
+    // Who watches cards hears this one, so that the server does not say that nobody is there.
+    await expectCode(bus.announce(card), 'unavailable', hint);
     await expectCode(bus.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
 
     await provision({ ...admin, agents: [] });

@@ -16,6 +16,7 @@ import {
   parse,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
 import { publishEvent, publishToSession, refOf } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -56,7 +57,7 @@ export async function* handleAsk(
     ...served.services,
     agent,
     session,
-    sessionService: mesh.sessions,
+    sessionService: fenced(mesh.sessions, tokenOf(request.headers)),
     invocationId,
     ...(step ? stepOptions(step) : { newMessage: ask.message }),
     runConfig: ask.runConfig,

@@ -75,6 +75,7 @@ export function memoryMesh() {
 
 function memoryCallResults(): CallResults {
   const results = new Map<string, ToolResult>();
+  const claims = new Map<string, string>();
   return {
     get: async (tool, callId) => results.get(`${tool}/${callId}`),
     put: async (tool, callId, result) => {
@@ -82,6 +83,15 @@ function memoryCallResults(): CallResults {
       results.set(`${tool}/${callId}`, first);
       return first;
     },
+    claim: async (tool, callId, holder) => {
+      const result = results.get(`${tool}/${callId}`);
+      if (result) return { state: 'done', result };
+      const other = claims.get(`${tool}/${callId}`);
+      if (other !== undefined && other !== holder) return { state: 'busy' };
+      claims.set(`${tool}/${callId}`, holder);
+      return { state: 'claimed' };
+    },
+    release: async (tool, callId) => void claims.delete(`${tool}/${callId}`),
   };
 }
 

@@ -1,13 +1,15 @@
 import { type Headers, header, MeshError, maxDepth, nextTrace } from '@agentmesh/protocol';
 
-/** The headers of a message sent on behalf of what came with `incoming`: same trace, same deadline, same depth. */
+/** The headers of a message sent on behalf of what came with `incoming`: same trace, deadline, depth and token. */
 export function hopHeaders(incoming: Headers): Headers {
   const deadline = incoming[header.deadline];
   const depth = incoming[header.depth];
+  const token = incoming[header.token];
   return {
     ...nextTrace(incoming),
     ...(deadline !== undefined && { [header.deadline]: deadline }),
     ...(depth !== undefined && { [header.depth]: depth }),
+    ...(token !== undefined && { [header.token]: token }),
   };
 }
 

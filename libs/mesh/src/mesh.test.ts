@@ -127,7 +127,10 @@ describe('agents in processes of their own', () => {
     });
     const late = await world.connect('late');
     await late.bus.announce({ kind: 'agent', name: 'two', app: 'app' });
-    expect(() => rootOf(late, 'app')).toThrow(/one and two both claim/);
+    // A card alone claims nothing; somebody who serves it does.
+    expect((await rootOf(late, 'app')).name).toBe('one');
+    await late.bus.register({ kind: 'agent', name: 'two', version: '1.0.0', description: '' }, []);
+    await expect(rootOf(late, 'app')).rejects.toThrow(/one and two both claim/);
   });
 });
 
@@ -228,6 +231,33 @@ describe('a run', () => {
     expect(await run.end).toMatchObject({ status: 'completed' });
   });
 
+  it('that is delivered again while its first holder still works is taken over: the first commits nothing more', async () => {
+    const world = memoryMesh();
+    const gate = Promise.withResolvers<string>();
+    const asked: number[] = [];
+    const agent = new LlmAgent({
+      name: 'solo',
+      model: new ScriptedLlm(says('of the second'), says('of the first')),
+      // The first delivery hangs here, as a process that was stopped would.
+      instruction: async () => (asked.push(Date.now()) === 1 ? await gate.promise : ''),
+    });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { client, ref } = await world.chat('app');
+    const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'hi' };
+    const send = (messageId: string) =>
+      client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId });
+    await send('first');
+    await until(() => asked.length === 1, { what: 'the first delivery to work' });
+    await send('again');
+    const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
+    await until(async () => (await log())?.length === 2, { what: 'the second delivery to answer' });
+    gate.resolve('');
+    await until(() => world.lines.some((line) => line.includes('has taken over')), {
+      what: 'the first delivery to give up',
+    });
+    expect(await log()).toEqual(['user: hi', 'solo: of the second']);
+  });
+
   it('that is delivered again after its end changes nothing and tells its end again', async () => {
     const { world, send, ended } = await served(says('hello'));
     await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
@@ -315,6 +345,47 @@ describe('a tool in a process of its own', () => {
     });
     await serveTool(await world.connect('tool_add'), add());
     expect((await running).events.map(brief)[1]).toBe('solo: gets {"result":3}');
+  });
+
+  it('does the work of one call id once, also when it comes to two replicas at the same time', async () => {
+    const world = memoryMesh();
+    const gate = Promise.withResolvers<number>();
+    let started = 0;
+    const slow = () =>
+      new FunctionTool({
+        name: 'slow',
+        description: 'slow',
+        execute: () => {
+          started += 1;
+          return gate.promise;
+        },
+      });
+    await serveTool(await world.connect('tool_slow'), slow());
+    await serveTool(await world.connect('tool_slow'), slow());
+    const { bus, subjects } = await world.connect('client');
+    const ask = () => Array.fromAsync(bus.request(subjects.toolCall('slow'), { callId: 'c1' }));
+    const asked = Array.from({ length: 20 }, ask);
+    await until(() => started > 0, { what: 'the work to begin' });
+    gate.resolve(7);
+    for (const frames of await Promise.all(asked)) {
+      expect(frames.at(-1)).toMatchObject({ type: 'result', data: { response: { result: 7 } } });
+    }
+    expect(started).toBe(1);
+  });
+
+  it('keeps the results of one user from another who uses the same id', async () => {
+    const world = memoryMesh();
+    await serveTool(await world.connect('tool_add'), add());
+    const { bus, subjects } = await world.connect('client');
+    const callAs = async (user: string, a: number) => {
+      const context = { app: 'app', user, session: 's', invocationId: 'e-1', agent: 'x' };
+      const frames = await Array.fromAsync(
+        bus.request(subjects.toolCall('add'), { callId: 'c1', args: { a, b: 0 }, context }),
+      );
+      return frames.at(-1);
+    };
+    expect(await callAs('alice', 1)).toMatchObject({ data: { response: { result: 1 } } });
+    expect(await callAs('bob', 2)).toMatchObject({ data: { response: { result: 2 } } });
   });
 
   it('does the work of one call id once', async () => {

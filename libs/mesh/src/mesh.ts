@@ -8,6 +8,15 @@ export interface CallResults {
   get(tool: string, callId: string): Promise<ToolResult | undefined>;
   /** Keeps the first result and returns it. `ttlMs`: how long. */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
+  /** Claims the work of a call; again with the same holder, it renews the claim. */
+  claim(
+    tool: string,
+    callId: string,
+    holder: string,
+    ttlMs: number,
+  ): Promise<{ state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' }>;
+  /** Gives up a claim without a result. */
+  release(tool: string, callId: string, holder: string): Promise<void>;
 }
 
 /** What everything on the mesh stands on: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */

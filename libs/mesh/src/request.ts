@@ -36,7 +36,7 @@ export async function* requestFrames(
       const isAbsent = failure.details?.reason === 'no_responders';
       const again = isAbsent
         ? isKnown() && Date.now() < absentUntil
-        : attempt < attempts && failure.retryable;
+        : attempt < attempts && isWorthRepeating(failure);
       if (!again || options.signal?.aborted) throw failure;
       if (!isAbsent) attempt += 1;
       log.warn({ subject, code: failure.code, reason: failure.message }, 'asking again');
@@ -57,6 +57,11 @@ export async function requestResult(
     if (frame.type === 'result') return frame.data;
   }
   throw new MeshError('unavailable', `the answer of ${callee.subject} ended without a result`);
+}
+
+/** A callee that died or is busy may have a healthy sibling; of a run that was taken over nobody waits for the answer. */
+function isWorthRepeating({ code, retryable }: MeshError): boolean {
+  return retryable && code !== 'aborted';
 }
 
 /** Waits between half of `ms` and all of it, so that those who were turned away do not come back together. */

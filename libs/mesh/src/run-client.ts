@@ -57,7 +57,7 @@ export async function startRun(
   const { app, user, session, ...rest } = request;
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
-  const root = rootOf(mesh, app);
+  const root = await rootOf(mesh, app);
   const [head, agent] = await Promise.all([
     mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } }),
     speakerOf(mesh, root, ref),
@@ -89,22 +89,33 @@ export async function startRun(
   return { invocationId, agent, events: watch.events, end: watch.end };
 }
 
-/** The app's root agent. @throws MeshError `not_found`; `failed_precondition` when two agents claim the app. */
-export function rootOf(mesh: Mesh, app: string): AgentCard {
-  const roots = agentCards(mesh).filter((card) => card.app === app);
-  const [root] = roots;
-  if (!root) {
+/**
+ * The app's root agent. A card outlives its agent: of several that claim the app, those that nobody serves do not count.
+ *
+ * @throws MeshError `not_found`; `failed_precondition` when two agents that are up claim the app.
+ */
+export async function rootOf(mesh: Mesh, app: string): Promise<AgentCard> {
+  const claims = agentCards(mesh).filter((card) => card.app === app);
+  const [first] = claims;
+  if (!first) {
     const apps = appNames(mesh).join(', ') || 'none';
     throw new MeshError('not_found', `there is no app ${app} in the mesh; the apps are: ${apps}`);
   }
-  if (roots.length > 1) {
-    const names = roots.map(({ name }) => name).join(' and ');
-    throw new MeshError(
-      'failed_precondition',
-      `agents ${names} both claim app ${app}: an app has one root agent`,
-    );
-  }
-  return root;
+  if (claims.length === 1) return first;
+  const isUp = await Promise.all(claims.map(({ name }) => mesh.bus.isServed(mesh.subjects.shownAs(name))));
+  const up = claims.filter((_claim, index) => isUp[index]);
+  if (up.length < 2) return up[0] ?? first;
+  throw new MeshError(
+    'failed_precondition',
+    twoRoots(
+      app,
+      up.map(({ name }) => name),
+    ),
+  );
+}
+
+export function twoRoots(app: string, names: readonly string[]): string {
+  return `agents ${names.join(' and ')} both claim app ${app}: an app has one root agent`;
 }
 
 /** All apps that have a root agent, sorted. */

@@ -2,12 +2,14 @@ import { createEvent, type InvocationRecord, runInvocation, type Session } from 
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,
+  header,
   MeshError,
   parse,
   type RunCommand,
   runCommandSchema,
   traceIdOf,
 } from '@agentmesh/protocol';
+import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -27,6 +29,15 @@ interface Run extends RunCommand {
   fresh: boolean;
 }
 
+/** One delivery of a run command. */
+interface DeliveredRun {
+  headers: Headers;
+  /** Go with every message sent for it. */
+  carrier: Headers;
+  /** What it commits under; undefined until it begins. */
+  token: number | undefined;
+}
+
 /**
  * Works on a run command. Order is all: what happened is committed, then published, then the command is acknowledged. Delivered again, it
  * goes on from what the log holds.
@@ -40,11 +51,15 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     log.error({ err: error, subject: item.subject }, 'dropped a run command that nobody can read');
     return done;
   }
-  const carrier = hopHeaders(item.headers);
+  const delivery: DeliveredRun = {
+    headers: item.headers,
+    carrier: hopHeaders(item.headers),
+    token: undefined,
+  };
   try {
-    return await advance(served, run, carrier, item.headers);
+    return await advance(served, run, delivery);
   } catch (error) {
-    return await settle(served, run, carrier, error);
+    return await settle(served, run, delivery, error);
   }
 }
 
@@ -60,61 +75,68 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
   };
 }
 
-async function advance(
-  served: ServedAgent,
-  run: Run,
-  carrier: Headers,
-  headers: Headers,
-): Promise<WorkOutcome> {
+async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh, agent, stopping } = served;
-  const { sessions } = mesh;
   const session = await openRunSession(served, run);
   const ref = { ...refOf(session), invocationId: run.invocationId };
-  const record = await sessions.getInvocation(ref);
+  const record = await mesh.sessions.getInvocation(ref);
   if (record.status !== 'running') {
-    await publishEnd(mesh, run.invocationId, endOf(record, session), carrier);
+    await publishEnd(mesh, run.invocationId, endOf(record, session), delivery.carrier);
     return done;
   }
-  if ((deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
+  if ((deadlineOf(delivery.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
     throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
   }
-  const last = session.events.findLast((event) => event.invocationId === run.invocationId);
-  const goneTo = last?.actions.transferToAgent;
-  const speaker = goneTo ?? last?.author;
-  let next: string | undefined;
-  if (goneTo !== undefined && !isHere(served, goneTo)) {
-    // The transfer is committed; whether its command was sent too, the one who died did not say.
-    if (last?.author !== undefined && isHere(served, last.author)) next = goneTo;
-    else return done;
-  } else if (speaker !== undefined && speaker !== 'user' && !isHere(served, speaker)) {
-    return done;
-  } else {
-    const transfers = transferPort(served, (to) => {
-      next = to;
-    });
-    using until = signalOf(headers, stopping);
+  const handed = handedElsewhere(served, run, session);
+  if (handed === 'taken') return done;
+  let next: string | undefined = handed?.to;
+  if (next === undefined) {
+    delivery.token = await mesh.sessions.takeToken(ref);
+    // What an earlier delivery has committed since is not in our picture; from now on it commits nothing.
+    const [news] = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq, limit: 1 });
+    if (news) return { done: false, delayMs: 0 };
+    const carrier = { ...delivery.carrier, [header.token]: String(delivery.token) };
+    using until = signalOf(delivery.headers, stopping);
     const events = runInvocation({
       ...served.services,
       agent,
       session,
-      sessionService: sessions,
+      sessionService: fenced(mesh.sessions, delivery.token),
       invocationId: run.invocationId,
       ...(run.message && { newMessage: run.message }),
       ...(run.stateDelta && { stateDelta: run.stateDelta }),
       runConfig: run.runConfig,
       carrier,
-      transfers,
+      transfers: transferPort(served, (to) => {
+        next = to;
+      }),
       stamp: stampReplica(mesh),
       abortSignal: until.signal,
     });
-    for await (const event of events) await publishEvent(mesh, session, event, carrier);
+    for await (const event of events) await publishEvent(mesh, session, event, delivery.carrier);
   }
-  if (next !== undefined) await handOver(served, run, next, carrier);
+  if (next !== undefined) await handOver(served, run, next, delivery.carrier);
   else {
-    const ended = await sessions.endInvocation(ref, { status: 'completed' });
-    await publishEnd(mesh, run.invocationId, endOf(ended, session), carrier);
+    const ended = await fenced(mesh.sessions, delivery.token).endInvocation(ref, { status: 'completed' });
+    await publishEnd(mesh, run.invocationId, endOf(ended, session), delivery.carrier);
   }
   return done;
+}
+
+/**
+ * Has the invocation been handed to an agent elsewhere? Then only the publication of its next hop may be missing: as long as nobody there
+ * has said anything, the one who died before did not tell. Transfers within a workflow's step are none of ours.
+ */
+function handedElsewhere(
+  served: ServedAgent,
+  { invocationId }: Run,
+  { events }: Session,
+): { to: string } | 'taken' | undefined {
+  const own = events.filter((event) => event.invocationId === invocationId && event.nodeInfo === undefined);
+  const transfer = own.findLast(({ actions }) => actions.transferToAgent !== undefined);
+  const to = transfer?.actions.transferToAgent;
+  if (to === undefined || isHere(served, to)) return undefined;
+  return transfer === own.at(-1) && isHere(served, transfer?.author ?? '') ? { to } : 'taken';
 }
 
 function isHere({ agent }: ServedAgent, name: string): boolean {
@@ -157,15 +179,19 @@ async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: He
 async function settle(
   served: ServedAgent,
   run: Run,
-  carrier: Headers,
+  { carrier, token }: DeliveredRun,
   thrown: unknown,
 ): Promise<WorkOutcome> {
   const { mesh, agent, stopping } = served;
-  const { sessions } = mesh;
+  const sessions = fenced(mesh.sessions, token);
   const { invocationId } = run;
   const error = MeshError.from(thrown, `agent ${agent.name} failed; its log has the cause`);
   const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session });
   if (stopping.aborted && error.code === 'cancelled') return { done: false, delayMs: 0 };
+  if (error.code === 'aborted') {
+    log.warn({ err: error }, 'another delivery of the run has taken over');
+    return { done: false, takenOver: true };
+  }
   if (error.retryable) {
     log.warn({ err: error }, 'run failed for now; it will be tried again');
     return { done: false, delayMs: retryMs };
@@ -193,7 +219,9 @@ async function settle(
     await publishEnd(mesh, invocationId, { status: 'failed', lastSeq, error: error.toWire() }, carrier);
     return done;
   } catch (again) {
-    if (!MeshError.from(again).retryable) {
+    const { code, retryable } = MeshError.from(again);
+    if (code === 'aborted') return { done: false, takenOver: true };
+    if (!retryable) {
       // What fails every time must not come again every second.
       log.error({ err: again }, 'dropped a run whose failure cannot be written down');
       return done;

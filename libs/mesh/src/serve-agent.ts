@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { handleAsk, handleQuestion } from './ask-handler.ts';
 import { agentCards, type Mesh } from './mesh.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
+import { twoRoots } from './run-client.ts';
 import { handleRun } from './run-handler.ts';
 import { stopAll } from './stop.ts';
 
@@ -49,7 +50,7 @@ export async function serveAgent(
   options: ServeAgentOptions = {},
 ): Promise<Started> {
   const { app, slots = 16, version = '0.0.0', plugins = [], ...services } = options;
-  assertOnlyRoot(mesh, agent, app);
+  await assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
   const served: ServedAgent = {
@@ -102,13 +103,13 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
   mesh.log.warn({ agent: name, absent, known }, 'uses services that are not in the mesh');
 }
 
-function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): void {
-  const other = agentCards(mesh).find((card) => app !== undefined && card.app === app && card.name !== name);
-  if (other) {
-    throw new MeshError(
-      'failed_precondition',
-      `agents ${other.name} and ${name} both claim app ${app}: an app has one root agent`,
-    );
+async function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): Promise<void> {
+  const others = agentCards(mesh).filter(
+    (card) => app !== undefined && card.app === app && card.name !== name,
+  );
+  for (const other of others) {
+    if (!(await mesh.bus.isServed(mesh.subjects.shownAs(other.name)))) continue;
+    throw new MeshError('failed_precondition', twoRoots(app ?? '', [other.name, name]));
   }
 }
 

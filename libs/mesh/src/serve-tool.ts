@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type BaseTool,
   Context,
@@ -11,6 +12,7 @@ import {
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
+import { oncePerCall } from './once-per-call.ts';
 import { stopAll } from './stop.ts';
 
 export interface ServeToolOptions extends InvocationServices {
@@ -29,7 +31,7 @@ export async function serveTool(
   tool: BaseTool,
   options: ServeToolOptions = {},
 ): Promise<Started> {
-  const { version = '0.0.0', maxInFlight = 64, resultTtlMs = dayMs } = options;
+  const { version = '0.0.0', maxInFlight = 64, resultTtlMs = dayMs, ...services } = options;
   const { name, description, isLongRunning } = tool;
   const stopping = new AbortController();
   const subject = mesh.subjects.toolCall(name);
@@ -44,7 +46,7 @@ export async function serveTool(
   });
   const calls = await mesh.bus.serve(
     subject,
-    (request) => handleCall(mesh, tool, resultTtlMs, stopping.signal, request),
+    (request) => handleCall(mesh, tool, { resultTtlMs, services, stopping: stopping.signal }, request),
     {
       maxInFlight,
     },
@@ -57,31 +59,35 @@ export async function serveTool(
   return { stop: ({ graceMs = 25_000 } = {}) => stopAll([shown, calls], graceMs, stopping) };
 }
 
-/** Answers one call: with the result kept under its id, or by doing the work and keeping the result. */
+/** Answers one call: with the result of its id, or by doing the work. */
 async function* handleCall(
   mesh: Mesh,
   tool: BaseTool,
-  resultTtlMs: number,
-  stopping: AbortSignal,
+  { resultTtlMs, services, stopping }: CallOptions,
   request: IncomingRequest,
 ): AsyncGenerator<Frame, void, void> {
   const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
-  const { callId } = call;
-  const known = callId === undefined ? undefined : await mesh.callResults.get(tool.name, callId);
-  if (known) {
-    yield { type: 'result', data: known };
-    return;
-  }
-  const result = await runTool(tool, call, AbortSignal.any([request.signal, stopping]));
-  const kept =
-    callId === undefined ? result : await mesh.callResults.put(tool.name, callId, result, resultTtlMs);
-  yield { type: 'result', data: kept };
+  const signal = AbortSignal.any([request.signal, stopping]);
+  const holder = `${mesh.bus.replica}/${randomUUID()}`;
+  const once = { results: mesh.callResults, tool: tool.name, holder, resultTtlMs, signal };
+  yield { type: 'result', data: await oncePerCall(once, call, () => runTool(tool, call, services, signal)) };
 }
 
-async function runTool(tool: BaseTool, call: ToolCall, abortSignal: AbortSignal): Promise<ToolResult> {
+interface CallOptions {
+  resultTtlMs: number;
+  services: InvocationServices;
+  stopping: AbortSignal;
+}
+
+async function runTool(
+  tool: BaseTool,
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+): Promise<ToolResult> {
   const actions = createEventActions();
   const functionCallId = call.callId ?? newFunctionCallId();
-  const toolContext = new Context(originOf(call, abortSignal), { actions, functionCallId });
+  const toolContext = new Context({ ...originOf(call, abortSignal), services }, { actions, functionCallId });
   const response = await executeTool(tool, call.args, toolContext);
   return { response, actions };
 }

@@ -12,6 +12,8 @@ export const header = {
   accept: 'Mesh-Accept',
   frame: 'Mesh-Frame',
   seq: 'Mesh-Seq',
+  /** Of a run's delivery: what is done for it commits under this token, until a later delivery has taken over. */
+  token: 'Mesh-Token',
   /** Which replica sends. */
   replica: 'Mesh-Replica',
   messageId: 'Nats-Msg-Id',

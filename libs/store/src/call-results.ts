@@ -1,33 +1,77 @@
+import { createHash } from 'node:crypto';
 import { type Keys, MeshError, type ToolResult } from '@agentmesh/protocol';
 import { toJson } from './json.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { putCallScript } from './scripts.ts';
+import { claimCallScript, putCallScript, releaseCallScript } from './scripts.ts';
+
+/** What a claim came to: the work is ours, was done before, or is another's now. */
+export type CallClaim = { state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
 
 /** Results of remote tool calls by call id: a repeated call gets the first one's result. */
 export interface CallResults {
   get(tool: string, callId: string): Promise<ToolResult | undefined>;
-  /** Keeps a result for `ttlMs`, unless there is one. Returns the one that is kept: the first. @throws MeshError `invalid_argument` */
+  /**
+   * Keeps a result for `ttlMs`, unless there is one. Returns the one that is kept: the first. Ends the claim, whoever has it.
+   *
+   * @throws MeshError `invalid_argument`
+   */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
+  /**
+   * Claims the work of a call for `ttlMs`, so that one of many concurrent repeats does it. Again with the same holder, it renews the claim.
+   * A claim spares work and promises nothing: it may expire while its holder is still busy, so `put` keeps the first result all the same.
+   *
+   * @param holder unique to one attempt, as equal holders do not keep each other out
+   * @throws MeshError `invalid_argument`
+   */
+  claim(tool: string, callId: string, holder: string, ttlMs: number): Promise<CallClaim>;
+  /** Gives up a claim without a result; no-op for a claim of another, or none. */
+  release(tool: string, callId: string, holder: string): Promise<void>;
 }
 
 export function callResults(connection: RedisConnection, keys: Keys): CallResults {
+  const keyOf = (tool: string, callId: string) => keys.call(tool, shortId(callId));
   return {
     async get(tool, callId) {
-      const key = keys.call(tool, callId);
+      const key = keyOf(tool, callId);
       const json = await connection.run((redis) => redis.hget(key, 'result'));
-      return json === null ? undefined : (JSON.parse(json) as ToolResult);
+      return json === null ? undefined : resultOf(json);
     },
     async put(tool, callId, result, ttlMs) {
-      if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) {
-        throw new MeshError(
-          'invalid_argument',
-          `the time to keep a result must be whole ms above 0, not ${ttlMs}`,
-        );
-      }
+      assertTtl('a result', ttlMs);
       const args = [toJson(result, 'the result'), ttlMs];
-      return JSON.parse(
-        await connection.script<string>(putCallScript, [keys.call(tool, callId)], args),
-      ) as ToolResult;
+      return resultOf(await connection.script<string>(putCallScript, [keyOf(tool, callId)], args));
+    },
+    async claim(tool, callId, holder, ttlMs) {
+      assertTtl('a claim', ttlMs);
+      const args = [holder, ttlMs];
+      return claimOf(await connection.script<ClaimReply>(claimCallScript, [keyOf(tool, callId)], args));
+    },
+    async release(tool, callId, holder) {
+      await connection.script(releaseCallScript, [keyOf(tool, callId)], [holder]);
     },
   };
+}
+
+type ClaimReply = ['claimed'] | ['busy'] | ['done', result: string];
+
+function claimOf([state, json]: ClaimReply): CallClaim {
+  return state === 'done' ? { state, result: resultOf(json) } : { state };
+}
+
+function resultOf(json: string): ToolResult {
+  return JSON.parse(json) as ToolResult;
+}
+
+/** Models and peers choose call ids, and a key takes short names. 64 characters are hashed too: no id is another's hash. */
+function shortId(callId: string): string {
+  if (/^[\w-]{1,63}$/.test(callId)) return callId;
+  // A hash would take all ill-formed texts for the same.
+  if (!callId.isWellFormed())
+    throw new MeshError('invalid_argument', 'a call id must be well-formed Unicode');
+  return createHash('sha256').update(callId).digest('hex');
+}
+
+function assertTtl(what: string, ttlMs: number): void {
+  if (Number.isSafeInteger(ttlMs) && ttlMs > 0) return;
+  throw new MeshError('invalid_argument', `the time to keep ${what} must be whole ms above 0, not ${ttlMs}`);
 }

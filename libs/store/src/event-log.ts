@@ -32,6 +32,11 @@ export function notTheSame({ id }: Session): MeshError {
   return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
 }
 
+/** The error for a token that is not the invocation's newest. */
+export function takenOver(): MeshError {
+  return new MeshError('aborted', 'another delivery of this run has taken over');
+}
+
 /** How many of the last events are wanted; -1 for all. Timestamps are their authors', in no order: all must be looked at. */
 export function eventsToRead({ numRecentEvents, afterTimestamp }: GetSessionConfig): number {
   if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);

@@ -1,4 +1,4 @@
-export type { CallResults } from './call-results.ts';
+export type { CallClaim, CallResults } from './call-results.ts';
 export type { ConnectionOptions } from './redis-connection.ts';
 export type { RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';

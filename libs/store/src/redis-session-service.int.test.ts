@@ -215,9 +215,12 @@ describe('RedisSessionService', () => {
       invocationTtlMs,
     });
     const session = await service.createSession({ ...ref, state: { a: 1, 'app:a': 1 } });
+    const invocation = { ...ref, invocationId: 'inv-1' };
+    expect([await service.takeToken(invocation), await service.takeToken(invocation)]).toEqual([1, 2]);
     const committed = await service.appendEvent({
       session,
       event: eventOf('e', { b: 1, 'app:b': 1, 'temp:t': 1 }),
+      token: 2,
     });
     expect(session).toMatchObject({
       seq: 1,
@@ -228,7 +231,7 @@ describe('RedisSessionService', () => {
       seq: 1,
       state: { a: 1, b: 1, 'app:a': 1, 'app:b': 1 },
     });
-    const ended = await service.endInvocation({ ...ref, invocationId: 'inv-1' }, { status: 'completed' });
+    const ended = await service.endInvocation(invocation, { status: 'completed' }, 2);
     expect(ended).toEqual({ status: 'completed', temp: { 'temp:t': 1 }, llmCalls: 0 });
     await service.deleteSession(ref);
     expect(await service.getSession(ref)).toBeUndefined();
@@ -255,6 +258,35 @@ describe('RedisSessionService', () => {
     await sessions.countLlmCall(invocation);
     expect(await ttl()).toBeLessThanOrEqual(5_000);
     expect(await ttl()).toBeGreaterThan(0);
+  });
+
+  test('keeps the token in the record, which expires with all in it', async () => {
+    const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
+    await sessions.takeToken({ ...ref, invocationId: 'inv-1' });
+    const record = keys(prefix).invocation(appName, userId, 'inv-1');
+    expect(await ourKeys()).toEqual([record]);
+    expect(await admin.hget(record, 'token')).toBe('1');
+    expect(await admin.pttl(record)).toBeGreaterThan(5_000);
+    expect(await admin.pttl(record)).toBeLessThanOrEqual(50_000);
+  });
+
+  test('does not let a refused call prolong the record', async () => {
+    const { sessions } = await connect();
+    const session = await sessions.createSession(ref);
+    const invocation = { ...ref, invocationId: 'inv-1' };
+    const record = keys(prefix).invocation(appName, userId, 'inv-1');
+    for (let n = 0; n < 2; n += 1) await sessions.takeToken(invocation);
+    const before = await admin.hgetall(record);
+    await admin.pexpire(record, 10_000);
+    const refused = { code: 'aborted' };
+    await expect(
+      sessions.appendEvent({ session, event: eventOf('e', { 'app:a': 1 }), token: 1 }),
+    ).rejects.toMatchObject(refused);
+    await expect(sessions.countLlmCall(invocation, 1)).rejects.toMatchObject(refused);
+    await expect(sessions.endInvocation(invocation, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    expect(await admin.hgetall(record)).toEqual(before);
+    expect(await admin.pttl(record)).toBeLessThanOrEqual(10_000);
+    expect(await ourKeys()).not.toContain(keys(prefix).appOutbox(appName, userId));
   });
 
   test('stores an event once, and next to nothing beside it', async () => {

@@ -20,6 +20,7 @@ import {
   type LogEntry,
   notTheSame,
   storedEventOf,
+  takenOver,
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import { toJson } from './json.ts';
@@ -32,6 +33,8 @@ import {
   endScript,
   readInvocationScript,
   readScript,
+  type Script,
+  takeScript,
 } from './scripts.ts';
 import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
 
@@ -149,10 +152,11 @@ export class RedisSessionService implements SessionService {
     );
   }
 
-  async appendEvent({ session, event }: { session: Session; event: Event }): Promise<Event> {
+  async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
+    const { session, event, token } = request;
     if (event.partial) return event;
     const json = eventJson(event);
-    const { seq, repeated } = await this.#commit(session, event, json);
+    const { seq, repeated } = await this.#commit(session, event, json, token);
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: JSON.parse(json) as Event }]
@@ -185,24 +189,38 @@ export class RedisSessionService implements SessionService {
     );
   }
 
-  async countLlmCall(ref: InvocationRef): Promise<number> {
-    const owner = encodeToken(ref.sessionId);
-    return await this.#connection.script<number>(
-      countScript,
-      [this.#invocationKey(ref)],
-      [owner, ...this.#ttls],
-    );
+  async takeToken(ref: InvocationRef): Promise<number> {
+    const args = [encodeToken(ref.sessionId), ...this.#ttls, randomUUID()];
+    return await this.#connection.script<number>(takeScript, [this.#invocationKey(ref)], args);
+  }
+
+  async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
+    const args = [encodeToken(ref.sessionId), ...this.#ttls, token ?? ''];
+    return await this.#fenced<number>(countScript, ref, args);
   }
 
   async endInvocation(
     ref: InvocationRef,
     end: Parameters<SessionService['endInvocation']>[1],
+    token?: number,
   ): Promise<InvocationRecord> {
-    const args = [encodeToken(ref.sessionId), ...this.#ttls, toJson(end, 'the end')];
-    return recordOf(await this.#connection.script<string[]>(endScript, [this.#invocationKey(ref)], args));
+    const args = [encodeToken(ref.sessionId), ...this.#ttls, token ?? '', toJson(end, 'the end')];
+    return recordOf(await this.#fenced<string[]>(endScript, ref, args));
   }
 
-  async #commit(session: Session, event: Event, json: string): Promise<{ seq: number; repeated: boolean }> {
+  /** @throws MeshError `aborted` when the script refuses the token */
+  async #fenced<T>(script: Script, ref: InvocationRef, args: (string | number)[]): Promise<T> {
+    const result = await this.#connection.script<T | 'fenced'>(script, [this.#invocationKey(ref)], args);
+    if (result === 'fenced') throw takenOver();
+    return result;
+  }
+
+  async #commit(
+    session: Session,
+    event: Event,
+    json: string,
+    token?: number,
+  ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
     const keys = this.#keys;
@@ -229,10 +247,12 @@ export class RedisSessionService implements SessionService {
           session.seq,
         ],
         ...this.#ttls,
+        token ?? '',
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
       ],
     );
     if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
+    if (result === 'fenced') throw takenOver();
     if (result === 'other') throw notTheSame(session);
     const [seq, repeated, outbox] = result;
     await this.#app.applyOutbox(appName, userId, outbox);
@@ -275,7 +295,7 @@ export class RedisSessionService implements SessionService {
   }
 }
 
-type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'other';
+type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'other';
 
 /** What the read script returns. */
 type Picture = [

@@ -42,6 +42,13 @@ local function touch_invocation(key, session, running_ms, ended_ms)
 end
 `;
 
+// The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after.
+const isFenced = `
+local function is_fenced(key, token)
+  return token ~= '' and tonumber(token) < tonumber(redis.call('HGET', key, 'token') or 0)
+end
+`;
+
 // Of the hash that an invocation is, all but what makes repeated commits harmless.
 const readInvocation = `
 local function read_invocation(key)
@@ -78,14 +85,15 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 /**
  * KEYS session, events, state, user, sessions, invocation, outbox.
  * ARGV session id, session token, event id, event, timestamp, active agent or '', seq the caller knows, ttl of a running and of an ended
- * invocation in ms, then session, user, temp and app entries.
+ * invocation in ms, the invocation's token or '', then session, user, temp and app entries.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
-export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}
+export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local agent, known_seq, running_ms, ended_ms = next_arg(), next_arg(), next_arg(), next_arg()
+local agent, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local seq = redis.call('HGET', KEYS[1], 'seq')
 if not seq then return 'gone' end
+if is_fenced(KEYS[6], fence) then return 'fenced' end
 local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
@@ -136,16 +144,31 @@ export const readInvocationScript = script(`${readInvocation}
 return read_invocation(KEYS[1])
 `);
 
-/** KEYS invocation. ARGV token, ttl running, ttl ended. */
-export const countScript = script(`${touchInvocation}
+/**
+ * KEYS invocation. ARGV session token, ttl running, ttl ended, nonce.
+ * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
+ */
+export const takeScript = script(`${touchInvocation}
+if redis.call('HGET', KEYS[1], 'taker') ~= ARGV[4] then
+  redis.call('HINCRBY', KEYS[1], 'token', 1)
+  redis.call('HSET', KEYS[1], 'taker', ARGV[4])
+end
+touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+return tonumber(redis.call('HGET', KEYS[1], 'token'))
+`);
+
+/** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
+export const countScript = script(`${touchInvocation}${isFenced}
+if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
 local calls = redis.call('HINCRBY', KEYS[1], 'calls', 1)
-touch_invocation(KEYS[1], unpack(ARGV))
+touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return calls
 `);
 
-/** KEYS invocation. ARGV token, ttl running, ttl ended, end. */
-export const endScript = script(`${touchInvocation}${readInvocation}
-redis.call('HSETNX', KEYS[1], 'end', ARGV[4])
+/** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or '', end. */
+export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}
+if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
+redis.call('HSETNX', KEYS[1], 'end', ARGV[5])
 touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return read_invocation(KEYS[1])
 `);
@@ -183,8 +206,31 @@ if redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) end
 return 1
 `);
 
-/** KEYS call. ARGV result, ttl in ms. The first result stays. */
+/** KEYS call. ARGV result, ttl in ms. The first result stays, with its own time, and ends all claims. */
 export const putCallScript = script(`
-if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then
+  redis.call('HDEL', KEYS[1], 'holder')
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
 return redis.call('HGET', KEYS[1], 'result')
+`);
+
+/**
+ * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one.
+ * The key expires with the claim, as it holds nothing else: a result ends the claim and sets a time of its own.
+ */
+export const claimCallScript = script(`
+local result = redis.call('HGET', KEYS[1], 'result')
+if result then return { 'done', result } end
+local holder = redis.call('HGET', KEYS[1], 'holder')
+if holder and holder ~= ARGV[1] then return { 'busy' } end
+redis.call('HSET', KEYS[1], 'holder', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return { 'claimed' }
+`);
+
+/** KEYS call. ARGV holder. */
+export const releaseCallScript = script(`
+if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
+return redis.call('HDEL', KEYS[1], 'holder')
 `);

@@ -8,19 +8,19 @@ const userParams = z.object({ app: z.string().min(1), user: z.string().min(1) })
 const sessionParams = userParams.extend({ session: z.string().min(1) });
 
 /** The user of a path, in an app that there is. @throws MeshError `not_found` */
-export function readUser(
+export async function readUser(
   { mesh }: GatewayContext,
   request: FastifyRequest,
-): { appName: string; userId: string } {
+): Promise<{ appName: string; userId: string }> {
   const { app, user } = parse(userParams, request.params, 'the path');
-  rootOf(mesh, app);
+  await rootOf(mesh, app);
   return { appName: app, userId: user };
 }
 
 /** The session of a path, in an app that there is. @throws MeshError `not_found` */
-export function readSession(context: GatewayContext, request: FastifyRequest) {
+export async function readSession(context: GatewayContext, request: FastifyRequest) {
   const { session } = parse(sessionParams, request.params, 'the path');
-  return { ...readUser(context, request), sessionId: session };
+  return { ...(await readUser(context, request)), sessionId: session };
 }
 
 /** A body in either spelling of its keys; an absent one is empty. */

@@ -2,6 +2,7 @@ import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Session, SessionService } from '../session-service.ts';
 import { committing } from './committing.ts';
+import { fencing } from './fencing.ts';
 import { invocations } from './invocations.ts';
 import { reading } from './reading.ts';
 import { sessions } from './sessions.ts';
@@ -29,6 +30,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('reading', () => reading(service));
     describe('strange names and values', () => strangeValues(service));
     describe('invocations', () => invocations(service));
+    describe('fencing', () => fencing(service));
   });
 }
 

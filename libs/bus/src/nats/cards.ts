@@ -1,12 +1,11 @@
-import { jetstream } from '@nats-io/jetstream';
-import { Kvm, type KvWatchEntry } from '@nats-io/kv';
-import type { NatsConnection, QueuedIterator } from '@nats-io/nats-core';
+import type { MeshError } from '@agentmesh/protocol';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { CardSink, Link, OnError } from '../link.ts';
 import { within } from '../started.ts';
+import { changesOf, isRemoval, keyOf, readBucket } from './card-bucket.ts';
 import { fromNats } from './errors.ts';
 
-const requestMs = 2_000;
-const retryMs = 1_000;
+const retryMs = 2_000;
 /** How long connecting waits for the cards that are there, in ms. */
 const loadMs = 5_000;
 
@@ -20,92 +19,93 @@ export interface CardWatch {
 
 /**
  * Keeps a sink current with the card bucket; resolves when it holds what was there, or when the bucket cannot be read
- * now. After each reconnect the watch starts anew: the server may have lost it, and what it would say is the same.
+ * now. It listens to what is written; it reads the whole at first, and after each reconnect, since it was deaf meanwhile.
  */
-export async function watchCards(watch: CardWatch): Promise<void> {
-  const { link, onError } = watch;
-  let current: QueuedIterator<KvWatchEntry> | undefined;
+export async function watchCards({ connection, link, bucket, sink, onError }: CardWatch): Promise<void> {
+  /** Keys that were written since the connection is up: what was heard of them is newer than what is read. */
+  const heard = new Set<string>();
+  const listen = createListener({ connection, link, bucket }, onChange, onFailure);
   let retry: NodeJS.Timeout | undefined;
   let round = 0;
   let reported = '';
 
-  async function restart(): Promise<void> {
+  function onChange(key: string, { headers, data }: Msg) {
+    heard.add(key);
+    if (isRemoval(headers)) sink.delete(key);
+    else sink.set(key, data);
+  }
+
+  async function load(): Promise<void> {
     const mine = ++round;
     const isOver = () => mine !== round || link.closed.aborted;
     clearTimeout(retry);
-    current?.stop();
-    current = undefined;
     try {
-      const { count, entries } = await openEntries(watch);
-      if (isOver()) {
-        entries.stop();
-        return;
-      }
-      current = entries;
-      reported = '';
-      const loaded = Promise.withResolvers<void>();
-      void follow(watch.sink, count, entries, loaded.resolve).finally(() => {
-        loaded.resolve();
-        if (!isOver()) tryLater();
-      });
-      await loaded.promise;
-    } catch (thrown) {
+      // First, so that nothing is written unheard after it was read.
+      await listen();
+      const cards = await readBucket(connection, bucket);
       if (isOver()) return;
-      const error = fromNats(thrown, 'read cards');
-      if (reported !== error.message) onError(error, 'directory');
-      reported = error.message;
-      // Who may not read cards, may not later either; a bucket that is missing may be provisioned yet.
-      if (error.code !== 'permission_denied') tryLater();
+      fill(sink, cards, heard);
+      reported = '';
+    } catch (thrown) {
+      if (!isOver()) onFailure(fromNats(thrown, 'read cards'));
     }
   }
 
-  function tryLater() {
-    retry = setTimeout(() => void restart(), retryMs);
+  function onFailure(error: MeshError) {
+    if (reported !== error.message) onError(error, 'directory');
+    reported = error.message;
+    // Who may not read cards, may not later either; a bucket that is missing may be provisioned yet.
+    if (error.code === 'permission_denied') return;
+    clearTimeout(retry);
+    retry = setTimeout(() => void load(), retryMs);
     retry.unref();
   }
 
-  link.onConnected(() => void restart());
-  link.closed.addEventListener('abort', () => {
-    clearTimeout(retry);
-    current?.stop();
+  link.onConnected(() => {
+    heard.clear();
+    void load();
   });
-  await within(loadMs, restart());
+  link.closed.addEventListener('abort', () => clearTimeout(retry));
+  await within(loadMs, load());
 }
 
-async function openEntries({ connection, bucket }: CardWatch) {
-  const kv = await new Kvm(jetstream(connection, { timeout: requestMs })).open(bucket);
-  // A watch says nothing of an empty bucket, so that one could not tell it from one that is still loading.
-  const { values: count } = await kv.status();
-  return { count, entries: await kv.watch() };
-}
-
-/** Passes on what was there and what changes; forgets then what is gone. Ends with the watch. */
-async function follow(
-  sink: CardSink,
-  count: number,
-  entries: QueuedIterator<KvWatchEntry>,
-  onLoaded: () => void,
-): Promise<void> {
-  const present = new Set<string>();
-  let loaded = false;
-
-  function load() {
-    loaded = true;
-    sink.retain(present);
-    onLoaded();
+/** Passes on what was read, but for what was heard since; forgets what is neither there nor heard of. */
+function fill(sink: CardSink, cards: ReadonlyMap<string, Uint8Array>, heard: ReadonlySet<string>): void {
+  for (const [key, bytes] of cards) {
+    if (!heard.has(key)) sink.set(key, bytes);
   }
+  sink.retain(new Set([...cards.keys(), ...heard]));
+}
 
-  if (count === 0) load();
-  for await (const { key, value, operation, isUpdate, delta } of entries) {
-    if (operation === 'PUT') {
-      present.add(key);
-      sink.set(key, value);
-    } else {
-      present.delete(key);
-      sink.delete(key);
+/**
+ * Returns how to listen to what is written. That resolves when the server knows of it, and changes nothing when it does
+ * already; the client subscribes again by itself after a reconnect.
+ */
+function createListener(
+  { connection, link, bucket }: Pick<CardWatch, 'connection' | 'link' | 'bucket'>,
+  onChange: (key: string, msg: Msg) => void,
+  onRefused: (error: MeshError) => void,
+): () => Promise<void> {
+  let subscription: Subscription | undefined;
+  let refused: MeshError | undefined;
+
+  function callback(error: Error | null, msg: Msg) {
+    if (error) {
+      refused = fromNats(error, 'read cards');
+      onRefused(refused);
+      return;
     }
-    // The last of those that were there. `delta` alone does not tell: a server 2.9 counts one too many for ever when a card
-    // is replaced while the watch begins.
-    if (!loaded && (isUpdate || delta === 0)) load();
+    const key = keyOf(bucket, msg.subject);
+    if (key !== undefined) onChange(key, msg);
   }
+
+  return async () => {
+    // The client closes one that the server refuses.
+    if (!subscription || subscription.isClosed()) {
+      refused = undefined;
+      subscription = connection.subscribe(changesOf(bucket), { callback });
+    }
+    await link.flush();
+    if (refused) throw refused;
+  };
 }

@@ -63,9 +63,7 @@ async function untilStored<T>(
       } else if (!isTimeout(thrown)) {
         throw fromNats(thrown, doing);
       } else if (passedMs > connectionWaitMs) {
-        throw new MeshError('unavailable', `${doing}: not stored within ${connectionWaitMs} ms; try again`, {
-          cause: thrown,
-        });
+        throw notStored(doing, thrown);
       }
       await pause(pauseMs, link.closed);
     }
@@ -74,4 +72,12 @@ async function untilStored<T>(
 
 function noStream(doing: string, cause: unknown): MeshError {
   return new MeshError('failed_precondition', `${doing}: no stream takes it; ${provisionHint}`, { cause });
+}
+
+/** Whoever watches the cards hears one that no stream takes: then the server does not say that nobody listens. */
+function notStored(doing: string, cause: unknown): MeshError {
+  const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;
+  return new MeshError('unavailable', `${doing}: not stored within ${connectionWaitMs} ms; ${advice}`, {
+    cause,
+  });
 }

@@ -82,7 +82,7 @@ async function workOn(
     // `async`: a handler that throws before its first await is one that throws, too.
     const outcome = await Promise.race([(async () => handler(item))(), handBack]);
     if (outcome.done) await delivery.ack();
-    else delivery.nak(outcome.delayMs);
+    else if ('delayMs' in outcome) delivery.nak(outcome.delayMs);
   } catch (thrown) {
     failure = thrown;
     onError(thrown, `consume ${subject}`);

@@ -9,7 +9,7 @@ const wrapped = z.strictObject({ state: record.nullish() });
 
 /** The body is `{ "state": … }`, or the state itself: ADK's servers differ, and both are understood. */
 export const createNamedSession: Handler = async (context, request) => {
-  const ref = readSession(context, request);
+  const ref = await readSession(context, request);
   const body = request.body ?? {};
   const inner = wrapped.safeParse(body);
   const state = inner.success ? inner.data.state : parse(record, body, 'the body');

@@ -11,7 +11,7 @@ const body = z.object({
 });
 
 export const createSession: Handler = async (context, request) => {
-  const user = readUser(context, request);
+  const user = await readUser(context, request);
   const { sessionId, state } = readBody(body, request);
   const session = await context.mesh.sessions.createSession({
     ...user,

@@ -4,4 +4,4 @@ import { sessionJson } from '../session-json.ts';
 import type { Handler } from './index.ts';
 
 export const getSession: Handler = async (context, request) =>
-  sessionJson(await knownSession(context, readSession(context, request)));
+  sessionJson(await knownSession(context, await readSession(context, request)));

@@ -13,7 +13,7 @@ const query = z.object({
 export const listSessions: Handler = async (context, request, reply) => {
   const page = parse(query, request.query, 'the query');
   const { sessions, totalItems } = await context.mesh.sessions.listSessions({
-    ...readUser(context, request),
+    ...(await readUser(context, request)),
     ...page,
   });
   reply.header('x-total-count', totalItems);

@@ -10,7 +10,7 @@ const body = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
 /** Changes the state by an event of the user, so that the log tells of it. */
 export const patchSession: Handler = async (context, request) => {
   const { stateDelta } = readBody(body, request);
-  const session = await knownSession(context, readSession(context, request));
+  const session = await knownSession(context, await readSession(context, request));
   const event = createEvent({ invocationId: newInvocationId(), author: 'user', actions: { stateDelta } });
   await context.mesh.sessions.appendEvent({ session, event });
   return sessionJson(session);

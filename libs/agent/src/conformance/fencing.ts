@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { appName, deltaOf, meshError, reread, type TheService, userId } from './session-service.ts';
+
+/** What the token of an invocation keeps its former holder from. */
+export function fencing(service: TheService): void {
+  const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
+  const refused = { ...meshError('aborted'), message: 'another delivery of this run has taken over' };
+  const everywhere = { a: 1, 'user:b': 1, 'app:c': 1, 'temp:d': 1 };
+
+  /** A session that a second delivery of the invocation has taken over from token 1. */
+  async function takenOver() {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const event = deltaOf(everywhere);
+    expect(await service().takeToken(ref)).toBe(1);
+    await service().appendEvent({ session, event, token: 1 });
+    expect(await service().takeToken(ref)).toBe(2);
+    return { session, event };
+  }
+
+  test('counts tokens from 1, for each invocation', async () => {
+    expect(await service().takeToken(ref)).toBe(1);
+    expect(await service().takeToken(ref)).toBe(2);
+    expect(await service().takeToken({ ...ref, sessionId: 'child' })).toBe(3);
+    expect(await service().takeToken({ ...ref, invocationId: 'inv-2' })).toBe(1);
+    expect(await service().takeToken({ ...ref, userId: 'bob' })).toBe(1);
+    expect(await service().getInvocation(ref)).toEqual({ status: 'running', temp: {}, llmCalls: 0 });
+  });
+
+  test('gives each of many takers a token of its own', async () => {
+    const tokens = await Promise.all(Array.from({ length: 32 }, () => service().takeToken(ref)));
+    expect(tokens.sort((a, b) => a - b)).toEqual(tokens.map((_, at) => at + 1));
+  });
+
+  test('refuses a commit with an old token, and changes nothing', async () => {
+    const { session } = await takenOver();
+    const before = { held: structuredClone(session), stored: await reread(service(), session) };
+    const invocation = await service().getInvocation(ref);
+    const event = deltaOf({ a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 });
+    event.actions.transferToAgent = 'billing';
+    await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
+    expect({ held: session, stored: await reread(service(), session) }).toEqual(before);
+    expect(await service().getInvocation(ref)).toEqual(invocation);
+    expect(await service().getActiveAgent(ref)).toBeUndefined();
+    // Nor does it count as committed: the new holder may commit an event of that id.
+    await service().appendEvent({ session, event, token: 2 });
+    expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
+  });
+
+  test('refuses a repeated event with an old token too', async () => {
+    const { session, event } = await takenOver();
+    const stored = await reread(service(), session);
+    await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
+    expect(await reread(service(), session)).toEqual(stored);
+    expect((await service().appendEvent({ session, event, token: 2 })).id).toBe(event.id);
+    expect(await reread(service(), session)).toEqual(stored);
+  });
+
+  test('lets the newest token pass, and who has none', async () => {
+    const { session } = await takenOver();
+    await service().appendEvent({ session, event: deltaOf({ n: 1 }), token: 2 });
+    await service().appendEvent({ session, event: deltaOf({ n: 2 }) });
+    const other = deltaOf({ n: 3 }, { invocationId: 'inv-2' });
+    await service().appendEvent({ session, event: other, token: 1 });
+    expect(session).toMatchObject({ seq: 4, state: { n: 3 } });
+  });
+
+  test('refuses to count and to end with an old token', async () => {
+    await takenOver();
+    const before = await service().getInvocation(ref);
+    await expect(service().countLlmCall(ref, 1)).rejects.toMatchObject(refused);
+    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    expect(await service().getInvocation(ref)).toEqual(before);
+    expect(await service().countLlmCall(ref, 2)).toBe(1);
+    expect(await service().countLlmCall(ref)).toBe(2);
+    const ended = { ...before, status: 'completed', llmCalls: 2 };
+    expect(await service().endInvocation(ref, { status: 'completed' }, 2)).toEqual(ended);
+    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+  });
+
+  test('lets no commit of the former holder come after the taking', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const token = await service().takeToken(ref);
+    const commit = async (n: number) =>
+      await service().appendEvent({ session: structuredClone(session), event: deltaOf({ n }), token });
+    const readOnceTaken = async () => {
+      await service().takeToken(ref);
+      return await service().readEvents(ref);
+    };
+    const before = Array.from({ length: 16 }, (_, n) => commit(n));
+    const taken = readOnceTaken();
+    const after = Array.from({ length: 16 }, (_, n) => commit(16 + n));
+    const settled = await Promise.allSettled([...before, ...after]);
+    const committed = await taken;
+    expect(await service().readEvents(ref)).toEqual(committed);
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(committed.length);
+    await expect(commit(32)).rejects.toMatchObject(refused);
+  });
+}

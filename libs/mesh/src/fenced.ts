@@ -1,0 +1,29 @@
+import type { SessionService } from '@agentmesh/agent';
+import { type Headers, header } from '@agentmesh/protocol';
+
+/**
+ * Sessions as one delivery of a run sees them: every commit bears its token, and is refused (`aborted`) once a later delivery has taken
+ * over. An acknowledgement to the queue fences nobody off; this does.
+ */
+export function fenced(sessions: SessionService, token: number | undefined): SessionService {
+  if (token === undefined) return sessions;
+  return {
+    createSession: (request) => sessions.createSession(request),
+    getSession: (request) => sessions.getSession(request),
+    listSessions: (request) => sessions.listSessions(request),
+    deleteSession: (ref) => sessions.deleteSession(ref),
+    readEvents: (request) => sessions.readEvents(request),
+    getActiveAgent: (ref) => sessions.getActiveAgent(ref),
+    getInvocation: (ref) => sessions.getInvocation(ref),
+    takeToken: (ref) => sessions.takeToken(ref),
+    appendEvent: (request) => sessions.appendEvent({ ...request, token }),
+    countLlmCall: (ref) => sessions.countLlmCall(ref, token),
+    endInvocation: (ref, end) => sessions.endInvocation(ref, end, token),
+  };
+}
+
+/** The token of the delivery on whose behalf a message came, if it came for one. */
+export function tokenOf(headers: Headers): number | undefined {
+  const token = Number(headers[header.token]);
+  return Number.isInteger(token) && token > 0 ? token : undefined;
+}
