@@ -76,7 +76,7 @@ it('installs once, runs the command with its arguments and returns its exit code
   const second = await bootstrap(['demo']).result;
   expect(second.exitCode).toBe(0);
   expect(second.output).not.toContain('•');
-  expect(await installs()).toEqual(['--yes pnpm@12.0.0 install --frozen-lockfile --pm-on-fail=ignore']);
+  expect(await installs()).toEqual(['--yes pnpm@12.0.0 install --no-frozen-lockfile --pm-on-fail=ignore']);
 });
 
 it('installs again when a manifest or the lock file has changed', async () => {

@@ -165,13 +165,13 @@ describe('access to NATS', () => {
     const { held, release } = holdAnswers(opened.connection, '$JS.API.STREAM.MSG.GET.');
     await opened.connection.reconnect();
     await held;
-    await writer.announce(card('a5', '2.0.0'));
-    await bucket.delete('agent.a6');
+    await writer.announce(card('a10', '2.0.0'));
+    await bucket.delete('agent.a11');
     await expect.poll(() => directory.list('agent')).toHaveLength(66);
     release();
     await expect.poll(() => problems.length).toBe(7);
-    expect(directory.get('agent', 'a5')?.version).toBe('2.0.0');
-    expect(directory.get('agent', 'a6')).toBeUndefined();
+    expect(directory.get('agent', 'a10')?.version).toBe('2.0.0');
+    expect(directory.get('agent', 'a11')).toBeUndefined();
 
     const stream = `KV_${names.cardBucket}`;
     for (const verb of ['CREATE', 'DELETE', 'INFO']) {

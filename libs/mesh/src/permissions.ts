@@ -132,7 +132,7 @@ function handsOverTo({ name, transfers }: ServiceManifest, all: readonly Service
 function cardReading({ cardBucket }: Subjects) {
   const stream = `KV_${cardBucket}`;
   return {
-    publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.DIRECT.GET.${stream}.>`],
+    publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`],
     subscribe: [`$KV.${cardBucket}.>`],
   };
 }

@@ -1,4 +1,3 @@
-import { MeshError } from '@agentmesh/protocol';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core';
 
@@ -27,7 +26,7 @@ export function isRemoval(headers: MsgHdrs | undefined): boolean {
 /**
  * Reads the whole bucket without a consumer: who may make one of those may have it deliver to the subjects of others.
  *
- * @throws the client's errors; MeshError `failed_precondition` for a bucket that was not made for this
+ * @throws the client's errors
  */
 export async function readBucket(
   connection: NatsConnection,
@@ -36,10 +35,7 @@ export async function readBucket(
   const stream = `KV_${bucket}`;
   // Without the check, which asks for the account's limits and would need a right of its own.
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: requestMs });
-  const { config, state } = await manager.streams.info(stream, { subjects_filter: changesOf(bucket) });
-  if (!config.allow_direct) {
-    throw new MeshError('failed_precondition', `the stream ${stream} lacks allow_direct; set it`);
-  }
+  const { state } = await manager.streams.info(stream, { subjects_filter: changesOf(bucket) });
   const subjects = Object.keys(state.subjects ?? {});
   const values = new Map<string, Uint8Array>();
   for (let at = 0; at < subjects.length; at += readsAtOnce) {
@@ -57,7 +53,7 @@ async function readInto(
 ): Promise<void> {
   const key = keyOf(bucket, subject);
   if (key === undefined) return;
-  // With the last message of a subject as the only question, the client puts the subject into that of the request.
+  // Not a direct get: that one sends what was stored, headers and all, to whatever subject the asker names.
   const message = await manager.streams.getMessage(`KV_${bucket}`, { last_by_subj: subject });
   if (message && !isRemoval(message.header)) values.set(key, message.data);
 }
