@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Event, keys, MeshError, type SessionRef } from '@agentmesh/protocol';
+import {
+  type Event,
+  type JsonEntry,
+  jsonEntries,
+  keys,
+  MeshError,
+  type SessionRef,
+  toJson,
+} from '@agentmesh/protocol';
 import type {
   GetSessionConfig,
   InvocationRecord,
@@ -199,39 +207,6 @@ export class InMemorySessionService implements SessionService {
 }
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
-
-type JsonEntry = [key: string, json: string];
-
-/** @throws MeshError `invalid_argument` for what JSON cannot hold, as it would come back as something else */
-function toJson(value: unknown, what: string): string {
-  try {
-    return JSON.stringify(value, refuseLoss);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MeshError('invalid_argument', `${what} is not JSON: ${why}`, { cause });
-  }
-}
-
-function refuseLoss(this: unknown, key: string, value: unknown): unknown {
-  const lossy =
-    ['function', 'symbol', 'bigint'].includes(typeof value) ||
-    (typeof value === 'number' && !Number.isFinite(value)) ||
-    (value === undefined && Array.isArray(this)) ||
-    value instanceof Map ||
-    value instanceof Set;
-  if (!lossy) return value;
-  const kind = typeof value === 'object' ? value?.constructor.name : `${typeof value} ${String(value)}`;
-  throw new TypeError(`${JSON.stringify(key)} is a ${kind}`);
-}
-
-function jsonEntries(record: Record<string, unknown>, what: string): JsonEntry[] {
-  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
-  return entries.map(([key, value]) => {
-    if (!key.isWellFormed())
-      throw new MeshError('invalid_argument', `${what}: keys must be well-formed Unicode`);
-    return [key, toJson(value, `${what}: ${key}`)];
-  });
-}
 
 /** The event as it is stored, without `temp:` keys; and its delta, with them. */
 function readEvent(event: Event): { json: string; delta: JsonEntry[] } {

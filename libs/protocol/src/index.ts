@@ -31,6 +31,8 @@ export type { Frame, FrameType } from './frame.ts';
 export { frameTypes, isFrameType } from './frame.ts';
 export type { Headers } from './headers.ts';
 export { header, maxDepth } from './headers.ts';
+export type { JsonEntry } from './json.ts';
+export { jsonEntries, toJson } from './json.ts';
 export type { Keys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';

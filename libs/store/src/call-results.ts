@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Keys, MeshError, type ToolResult } from '@agentmesh/protocol';
-import { toJson } from './json.ts';
+import { type Keys, MeshError, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
 import { claimCallScript, putCallScript, releaseCallScript } from './scripts.ts';
 

@@ -1,6 +1,5 @@
 import { type GetSessionConfig, pickScopes, type Session, type StoredEvent } from '@agentmesh/agent';
-import { type Event, MeshError } from '@agentmesh/protocol';
-import { toJson } from './json.ts';
+import { type Event, MeshError, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
 /** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */

@@ -9,7 +9,7 @@ import {
   type SessionService,
   type StoredEvent,
 } from '@agentmesh/agent';
-import { type Event, encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
+import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import {
   assertCount,
@@ -23,7 +23,6 @@ import {
   takenOver,
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
-import { toJson } from './json.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import {
   commitScript,

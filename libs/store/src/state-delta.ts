@@ -1,5 +1,5 @@
 import { type StateScope, scopeOf } from '@agentmesh/agent';
-import { type JsonEntry, jsonEntries } from './json.ts';
+import { type JsonEntry, jsonEntries } from '@agentmesh/protocol';
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
 

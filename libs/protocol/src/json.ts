@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError } from './errors.ts';
 
 /** A key of a state or delta, and its value as JSON. */
 export type JsonEntry = [key: string, json: string];
