@@ -7,6 +7,10 @@ type Library = typeof agentmesh;
 /** The names that a scenario may use: those that ADK and agentmesh have in common, with what the scenario is made of. */
 export type Kit = Pick<
   Library,
+  | 'SequentialAgent'
+  | 'LoopAgent'
+  | 'ParallelAgent'
+  | 'EXIT_LOOP'
   | 'LlmAgent'
   | 'FunctionTool'
   | 'LongRunningFunctionTool'

@@ -72,15 +72,23 @@ function nameOf(id: string, ids: Map<string, string>): string {
 /** The system instruction is left out: what the user did not write in it is each library's own words. */
 function promptOf({ contents, tools }: ModelRequest): unknown {
   return {
-    contents: contents.map(({ role, parts }) => ({ role, parts: parts?.map((part) => partOf(part)) })),
+    contents: contents.map(({ role, parts }) => ({ role, parts: parts?.map((part) => promptPartOf(part)) })),
     tools: tools.map(declarationOf).sort((a, b) => String(a.name).localeCompare(String(b.name))),
   };
+}
+
+/** Each library tells a model in its own words to go on after its own words. */
+function promptPartOf(part: Part): unknown {
+  const { text } = part;
+  return text && /^(Continue processing|Go on with what)/.test(text) ? { text: '(go on)' } : partOf(part);
 }
 
 /** Descriptions are the user's, but for those of what the library itself adds. */
 function declarationOf({ name, parameters }: ModelRequest['tools'][number]): Record<string, unknown> {
   if (name === 'transfer_to_agent') return { name };
   const { request, ...others } = parameters?.properties ?? {};
+  // No parameters and an empty object of them are the same.
+  if (!request && Object.keys(others).length === 0) return { name };
   if (!request || Object.keys(others).length > 0) return compact({ name, parameters });
   return { name, parameters: { ...parameters, properties: { request: { type: request.type } } } };
 }

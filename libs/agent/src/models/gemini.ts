@@ -38,7 +38,7 @@ export class Gemini extends BaseLlm {
     const { models } = this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
-      contents: request.contents,
+      contents: withLastWordOfUser(request.contents),
       config: { ...request.config, ...(signal && { abortSignal: signal }) },
     };
     try {
@@ -64,6 +64,15 @@ export class Gemini extends BaseLlm {
     return this.#client;
   }
 }
+
+/** Gemini answers what a user says last. An agent that is run again after its own words, in a loop say, is told to go on. */
+function withLastWordOfUser(contents: readonly Content[]): Content[] {
+  if (contents.at(-1)?.role === 'user') return [...contents];
+  const text = contents.length > 0 ? goOnText : 'Do what the system instruction says.';
+  return [...contents, { role: 'user', parts: [{ text }] }];
+}
+
+const goOnText = 'Go on with what you were asked to do. If nothing is left to do, say so in a sentence.';
 
 function toResponse(response: GenerateContentResponse): LlmResponse {
   const { candidates, promptFeedback, usageMetadata, modelVersion } = response;
