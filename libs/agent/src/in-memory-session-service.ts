@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Event,
+  isToken,
   type JsonEntry,
   jsonEntries,
   keys,
@@ -8,6 +9,7 @@ import {
   type SessionRef,
   toJson,
 } from '@agentmesh/protocol';
+import { getFunctionCalls } from './event.ts';
 import type {
   GetSessionConfig,
   InvocationRecord,
@@ -88,6 +90,12 @@ export class InMemorySessionService implements SessionService {
 
   async deleteSession(ref: SessionRef): Promise<void> {
     const key = this.#keys.session(ref);
+    const calls = (this.#find(ref)?.events ?? []).flatMap((json) => getFunctionCalls(JSON.parse(json)));
+    for (const { id } of calls) {
+      // The session of an ask belongs to the call that it was made for.
+      const child = { ...ref, sessionId: id ?? '' };
+      if (id !== undefined && isToken(id) && this.#find(child)?.hidden) await this.deleteSession(child);
+    }
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
     for (const [id, { owner, seqs }] of this.#invocations) {
       if (owner === key) this.#invocations.delete(id);

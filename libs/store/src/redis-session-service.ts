@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  getFunctionCalls,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -9,7 +10,15 @@ import {
   type SessionService,
   type StoredEvent,
 } from '@agentmesh/agent';
-import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
+import {
+  type Event,
+  encodeToken,
+  isToken,
+  type Keys,
+  MeshError,
+  type SessionRef,
+  toJson,
+} from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import {
   assertCount,
@@ -137,7 +146,9 @@ export class RedisSessionService implements SessionService {
   async deleteSession(ref: SessionRef): Promise<void> {
     const { appName, userId, sessionId } = ref;
     const keys = this.#keys;
-    const invocations = await this.#invocationsOf(ref);
+    const { invocations, calls } = await this.#mentionedIn(ref);
+    // First, so that a delete that was cut short finds them again.
+    for (const call of calls) await this.#deleteChild({ appName, userId, sessionId: call });
     await this.#connection.script(
       deleteScript,
       [
@@ -145,7 +156,7 @@ export class RedisSessionService implements SessionService {
         keys.events(ref),
         keys.state(ref),
         keys.sessions(appName, userId),
-        ...invocations.map((id) => keys.invocation(appName, userId, id)),
+        ...[...invocations].map((id) => keys.invocation(appName, userId, id)),
       ],
       [sessionId, encodeToken(sessionId)],
     );
@@ -278,20 +289,36 @@ export class RedisSessionService implements SessionService {
     return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
   }
 
-  /** Read from the log, as no index of them is kept. */
-  async #invocationsOf(ref: SessionRef): Promise<string[]> {
-    const ids = new Set<string>();
+  /** The session of an ask belongs to the call that it was made for. */
+  async #deleteChild(ref: SessionRef): Promise<void> {
+    const key = this.#keys.session(ref);
+    if ((await this.#connection.run((redis) => redis.hget(key, 'hidden'))) === '1')
+      await this.deleteSession(ref);
+  }
+
+  /** Invocations and calls; read from the log, as no index of them is kept. */
+  async #mentionedIn(ref: SessionRef): Promise<{ invocations: Set<string>; calls: Set<string> }> {
+    const invocations = new Set<string>();
+    const calls = new Set<string>();
     for (let afterSeq = 0, page = pageSize; page === pageSize; afterSeq += pageSize) {
       const events = await this.readEvents({ ...ref, afterSeq });
       page = events.length;
-      for (const { event } of events) ids.add(event.invocationId);
+      for (const { event } of events) {
+        invocations.add(event.invocationId);
+        for (const id of callIds(event)) calls.add(id);
+      }
     }
-    return [...ids];
+    return { invocations, calls };
   }
 
   #invocationKey({ appName, userId, invocationId }: InvocationRef): string {
     return this.#keys.invocation(appName, userId, invocationId);
   }
+}
+
+/** The ids of calls that an agent made, as far as they can name a session. */
+function callIds(event: Event): string[] {
+  return getFunctionCalls(event).flatMap(({ id }) => (id !== undefined && isToken(id) ? [id] : []));
 }
 
 type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'other';

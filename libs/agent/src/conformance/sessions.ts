@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createEvent } from '../event.ts';
 import {
   appName,
   deltaOf,
@@ -140,6 +141,19 @@ export function sessions(service: TheService): void {
     const reborn = await create('s');
     expect(reborn).toMatchObject({ seq: 0, state: { 'user:b': 2, 'app:c': 3 } });
     expect(await service().getActiveAgent(refOf(session))).toBeUndefined();
+  });
+
+  test('deletes the sessions of asks with the session that asked, and no others', async () => {
+    const session = await service().createSession({ appName, userId });
+    const call = { id: 'adk-1', name: 'child', args: {} };
+    const parts = [{ functionCall: call }, { functionCall: { ...call, id: 'own' } }];
+    const event = createEvent({ invocationId: 'e-1', author: 'a', content: { role: 'model', parts } });
+    await service().appendEvent({ session, event });
+    await service().createSession({ appName, userId, sessionId: 'adk-1', hidden: true });
+    await service().createSession({ appName, userId, sessionId: 'own' });
+    await service().deleteSession(refOf(session));
+    expect(await service().getSession({ appName, userId, sessionId: 'adk-1' })).toBeUndefined();
+    expect(await service().getSession({ appName, userId, sessionId: 'own' })).toBeDefined();
   });
 
   test('deletes what is not there without a word', async () => {
