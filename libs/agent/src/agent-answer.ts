@@ -55,8 +55,3 @@ function openCallsOf(events: readonly Event[]): OpenCall[] {
     ),
   );
 }
-
-/** {@link readAnswer} of events as they come. */
-export async function collectAnswer(agentName: string, events: AsyncIterable<Event>): Promise<AgentAnswer> {
-  return readAnswer(agentName, await Array.fromAsync(events));
-}

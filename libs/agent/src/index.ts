@@ -1,6 +1,6 @@
 export type { Event, EventActions, RunConfig } from '@agentmesh/protocol';
 export type { AgentAnswer, OpenCall } from './agent-answer.ts';
-export { collectAnswer, readAnswer } from './agent-answer.ts';
+export { readAnswer } from './agent-answer.ts';
 export type { AgentToolConfig, Askable } from './agent-tool.ts';
 export { AgentTool } from './agent-tool.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';

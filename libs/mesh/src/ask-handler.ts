@@ -28,26 +28,38 @@ export async function* handleQuestion(
   served: ServedAgent,
   request: IncomingRequest,
 ): AsyncGenerator<Frame, void, void> {
-  const { parent, step } = parse(askSchema, request.json(), `the ask of agent ${served.agent.name}`);
-  if (parent || step) {
+  const ask = readAsk(served, request);
+  if (ask.parent || ask.step) {
     throw new MeshError(
       'permission_denied',
       'only agents ask on behalf of a call or a step; leave parent and step out',
     );
   }
-  yield* handleAsk(served, request);
+  yield* answerAsk(served, request, ask);
+}
+
+/** Answers the ask of an agent: on behalf of a call, or of a step of its workflow. */
+export async function* handleDelegated(
+  served: ServedAgent,
+  request: IncomingRequest,
+): AsyncGenerator<Frame, void, void> {
+  yield* answerAsk(served, request, readAsk(served, request));
+}
+
+function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
+  return parse(askSchema, request.json(), `the ask of agent ${agent.name}`);
 }
 
 /**
  * Answers an ask: the agent works on the message in the hidden session of the call, or for a caller that is no agent in the session it names
  * or a fresh one. An ask that comes again under the same call id goes on where the first one stopped.
  */
-export async function* handleAsk(
+async function* answerAsk(
   served: ServedAgent,
   request: IncomingRequest,
+  ask: Ask,
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, agent, stopping } = served;
-  const ask = parse(askSchema, request.json(), `the ask of agent ${agent.name}`);
   const session = await sessionOf(served, ask);
   const { parent, step } = ask;
   const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();

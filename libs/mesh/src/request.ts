@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
@@ -67,9 +68,5 @@ function isWorthRepeating({ code, retryable }: MeshError): boolean {
 /** Waits between half of `ms` and all of it, so that those who were turned away do not come back together. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms === 0) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms / 2 + Math.random() * (ms / 2));
-  signal?.addEventListener('abort', () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
+  await delay(ms / 2 + Math.random() * (ms / 2), undefined, signal ? { signal } : {}).catch(() => {});
 }

@@ -84,17 +84,17 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
     await publishEnd(mesh, run.invocationId, endOf(record, session), delivery.carrier);
     return done;
   }
+  const handed = handedElsewhere(served, run, session);
+  if (handed === 'taken') return done;
   if ((deadlineOf(delivery.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
     throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
   }
-  const handed = handedElsewhere(served, run, session);
-  if (handed === 'taken') return done;
   let next: string | undefined = handed?.to;
   if (next === undefined) {
     delivery.token = await mesh.sessions.takeToken(ref);
-    // What an earlier delivery has committed since is not in our picture; from now on it commits nothing.
-    const [news] = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq, limit: 1 });
-    if (news) return { done: false, delayMs: 0 };
+    // What an earlier delivery has committed since is not in our picture; from now on it commits nothing. Other runs of the session may.
+    const news = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq });
+    if (news.some(({ event }) => event.invocationId === run.invocationId)) return { done: false, delayMs: 0 };
     const carrier = { ...delivery.carrier, [header.token]: String(delivery.token) };
     using until = signalOf(delivery.headers, stopping);
     const events = runInvocation({

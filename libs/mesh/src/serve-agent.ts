@@ -9,7 +9,7 @@ import {
 import type { Started } from '@agentmesh/bus';
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
-import { handleAsk, handleQuestion } from './ask-handler.ts';
+import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { agentCards, type Mesh } from './mesh.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { twoRoots } from './run-client.ts';
@@ -68,7 +68,7 @@ export async function serveAgent(
   // In this order: who finds the service can use it.
   const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
-  const delegated = await bus.serve(delegate, (request) => handleAsk(served, request), limits);
+  const delegated = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
   const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
   const shown = await bus.register({ kind: 'agent', name: subjects.shownAs(name), version, description }, [

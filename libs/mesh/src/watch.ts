@@ -6,7 +6,6 @@ import {
   header,
   type InvocationEnd,
   invocationEndSchema,
-  parse,
 } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
@@ -76,20 +75,19 @@ export async function watchInvocation(
           end.resolve({ status, lastSeq: seen, ...(error && { error }) });
           return;
         }
-        if (!isNews(message)) continue;
-        if (message.headers[header.frame] === 'result') {
-          const how = parse(invocationEndSchema, message.json(), 'the end of the invocation');
-          if (seen < how.lastSeq) yield* readLog();
-          end.resolve(how);
+        const news = readNews(message);
+        if (news?.end) {
+          if (seen < news.end.lastSeq) yield* readLog();
+          end.resolve(news.end);
           return;
         }
-        const seq = message.headers[header.seq];
-        const event = parse(eventSchema, message.json(), 'an event');
+        if (!news) continue;
+        const { event, seq } = news;
         if (seq === undefined) yield event;
-        else if (Number(seq) === seen + 1) {
-          seen = Number(seq);
+        else if (seq === seen + 1) {
+          seen = seq;
           if (event.author !== 'user') yield event;
-        } else if (Number(seq) > seen) yield* readLog();
+        } else if (seq > seen) yield* readLog();
       }
     } catch (error) {
       end.reject(error);
@@ -129,12 +127,15 @@ function makeInbox<T>() {
   };
 }
 
+type News = { end: InvocationEnd } | { end?: undefined; event: Event; seq: number | undefined };
+
 /** Anything else on the subject is not from an agent; the log will tell whether something was missed. */
-function isNews(message: Message): boolean {
+function readNews(message: Message): News | undefined {
   try {
-    const schema = message.headers[header.frame] === 'result' ? invocationEndSchema : eventSchema;
-    return schema.safeParse(message.json()).success;
+    if (message.headers[header.frame] === 'result') return { end: invocationEndSchema.parse(message.json()) };
+    const seq = message.headers[header.seq];
+    return { event: eventSchema.parse(message.json()), seq: seq === undefined ? undefined : Number(seq) };
   } catch {
-    return false;
+    return undefined;
   }
 }

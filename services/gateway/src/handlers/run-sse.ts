@@ -52,7 +52,12 @@ export const runSse: Handler = async (context, request, reply) => {
 
 function drained(raw: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    raw.once('drain', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const go = () => {
+      raw.off('drain', go);
+      signal.removeEventListener('abort', go);
+      resolve();
+    };
+    raw.once('drain', go);
+    signal.addEventListener('abort', go);
   });
 }
