@@ -1,5 +1,8 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
+import type { BaseAgent } from './base-agent.ts';
 import { answerText, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { parseOutput } from './flow/output-schema.ts';
+import { LlmAgent } from './llm-agent.ts';
 
 /** A call that an agent left open: it waits for an answer from outside. */
 export interface OpenCall {
@@ -11,6 +14,8 @@ export interface OpenCall {
 /** What an agent says when it is asked. */
 export interface AgentAnswer {
   text: string;
+  /** What the words mean, of an agent with an output schema. */
+  output?: unknown;
   /** What it changed in the state, all scopes but `temp:`. */
   stateDelta: Record<string, unknown>;
   /** The files that it saved. */
@@ -22,17 +27,20 @@ export interface AgentAnswer {
 /**
  * Reads an agent's answer off its events: the words of the last one that has any, all it wrote to the state, and what it left open.
  *
- * @throws MeshError `internal` when the agent's last word is an error.
+ * @throws MeshError `internal` when the agent's last word is an error; `invalid_argument` when it does not fit its output schema.
  */
-export function readAnswer(agentName: string, events: readonly Event[]): AgentAnswer {
+export function readAnswer(agent: BaseAgent, events: readonly Event[]): AgentAnswer {
   const own = events.filter(({ author, partial }) => author !== 'user' && !partial);
   const last = own.findLast((event) => event.errorCode !== undefined || answerText(event) !== '');
   if (last?.errorCode !== undefined) {
-    throw new MeshError('internal', `agent ${agentName} failed: ${last.errorMessage ?? last.errorCode}`);
+    throw new MeshError('internal', `agent ${agent.name} failed: ${last.errorMessage ?? last.errorCode}`);
   }
   const openCalls = openCallsOf(events);
+  const text = last ? answerText(last) : '';
+  const schema = agent instanceof LlmAgent && text !== '' ? agent.outputSchema : undefined;
   return {
-    text: last ? answerText(last) : '',
+    text,
+    ...(schema && openCalls.length === 0 && { output: parseOutput(schema, text) }),
     stateDelta: Object.assign({}, ...own.map(({ actions }) => actions.stateDelta)),
     artifactDelta: Object.assign({}, ...own.map(({ actions }) => actions.artifactDelta)),
     ...(openCalls.length > 0 && { openCalls }),

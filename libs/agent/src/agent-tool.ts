@@ -8,15 +8,18 @@ import type { Context } from './context.ts';
 import { newFunctionCallId } from './event.ts';
 import { forwardArtifacts } from './flow/forward-artifacts.ts';
 import { forwardEvents } from './flow/forward-events.ts';
-import { missingKeys, parseOutput } from './flow/output-schema.ts';
+import { missingKeys } from './flow/output-schema.ts';
 import { ToolArgumentsError } from './function-tool.ts';
 import { runInvocation } from './invocation.ts';
+import type { TransferPort } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
 import { pickScopes } from './state.ts';
 
-/** An agent that answers asks in its own way: one in another process does. */
+/** An agent that answers asks in its own way: one in another process does. It checks itself what it is asked. */
 export interface Askable {
+  /** What an ask must hold, when it is not plain text, as models are told of it. */
+  readonly inputParameters?: ToolParameters | undefined;
   ask(message: Content, toolContext: Context): Promise<AgentAnswer>;
 }
 
@@ -65,8 +68,7 @@ export class AgentTool extends BaseTool {
     await takeOver(answer, toolContext);
     if (answer.openCalls?.length) return this.#waiting(answer);
     if (this.#skipSummarization) toolContext.actions.skipSummarization = true;
-    const schema = this.agent instanceof LlmAgent ? this.agent.outputSchema : undefined;
-    if (schema) return parseOutput(schema, answer.text);
+    if (answer.output !== undefined) return answer.output;
     return (
       answer.text || { status: 'completed', message: `agent ${this.name} has finished and said nothing` }
     );
@@ -83,21 +85,13 @@ export class AgentTool extends BaseTool {
   }
 
   #inputSchema(): ToolParameters | undefined {
-    return this.agent instanceof LlmAgent ? this.agent.inputParameters : undefined;
+    const { agent } = this;
+    return agent instanceof LlmAgent || isAskable(agent) ? agent.inputParameters : undefined;
   }
 
   #readRequest(args: Record<string, unknown>): string {
     const schema = this.#inputSchema();
-    if (isZodObject(schema)) {
-      const result = schema.safeParse(args);
-      if (result.success) return JSON.stringify(result.data);
-      throw new ToolArgumentsError(this.name, describeMisfit(args, result.error));
-    }
-    const missing = schema ? missingKeys(schema, args) : [];
-    if (missing.length > 0) {
-      throw new ToolArgumentsError(this.name, missing.map((key) => `missing parameter "${key}"`).join('; '));
-    }
-    if (schema) return JSON.stringify(args);
+    if (schema) return readInput(this.name, schema, args);
     const { request } = args;
     if (typeof request === 'string') return request;
     throw new MeshError(
@@ -105,6 +99,41 @@ export class AgentTool extends BaseTool {
       `missing parameter "request" of ${this.name}: the text of what it shall do`,
     );
   }
+}
+
+/** The input of an agent as the text that it gets. @throws ToolArgumentsError for what does not fit the schema */
+function readInput(agent: string, schema: ToolParameters, input: Record<string, unknown>): string {
+  if (isZodObject(schema)) {
+    const result = schema.safeParse(input);
+    if (result.success) return JSON.stringify(result.data);
+    throw new ToolArgumentsError(agent, describeMisfit(input, result.error));
+  }
+  const missing = missingKeys(schema, input);
+  if (missing.length === 0) return JSON.stringify(input);
+  throw new ToolArgumentsError(agent, missing.map((key) => `missing parameter "${key}"`).join('; '));
+}
+
+/**
+ * Checks what an agent is asked from outside, where it has an input schema: the message is then JSON text, and the agent gets it with the schema's
+ * defaults.
+ *
+ * @throws ToolArgumentsError for what does not fit
+ */
+export function checkAsk(agent: BaseAgent, message: Content): Content {
+  const schema = agent instanceof LlmAgent ? agent.inputParameters : undefined;
+  if (!schema) return message;
+  const text = (message.parts ?? []).map((part) => part.text ?? '').join('');
+  return { ...message, parts: [{ text: readInput(agent.name, schema, parseObject(agent.name, text)) }] };
+}
+
+function parseObject(agent: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Said below.
+  }
+  throw new ToolArgumentsError(agent, 'the message must be a JSON object that fits its input schema');
 }
 
 function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
@@ -137,7 +166,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
       `agent ${agent.name} can be asked only from within an agent's invocation`,
     );
   }
-  const { sessionService, invocationId, runConfig, carrier, pluginManager, observe } = context;
+  const { sessionService, invocationId, runConfig, carrier, pluginManager, observe, transfers } = context;
   const artifactService = forwardArtifacts(context);
   const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
   const session = await openSession(sessionService, {
@@ -155,6 +184,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     runConfig,
     carrier,
     pluginManager,
+    ...(transfers && { transfers: withoutHandOver(transfers) }),
     ...(abortSignal && { abortSignal }),
     ...(artifactService && { artifactService }),
     ...(context.memoryService && { memoryService: context.memoryService }),
@@ -163,7 +193,12 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   const forward = observe && forwardEvents(functionCallId, observe);
   for await (const event of events) forward?.(event);
   return readAnswer(
-    agent.name,
+    agent,
     session.events.filter((event) => event.invocationId === invocationId),
   );
+}
+
+/** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */
+function withoutHandOver({ targets, knows, remote }: TransferPort): TransferPort {
+  return { targets, knows, remote };
 }

@@ -116,12 +116,17 @@ export abstract class BaseAgent {
     if (context.session.events.some(({ id, content }) => id === before && content)) return;
     if (context.endInvocation) return;
     yield* this.orchestrates && !this.isRemote ? this.#replay(context) : this.runAsyncImpl(context);
-    if (context.endInvocation || hasLeft(context) || (this.orchestrates && context.isPaused)) return;
+    if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = callbackEventId(context, start, 'after');
-    if (context.session.events.some(({ id }) => id === after)) return;
-    const event = await callAgentCallbacks('afterAgentCallback', context, after);
-    if (event) yield event;
+    if (!context.session.events.some(({ id }) => id === after)) {
+      const event = await callAgentCallbacks('afterAgentCallback', context, after);
+      if (event) yield event;
+    }
+    yield* this.handOver(context);
   }
+
+  /** What comes behind the agent's own work, its callbacks included: the agent that it has handed the conversation to. */
+  protected async *handOver(_context: InvocationContext): AsyncGenerator<Event, void, void> {}
 
   /**
    * Runs code of its own. After a crash or a pause it runs from the start again: what it said before, found by number, is not said again, as what
@@ -142,10 +147,4 @@ export abstract class BaseAgent {
   }
 
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
-}
-
-/** Was the conversation handed over to another process? Then nothing may come behind the event that says so. */
-function hasLeft(context: InvocationContext): boolean {
-  const to = journalOf(context).at(-1)?.actions.transferToAgent;
-  return to !== undefined && (context.agent.rootAgent.findAgent(to)?.isRemote ?? true);
 }

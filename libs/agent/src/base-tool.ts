@@ -49,6 +49,11 @@ export abstract class BaseTool {
     return false;
   }
 
+  /** Must a person confirm a call with these arguments before the work is done? */
+  async checkRequireConfirmation(_args: unknown, _toolContext: Context): Promise<boolean> {
+    return false;
+  }
+
   /** What the model is told of the tool; undefined for a tool that the model's own service runs. ADK's name, for tools to override. */
   _getDeclaration(): FunctionDeclaration | undefined {
     return undefined;

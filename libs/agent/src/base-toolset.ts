@@ -17,6 +17,11 @@ export abstract class BaseToolset {
     this.prefix = prefix;
   }
 
+  /** Is a tool left out when the agent has another one of its name? So it is where tools come and go by themselves. */
+  get givesWay(): boolean {
+    return false;
+  }
+
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
   /** Releases what the toolset holds; called when the runner or the service stops, not after a run. */
@@ -56,6 +61,14 @@ class PrefixedTool extends BaseTool {
 
   override get isLongRunning(): boolean {
     return this.#tool.isLongRunning;
+  }
+
+  override get isIdempotent(): boolean {
+    return this.#tool.isIdempotent;
+  }
+
+  override checkRequireConfirmation(args: unknown, toolContext: Context): Promise<boolean> {
+    return this.#tool.checkRequireConfirmation(args, toolContext);
   }
 
   override _getDeclaration(): FunctionDeclaration | undefined {

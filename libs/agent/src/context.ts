@@ -1,6 +1,8 @@
 import { type EventActions, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
+import type { AuthConfig, AuthCredential } from './auth/auth-config.ts';
+import { credentialRequest, credentialStateKey } from './auth/credential-request.ts';
 import { createEventActions } from './event.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
 import type { MemoryService } from './memory/memory-service.ts';
@@ -69,6 +71,8 @@ export interface ContextOptions {
   functionCallId?: string;
   functionCallEventId?: string;
   toolConfirmation?: ToolConfirmation;
+  /** How many questions of the call were answered so far; default 0. */
+  answers?: number;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
 }
@@ -82,6 +86,8 @@ export class Context extends ReadonlyContext {
   readonly functionCallEventId: string | undefined;
   /** What a person said to the call, once it was asked for. */
   toolConfirmation: ToolConfirmation | undefined;
+  /** How many questions of the call were answered so far: with each answer the call is made anew. */
+  readonly answers: number;
   readonly #state: State;
   readonly #options: ContextOptions;
 
@@ -91,6 +97,7 @@ export class Context extends ReadonlyContext {
     this.functionCallId = options.functionCallId;
     this.functionCallEventId = options.functionCallEventId;
     this.toolConfirmation = options.toolConfirmation;
+    this.answers = options.answers ?? 0;
     this.#state = new State(origin.session.state, this.actions.stateDelta);
     this.#options = options;
   }
@@ -142,6 +149,41 @@ export class Context extends ReadonlyContext {
     if (!memoryService) throw missing('memoryService');
     const { appName, userId } = this;
     return await memoryService.searchMemory({ appName, userId, query });
+  }
+
+  /**
+   * Asks a person to confirm the call. The tool then returns; the call has no result yet, and the run ends. It is made again with the answer as
+   * {@link toolConfirmation}, in whatever process.
+   *
+   * @param request `hint`: what is asked, in words; `payload`: what the person may change, the answer has it as it was changed
+   * @throws MeshError `failed_precondition` outside of a tool call
+   */
+  requestConfirmation({ hint, payload }: { hint?: string; payload?: unknown } = {}): void {
+    this.actions.requestedToolConfirmations[this.#call('requestConfirmation')] = {
+      ...(hint !== undefined && { hint }),
+      confirmed: false,
+      ...(payload !== undefined && { payload }),
+    };
+  }
+
+  /**
+   * Asks for a credential of the user. The tool then returns what is to be said meanwhile; the call is made again when the credential is there,
+   * and finds it by {@link getAuthResponse}. No secret of the configuration goes to the client.
+   *
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` without a credential key
+   */
+  requestCredential(authConfig: AuthConfig): void {
+    this.actions.requestedAuthConfigs[this.#call('requestCredential')] = credentialRequest(authConfig);
+  }
+
+  /** The credential that the user gave for this configuration in this invocation; undefined before. */
+  getAuthResponse(authConfig: AuthConfig): AuthCredential | undefined {
+    return this.state.get<AuthCredential>(credentialStateKey(authConfig));
+  }
+
+  #call(what: string): string {
+    if (this.functionCallId !== undefined) return this.functionCallId;
+    throw new MeshError('failed_precondition', `${what} is for tools: there is no call that could wait`);
   }
 
   #ref() {

@@ -16,6 +16,9 @@ export type ToolArgs<P> = P extends z.ZodObject
 
 // Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
 type Execute<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
+type NeedsConfirmation<P> = {
+  call(input: ToolArgs<P>, toolContext: Context): boolean | Promise<boolean>;
+}['call'];
 
 export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   /** Default: the name of `execute`. */
@@ -28,6 +31,8 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   execute: Execute<P>;
   isLongRunning?: boolean;
+  /** Must a person confirm each call, or those for which the function says so, before it is made? Default false. */
+  requireConfirmation?: boolean | NeedsConfirmation<P>;
   /** After this long the call is an error and the signal in the tool's context is aborted; default: no limit, ms. */
   timeoutMs?: number;
 }
@@ -38,6 +43,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   readonly #execute: Execute<P>;
   readonly #declaration: FunctionDeclaration;
   readonly #timeoutMs: number | undefined;
+  readonly #requireConfirmation: boolean | NeedsConfirmation<P>;
 
   /** @throws MeshError `invalid_argument` without a name, or for parameters that a declaration cannot show. */
   constructor(options: FunctionToolOptions<P>) {
@@ -48,6 +54,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     this.#parameters = options.parameters;
     this.#execute = options.execute;
     this.#timeoutMs = options.timeoutMs;
+    this.#requireConfirmation = options.requireConfirmation ?? false;
     this.#declaration = {
       name,
       description: this.description,
@@ -61,8 +68,18 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
 
   override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
     const input = this.#readArgs(args);
+    if (await this.checkRequireConfirmation(input, toolContext)) {
+      const { toolConfirmation } = toolContext;
+      if (!toolConfirmation) return askFirst(this.name, toolContext);
+      if (!toolConfirmation.confirmed) return { error: `the call of ${this.name} was rejected` };
+    }
     if (this.#timeoutMs === undefined) return await this.#execute(input, toolContext);
     return await this.#runInTime(input, toolContext, this.#timeoutMs);
+  }
+
+  override async checkRequireConfirmation(input: unknown, toolContext: Context): Promise<boolean> {
+    const needed = this.#requireConfirmation;
+    return typeof needed === 'function' ? await needed(input as ToolArgs<P>, toolContext) : needed;
   }
 
   async #runInTime(input: ToolArgs<P>, toolContext: Context, timeoutMs: number): Promise<unknown> {
@@ -103,6 +120,13 @@ export class ToolArgumentsError extends MeshError {
       `invalid arguments for ${tool}: ${problems}. Call it again with all of them right.`,
     );
   }
+}
+
+function askFirst(tool: string, toolContext: Context): { error: string } {
+  toolContext.requestConfirmation({
+    hint: `Please approve or reject the call of ${tool}: answer with {"confirmed": true} or {"confirmed": false}.`,
+  });
+  return { error: `the call of ${tool} waits for a person's confirmation` };
 }
 
 function tooLate(timeoutMs: number): MeshError {

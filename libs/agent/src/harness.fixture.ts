@@ -23,7 +23,13 @@ export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
   const server = await startScriptedGemini({ script: sequence(...replies) });
   servers.push(server);
   return {
-    llm: new Gemini({ model: 'gemini-test', apiKey: 'key', baseUrl: server.url }),
+    // A reply that fails is one that fails: what a script says is not asked for again.
+    llm: new Gemini({
+      model: 'gemini-test',
+      apiKey: 'key',
+      baseUrl: server.url,
+      retryOptions: { attempts: 1 },
+    }),
     requests: server.requests,
   };
 }

@@ -2,10 +2,12 @@ export type { Event, EventActions, RunConfig } from '@agentmesh/protocol';
 export type { AgentAnswer, OpenCall } from './agent-answer.ts';
 export { readAnswer } from './agent-answer.ts';
 export type { AgentToolConfig, Askable } from './agent-tool.ts';
-export { AgentTool } from './agent-tool.ts';
+export { AgentTool, checkAsk } from './agent-tool.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App } from './app.ts';
 export type { ArtifactService } from './artifacts/artifact-service.ts';
+export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
+export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
 export type { BaseAgentConfig } from './base-agent.ts';
 export { BaseAgent } from './base-agent.ts';
 export type { BaseToolConfig, RunToolRequest, ToolProcessLlmRequest } from './base-tool.ts';
@@ -14,6 +16,15 @@ export type { ToolPredicate } from './base-toolset.ts';
 export { BaseToolset } from './base-toolset.ts';
 export type * from './callbacks.ts';
 export { openSession } from './child-session.ts';
+export type {
+  CodeExecutionInput,
+  CodeExecutionResult,
+  ExecuteCodeRequest,
+} from './code-executors/base-code-executor.ts';
+export { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
+export { BuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
+export type { UnsafeLocalCodeExecutorOptions } from './code-executors/unsafe-local-code-executor.ts';
+export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-executor.ts';
 export type { ContextOptions, ContextOrigin } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
 export type { CredentialService } from './credential-service.ts';
@@ -49,17 +60,21 @@ export type { WithNodeInfo } from './journal.ts';
 export { pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
 export type { MemoryService } from './memory/memory-service.ts';
 export type { GeminiOptions } from './models/gemini.ts';
 export { Gemini } from './models/gemini.ts';
 export type { GenerateOptions, LlmRequest, LlmResponse } from './models/llm.ts';
 export { BaseLlm } from './models/llm.ts';
 export { LLMRegistry } from './models/registry.ts';
+export type { LlmRouter, RoutedLlmOptions } from './models/routed-llm.ts';
+export { RoutedLlm } from './models/routed-llm.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export type { LogLine } from './plugins/logging-plugin.ts';
 export { LoggingPlugin } from './plugins/logging-plugin.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
+export type { Router, RoutingErrorContext } from './routes.ts';
 export type {
   EphemeralRunRequest,
   InMemoryRunnerConfig,
@@ -69,7 +84,7 @@ export type {
 } from './runner.ts';
 export { closeToolsets, InMemoryRunner, Runner } from './runner.ts';
 export type { ToolParameters } from './schema.ts';
-export { zodToSchema } from './schema.ts';
+export { toGenaiSchema, zodToSchema } from './schema.ts';
 export type {
   GetSessionConfig,
   InvocationRecord,
@@ -87,4 +102,6 @@ export { EXIT_LOOP, ExitLoopTool } from './workflow/exit-loop-tool.ts';
 export type { LoopAgentConfig } from './workflow/loop-agent.ts';
 export { LoopAgent } from './workflow/loop-agent.ts';
 export { ParallelAgent } from './workflow/parallel-agent.ts';
+export type { AgentRouter, RoutedAgentConfig } from './workflow/routed-agent.ts';
+export { RoutedAgent } from './workflow/routed-agent.ts';
 export { SequentialAgent } from './workflow/sequential-agent.ts';

@@ -20,8 +20,13 @@ export interface TransferPort {
   targets(agent: string): TransferTarget[];
   /** Is there such an agent elsewhere now? */
   knows(agent: string): boolean;
-  /** Takes note that the invocation goes on at an agent elsewhere; the caller then stops. */
-  handOver(agent: string): void;
+  /** An agent elsewhere, to be run in this one's place. */
+  remote(agent: string): BaseAgent;
+  /**
+   * Takes note that the invocation goes on at an agent elsewhere; the caller then stops. Absent where somebody waits here for the answer: the
+   * agent elsewhere is then run from here.
+   */
+  handOver?(agent: string): void;
 }
 
 /** What agents and tools may use beside the session. */
@@ -49,6 +54,8 @@ export interface InvocationContextFields extends InvocationServices {
   /** Takes what happens within a tool call, for those who watch: the events of an agent that is used as a tool. Absent when nobody does. */
   observe?: (event: Event) => void;
   journal?: JournalRange;
+  /** How often the work in hand was begun, this time counted; default 1. More than 1: a process died at it. */
+  attempt?: number;
   /** Index in `session.events` from which on the running agent's own steps are found; default: that of the journal. */
   journalStart?: number;
 }
@@ -71,6 +78,7 @@ export class InvocationContext {
   readonly memoryService: MemoryService | undefined;
   readonly credentialService: CredentialService | undefined;
   readonly observe: ((event: Event) => void) | undefined;
+  readonly attempt: number;
   readonly journal: JournalRange;
   readonly #fields: InvocationContextFields;
   #turn = { ended: false, runs: new Map<string, number>() };
@@ -92,6 +100,7 @@ export class InvocationContext {
     this.memoryService = fields.memoryService;
     this.credentialService = fields.credentialService;
     this.observe = fields.observe;
+    this.attempt = fields.attempt ?? 1;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };

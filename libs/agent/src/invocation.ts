@@ -1,7 +1,9 @@
-import { type Event, MeshError, type RunConfig } from '@agentmesh/protocol';
+import type { Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { saveInputBlobs } from './flow/save-input-blobs.ts';
+import { readMessage, type UserMessage } from './flow/user-message.ts';
 import {
   InvocationContext,
   type InvocationContextFields,
@@ -33,6 +35,8 @@ export interface InvocationOptions extends InvocationServices {
   branch?: string;
   path?: string;
   journalStart?: number;
+  /** How often this work was begun, this time counted; default 1. */
+  attempt?: number;
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }
@@ -54,9 +58,11 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   if (newMessage) {
-    assertSayable(newMessage);
     const id = `${invocationId}/${session.id}`;
-    if (!session.events.some((event) => event.id === id)) yield await commit(await messageEvent(options, id));
+    if (!session.events.some((event) => event.id === id)) {
+      const message = readMessage(newMessage, session);
+      yield await commit(await messageEvent(options, message, id));
+    }
   }
   const said = session.events.find((event) => event.invocationId === invocationId && event.author === 'user');
   const context = contextOf(options, said?.content ?? newMessage);
@@ -86,33 +92,25 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
   });
 }
 
-const reservedCalls = new Set(['adk_request_confirmation', 'adk_request_credential', 'adk_request_input']);
-
-function assertSayable({ parts = [] }: Content): void {
-  if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
-  // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
-  const forged = parts.find(({ functionCall }) => reservedCalls.has(functionCall?.name ?? ''));
-  if (forged)
-    throw new MeshError(
-      'invalid_argument',
-      `only agents call ${forged.functionCall?.name}; send its response`,
-    );
-}
-
 /** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
-async function messageEvent(options: InvocationOptions, id: string): Promise<Event> {
-  const { newMessage = {}, invocationId, stateDelta = {}, customMetadata } = options;
-  const userMessage = { ...newMessage, role: newMessage.role ?? 'user' };
+async function messageEvent(
+  options: InvocationOptions,
+  { content, credentials }: UserMessage,
+  id: string,
+): Promise<Event> {
+  const { invocationId, stateDelta = {}, customMetadata } = options;
+  const userMessage = { ...content, role: content.role ?? 'user' };
   const invocationContext = contextOf(options, userMessage);
   const { pluginManager } = invocationContext;
   const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
+  const saved = await saveInputBlobs(invocationContext, replaced ?? userMessage);
   return createEvent({
     id,
     invocationId,
     author: 'user',
-    content: replaced ?? userMessage,
+    content: saved.content,
     ...(customMetadata && { customMetadata }),
-    actions: { stateDelta },
+    actions: { stateDelta: { ...stateDelta, ...credentials }, artifactDelta: saved.artifactDelta },
   });
 }
 

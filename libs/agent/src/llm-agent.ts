@@ -5,6 +5,8 @@ import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
 import type { BaseTool } from './base-tool.ts';
 import { BaseToolset } from './base-toolset.ts';
 import { asList, type LlmCallbacks } from './callbacks.ts';
+import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
+import { runCode } from './code-executors/run-code.ts';
 import type { ReadonlyContext } from './context.ts';
 import { createEvent } from './event.ts';
 import { callModel, describeFailure } from './flow/call-model.ts';
@@ -38,6 +40,8 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   outputSchema?: ToolParameters;
   /** State key that the agent's answer is written to: without its thoughts, with `outputSchema` as the value that it is. */
   outputKey?: string;
+  /** Runs the code that the model writes, and gives it the result. */
+  codeExecutor?: BaseCodeExecutor;
 }
 
 /** An agent that a model drives: it answers, calls tools, and hands over to other agents. */
@@ -55,6 +59,7 @@ export class LlmAgent extends BaseAgent {
   readonly inputParameters: ToolParameters | undefined;
   readonly outputSchema: ToolParameters | undefined;
   readonly outputKey: string | undefined;
+  readonly codeExecutor: BaseCodeExecutor | undefined;
   readonly callbacks: LlmAgentCallbacks;
   readonly #model: string | BaseLlm | undefined;
   #llm: BaseLlm | undefined;
@@ -77,6 +82,7 @@ export class LlmAgent extends BaseAgent {
     this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
     this.callbacks = callbacksOf(config);
     this.outputKey = config.outputKey;
+    this.codeExecutor = config.codeExecutor;
     for (const key of ['tools', 'systemInstruction', 'responseSchema'] as const) {
       if (this.generateContentConfig[key] !== undefined) {
         throw new MeshError(
@@ -115,10 +121,19 @@ export class LlmAgent extends BaseAgent {
 
   /** The tools of this step: toolsets are asked now. */
   async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
-    const groups = this.tools.map((each) =>
-      each instanceof BaseToolset ? each.selectedTools(context) : [each],
+    const groups = await Promise.all(
+      this.tools.map(async (each) => ({
+        tools: each instanceof BaseToolset ? await each.selectedTools(context) : [each],
+        givesWay: each instanceof BaseToolset && each.givesWay,
+      })),
     );
-    return (await Promise.all(groups)).flat();
+    const fixed = groups.filter(({ givesWay }) => !givesWay).flatMap(({ tools }) => tools);
+    const taken = new Set(fixed.map(({ name }) => name));
+    return groups.flatMap(({ tools, givesWay }) => {
+      const kept = givesWay ? tools.filter(({ name }) => !taken.has(name)) : tools;
+      for (const { name } of kept) taken.add(name);
+      return kept;
+    });
   }
 
   /** Whom it may hand the conversation to: its sub-agents, its parent, its siblings, and what the mesh adds. */
@@ -144,17 +159,18 @@ export class LlmAgent extends BaseAgent {
     for (;;) {
       context.abortSignal?.throwIfAborted();
       const step = nextStep(context);
-      if (step.kind === 'done') return;
-      if (step.kind === 'transfer') {
-        yield* this.#transfer(context, step.to);
-        return;
-      }
+      if (step.kind === 'done' || step.kind === 'transfer') return;
       const asked = tools;
+      // A call that waited for a person is made for the first time after the answer, unless a process died at it.
+      const isNew =
+        asked !== undefined || (step.kind === 'call-tools' && step.answered && context.attempt === 1);
       tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
       const events =
         step.kind === 'call-model'
           ? callModel(this, context, tools)
-          : callTools(this, context, { ...step, tools, resumed: asked === undefined });
+          : step.kind === 'run-code'
+            ? runCode(this, context, step.event)
+            : callTools(this, context, { ...step, tools, resumed: !isNew });
       let committed = false;
       for await (const event of events) {
         yield event;
@@ -166,32 +182,40 @@ export class LlmAgent extends BaseAgent {
   }
 
   /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
-  async *#transfer(context: InvocationContext, to: string): AsyncGenerator<Event, void, void> {
-    const target = this.rootAgent.findAgent(to);
-    if (target && !target.isRemote) {
-      try {
-        yield* target.runAsync(context);
-      } catch (error) {
-        context.abortSignal?.throwIfAborted();
-        if (error instanceof MeshError && error.retryable) throw error;
-        const { invocationId, branch } = context;
-        yield createEvent({
-          invocationId,
-          author: to,
-          ...(branch !== undefined && { branch }),
-          ...describeFailure(error),
-        });
-      }
-      return;
+  protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const step = nextStep(context);
+    if (step.kind !== 'transfer') return;
+    const { to } = step;
+    const { transfers } = context;
+    const inTree = this.rootAgent.findAgent(to);
+    if (!inTree || inTree.isRemote) {
+      if (!transfers) throw elsewhere(to);
+      // Within a workflow, or for somebody who waits for the answer, this process goes on when the target has spoken.
+      if (context.path === undefined && transfers.handOver) return transfers.handOver(to);
     }
-    if (!context.transfers) {
-      throw new MeshError(
-        'failed_precondition',
-        `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
-      );
+    const target = inTree ?? transfers?.remote(to);
+    if (!target) throw elsewhere(to);
+    try {
+      yield* target.runAsync(context);
+    } catch (error) {
+      context.abortSignal?.throwIfAborted();
+      if (error instanceof MeshError && error.retryable) throw error;
+      const { invocationId, branch } = context;
+      yield createEvent({
+        invocationId,
+        author: to,
+        ...(branch !== undefined && { branch }),
+        ...describeFailure(error),
+      });
     }
-    context.transfers.handOver(to);
   }
+}
+
+function elsewhere(to: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
+  );
 }
 
 /** An agent's callbacks as lists. */

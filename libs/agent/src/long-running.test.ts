@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { getFunctionResponses } from './event.ts';
-import { FunctionTool, LongRunningFunctionTool } from './function-tool.ts';
+import { LongRunningFunctionTool } from './function-tool.ts';
 import { brief, chat, runWithCrashes, scriptedModel } from './harness.fixture.ts';
 import { LlmAgent } from './llm-agent.ts';
 
@@ -60,36 +60,6 @@ describe('a long-running tool', () => {
     expect((await say('well?')).map(brief)).toEqual(['root: patience']);
     expect(JSON.stringify(requests[1]?.contents)).not.toContain('functionCall');
     expect((await answer(idOf(events), { ok: true })).map(brief)).toEqual(['root: thanks']);
-  });
-
-  it('that is open does not keep the results of its siblings from the model (ADK defect B2)', async () => {
-    const { llm } = await scriptedModel(
-      {
-        calls: [
-          { name: 'pay', args: {} },
-          { name: 'look', args: {} },
-        ],
-      },
-      { text: 'ok' },
-    );
-    const pay = new FunctionTool({
-      name: 'pay',
-      description: 'pays',
-      execute: (_args, context) => {
-        if (context?.functionCallId) {
-          context.actions.requestedToolConfirmations[context.functionCallId] = { confirmed: false };
-        }
-        return { error: 'needs confirmation' };
-      },
-    });
-    const look = new FunctionTool({ name: 'look', description: 'looks', execute: () => ({ seen: 1 }) });
-    const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [pay, look] }));
-    const [, responses] = await say('go');
-    expect(responses && getFunctionResponses(responses).map(({ response }) => response)).toEqual([
-      { error: 'needs confirmation' },
-      { seen: 1 },
-    ]);
-    expect(Object.keys(responses?.actions.requestedToolConfirmations ?? {})).toHaveLength(1);
   });
 
   it('that is a generator says how far it is, each word committed in order, and what it returns is the result', async () => {

@@ -1,4 +1,6 @@
 import {
+  type BaseAgent,
+  checkAsk,
   newInvocationId,
   openSession,
   readAnswer,
@@ -71,17 +73,12 @@ async function* answerAsk(
     session,
     sessionService: fenced(mesh.sessions, tokenOf(request.headers)),
     invocationId,
-    ...(step ? stepOptions(step) : { newMessage: ask.message }),
+    ...(step ? stepOptions(step) : { newMessage: checkAsk(agent, ask.message) }),
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
     abortSignal: until.signal,
-    transfers: transferPort(served, (to) => {
-      throw new MeshError(
-        'failed_precondition',
-        `agent ${agent.name} was asked a question and cannot transfer to ${to} in another process; use it as a tool there`,
-      );
-    }),
+    transfers: transferPort(served),
   });
   for await (const event of events) {
     // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners. Of a step the one who
@@ -94,11 +91,11 @@ async function* answerAsk(
   if (!parent && !step) {
     await mesh.sessions.endInvocation({ ...refOf(session), invocationId }, { status: 'completed' });
   }
-  yield { type: 'result', data: answerOf(agent.name, session, invocationId, step !== undefined) };
+  yield { type: 'result', data: answerOf(agent, session, invocationId, step !== undefined) };
 }
 
 /** Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. */
-function answerOf(agent: string, session: Session, invocationId: string, isStep: boolean): Answer {
+function answerOf(agent: BaseAgent, session: Session, invocationId: string, isStep: boolean): Answer {
   const { appName: app, userId: user, id } = session;
   const own = isStep ? [] : session.events.filter((event) => event.invocationId === invocationId);
   const { artifactDelta = {}, ...answer } = readAnswer(agent, own);

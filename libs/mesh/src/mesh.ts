@@ -50,3 +50,8 @@ export function toolCard({ bus }: Mesh, name: string): ToolCard | undefined {
 export function agentCards({ bus }: Mesh): AgentCard[] {
   return bus.directory.list('agent').filter((card) => card.kind === 'agent');
 }
+
+/** The cards of all tools. */
+export function toolCards({ bus }: Mesh): ToolCard[] {
+  return bus.directory.list('tool').filter((card) => card.kind === 'tool');
+}

@@ -1,6 +1,7 @@
 import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { queueGroup } from '@agentmesh/bus';
 import { type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
+import { matchesAny } from './mesh-toolset.ts';
 import { remotesOf } from './remotes.ts';
 import { serviceName } from './service-name.ts';
 
@@ -14,11 +15,13 @@ export interface ServiceManifest {
   asks: string[];
   /** Tools it calls. */
   calls: string[];
+  /** Patterns of tools that it calls when they are there (`MeshToolset`). */
+  offers?: string[];
 }
 
 /** Reads off an agent what it needs: its remote sub-agents, agents used as tools, and tools. */
 export function agentManifest(agent: BaseAgent): ServiceManifest {
-  const { transfers, asks, tools } = remotesOf(agent);
+  const { transfers, asks, tools, toolsets } = remotesOf(agent);
   const names = (each: readonly { name: string }[]) => [...new Set(each.map(({ name }) => name))];
   return {
     kind: 'agent',
@@ -26,6 +29,7 @@ export function agentManifest(agent: BaseAgent): ServiceManifest {
     transfers: names(transfers),
     asks: names(asks),
     calls: names(tools),
+    offers: [...new Set(toolsets.flatMap((toolset) => toolset.names))],
   };
 }
 
@@ -104,8 +108,11 @@ export function permissionsOf(
       announces,
       ...cards.publish,
       ...handsOverTo(manifest, all).map((to) => names.agentRun(to)),
-      ...[...manifest.asks, ...manifest.transfers].map((to) => names.agentDelegate(to)),
-      ...manifest.calls.map((to) => names.toolCall(to)),
+      // An agent that is asked hands over to these too, and waits for their answer.
+      ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
+      ...callsTo(manifest, all).map((to) => names.toolCall(to)),
+      // Who offers what is there must see what is there.
+      ...(manifest.offers?.length ? ['$SRV.PING.*'] : []),
       names.invocationEvent('*'),
       names.allSessionEvents,
       ...runTaking(names, name),
@@ -126,6 +133,13 @@ function handsOverTo({ name, transfers }: ServiceManifest, all: readonly Service
   const parents = all.filter((each) => each.kind === 'agent' && each.transfers.includes(name));
   const family = [...transfers, ...parents.flatMap((parent) => [parent.name, ...parent.transfers])];
   return [...new Set(family)].filter((to) => to !== name);
+}
+
+/** The tools that it names, and of those that are known now the ones that fit its patterns. NATS has no patterns within a name. */
+function callsTo({ calls, offers = [] }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
+  if (offers.includes('*')) return ['*'];
+  const offered = all.filter(({ kind, name }) => kind === 'tool' && matchesAny(offers, name));
+  return [...new Set([...calls, ...offered.map(({ name }) => name)])];
 }
 
 /** Without a consumer: who may make one may have the server deliver to any subject. */

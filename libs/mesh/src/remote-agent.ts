@@ -7,6 +7,7 @@ import {
   type InvocationContext,
   newFunctionCallId,
   pickScopes,
+  type ToolParameters,
 } from '@agentmesh/agent';
 import {
   type Answer,
@@ -36,8 +37,19 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return (mesh && agentCard(mesh, this.name)?.description) ?? '';
   }
 
+  /** As its card has it. */
+  get inputParameters(): ToolParameters | undefined {
+    const mesh = this.mesh.maybe();
+    return mesh && agentCard(mesh, this.name)?.inputSchema;
+  }
+
   override get isRemote(): boolean {
     return true;
+  }
+
+  /** Whether it does is known in its own process, which notes the paths. */
+  override get orchestrates(): boolean {
+    return false;
   }
 
   /** Asks the agent on behalf of a tool call; it works in a hidden session that belongs to the call. */
@@ -110,8 +122,14 @@ export class RemoteAgent extends BaseAgent implements Askable {
   }
 }
 
-function answerFrom({ text, stateDelta, artifactDelta, openCalls }: Answer): AgentAnswer {
-  return { text, stateDelta, artifactDelta, ...(openCalls && { openCalls }) };
+function answerFrom({ text, output, stateDelta, artifactDelta, openCalls }: Answer): AgentAnswer {
+  return {
+    text,
+    stateDelta,
+    artifactDelta,
+    ...(output !== undefined && { output }),
+    ...(openCalls && { openCalls }),
+  };
 }
 
 /**

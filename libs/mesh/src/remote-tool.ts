@@ -34,10 +34,12 @@ export class RemoteTool extends BaseTool {
 
   override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
     const mesh = this.mesh.get();
-    const { abortSignal, invocationContext, userContent } = toolContext;
+    const { abortSignal, invocationContext, userContent, toolConfirmation, answers } = toolContext;
     const call: ToolCallInput = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
       args,
+      answers,
+      ...(toolConfirmation && { toolConfirmation }),
       context: {
         app: toolContext.appName,
         user: toolContext.userId,

@@ -1,4 +1,4 @@
-import { newInvocationId } from '@agentmesh/agent';
+import { getFunctionCalls, newInvocationId, pathOf } from '@agentmesh/agent';
 import {
   type AgentCard,
   type Event,
@@ -6,7 +6,9 @@ import {
   header,
   type InvocationEnd,
   MeshError,
+  messageSchema,
   nextTrace,
+  parse,
   type RunCommandInput,
   type SessionRef,
 } from '@agentmesh/protocol';
@@ -47,7 +49,8 @@ export interface StartedRun {
 /**
  * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
  *
- * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots, `unavailable` when no replica is up.
+ * @throws MeshError `not_found` for an unknown app or session, `invalid_argument` for a message that is none, `failed_precondition` for an app
+ * with two roots, `unavailable` when no replica is up.
  */
 export async function startRun(
   mesh: Mesh,
@@ -60,7 +63,7 @@ export async function startRun(
   const root = await rootOf(mesh, app);
   const [head, agent] = await Promise.all([
     mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } }),
-    speakerOf(mesh, root, ref),
+    speakerOf(mesh, root, ref, request.message),
   ]);
   if (!head) {
     throw new MeshError(
@@ -123,11 +126,39 @@ export function appNames(mesh: Mesh): string[] {
   return [...new Set(agentCards(mesh).flatMap(({ app }) => app ?? []))].sort();
 }
 
-/** Whom the next message goes to: the agent that the conversation was transferred to, unless it may not give it back. */
-async function speakerOf(mesh: Mesh, root: AgentCard, ref: SessionRef): Promise<string> {
+/**
+ * Whom the next message goes to: an answer to who asked; anything else to the agent that the conversation was transferred to, unless it may not
+ * give it back.
+ */
+async function speakerOf(
+  mesh: Mesh,
+  root: AgentCard,
+  ref: SessionRef,
+  message: RunRequest['message'],
+): Promise<string> {
+  const asker = await askerOf(mesh, ref, message);
+  if (asker !== undefined) return asker;
   const active = await mesh.sessions.getActiveAgent(ref);
   const card = active === undefined ? undefined : agentCard(mesh, active);
   return card && !card.disallowTransferToParent ? card.name : root.name;
+}
+
+/** The service of the agent whose call the message answers: the workflow that runs it, or the agent itself, whichever has a card. */
+async function askerOf(
+  mesh: Mesh,
+  ref: SessionRef,
+  message: RunRequest['message'],
+): Promise<string | undefined> {
+  const { parts = [] } = parse(messageSchema, message, 'the message');
+  const answered = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));
+  if (answered.size === 0) return undefined;
+  const session = await mesh.sessions.getSession(ref);
+  const asking = session?.events.findLast((event) =>
+    getFunctionCalls(event).some(({ id }) => id !== undefined && answered.has(id)),
+  );
+  if (!asking) return undefined;
+  const [workflow] = pathOf(asking)?.split('.') ?? [];
+  return [workflow, asking.author].find((name) => name !== undefined && agentCard(mesh, name));
 }
 
 /** Asked a few times: after a restart of the server its clients come back one by one. */

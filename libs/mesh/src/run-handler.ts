@@ -32,6 +32,8 @@ interface Run extends RunCommand {
 /** One delivery of a run command. */
 interface DeliveredRun {
   headers: Headers;
+  /** 1 for the first. */
+  attempt: number;
   /** Go with every message sent for it. */
   carrier: Headers;
   /** What it commits under; undefined until it begins. */
@@ -53,6 +55,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   }
   const delivery: DeliveredRun = {
     headers: item.headers,
+    attempt: item.attempt,
     carrier: hopHeaders(item.headers),
     token: undefined,
   };
@@ -107,6 +110,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
       ...(run.stateDelta && { stateDelta: run.stateDelta }),
       runConfig: run.runConfig,
       carrier,
+      attempt: delivery.attempt,
       transfers: transferPort(served, (to) => {
         next = to;
       }),
@@ -133,10 +137,10 @@ function handedElsewhere(
   { events }: Session,
 ): { to: string } | 'taken' | undefined {
   const own = events.filter((event) => event.invocationId === invocationId && event.nodeInfo === undefined);
-  const transfer = own.findLast(({ actions }) => actions.transferToAgent !== undefined);
-  const to = transfer?.actions.transferToAgent;
+  const at = own.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
+  const to = own[at]?.actions.transferToAgent;
   if (to === undefined || isHere(served, to)) return undefined;
-  return transfer === own.at(-1) && isHere(served, transfer?.author ?? '') ? { to } : 'taken';
+  return own.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
 }
 
 function isHere({ agent }: ServedAgent, name: string): boolean {

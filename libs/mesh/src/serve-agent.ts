@@ -1,14 +1,15 @@
 import {
   type BaseAgent,
   type BasePlugin,
+  BaseTool,
   closeToolsets,
   type InvocationServices,
   LlmAgent,
   PluginManager,
+  toGenaiSchema,
 } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
-import { z } from 'zod';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { agentCards, type Mesh } from './mesh.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
@@ -123,8 +124,10 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Age
     llm: llm !== undefined,
     ...(app !== undefined && { app }),
     subAgents: agent.subAgents.map(({ name }) => name),
+    tools: (llm?.tools ?? []).flatMap((tool) => (tool instanceof BaseTool ? tool.name : [])),
     disallowTransferToParent: llm?.disallowTransferToParent ?? false,
     disallowTransferToPeers: llm?.disallowTransferToPeers ?? false,
-    ...(llm?.inputSchema && { inputSchema: z.toJSONSchema(llm.inputSchema) as Record<string, unknown> }),
+    ...(llm?.inputParameters && { inputSchema: { ...toGenaiSchema(llm.inputParameters) } }),
+    ...(llm?.outputSchema && { outputSchema: { ...toGenaiSchema(llm.outputSchema) } }),
   };
 }

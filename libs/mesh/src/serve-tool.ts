@@ -87,7 +87,11 @@ async function runTool(
 ): Promise<ToolResult> {
   const actions = createEventActions();
   const functionCallId = call.callId ?? newFunctionCallId();
-  const toolContext = new Context({ ...originOf(call, abortSignal), services }, { actions, functionCallId });
+  const { toolConfirmation, answers } = call;
+  const toolContext = new Context(
+    { ...originOf(call, abortSignal), services },
+    { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
+  );
   const response = await executeTool(tool, call.args, toolContext);
   return { response, actions };
 }

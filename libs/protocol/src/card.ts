@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { agentNameSchema, toolNameSchema } from './names.ts';
 
-const jsonSchema = z.record(z.string(), z.unknown());
+/** A schema as function declarations have it (`Schema` of `@google/genai`: OpenAPI 3, types in capitals). */
+const schema = z.record(z.string(), z.unknown());
 
 /** What an agent tells the mesh about itself. */
 export const agentCardSchema = z.object({
@@ -14,11 +15,14 @@ export const agentCardSchema = z.object({
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
   subAgents: z.array(agentNameSchema).default([]),
+  /** Names of its own tools, agents that it uses as tools among them; a toolset's are known at run time only. */
+  tools: z.array(z.string()).default([]),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),
-  /** JSON Schema of what an ask of this agent must hold, when it is not plain text. */
-  inputSchema: jsonSchema.optional(),
-  outputSchema: jsonSchema.optional(),
+  /** What an ask of this agent must hold, as JSON text, when it is not plain text. */
+  inputSchema: schema.optional(),
+  /** What its answer is, when it is not plain text. */
+  outputSchema: schema.optional(),
 });
 
 /** What a tool tells the mesh about itself. */

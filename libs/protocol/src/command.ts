@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageSchema } from './content.ts';
-import { eventActionsSchema } from './event.ts';
+import { eventActionsSchema, toolConfirmationSchema } from './event.ts';
 import { isToken, maxTokenLength } from './token.ts';
 
 const record = z.record(z.string(), z.unknown());
@@ -20,6 +20,10 @@ export const runConfigSchema = z.object({
   maxLlmCalls: z.number().int().max(Number.MAX_SAFE_INTEGER).default(500),
   /** `sse`: pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
+  /** The client makes the tool calls: the run ends with them, and goes on when their function responses come. */
+  pauseOnToolCalls: z.boolean().default(false),
+  /** Files in the user's message are kept as artifacts; the message then names them. */
+  saveInputBlobsAsArtifacts: z.boolean().default(false),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
@@ -36,7 +40,7 @@ export const runCommandSchema = z.object({
   /** Absent on hops after a transfer. */
   message: messageSchema.optional(),
   stateDelta: record.optional(),
-  runConfig: runConfigSchema.default({ maxLlmCalls: 500, streamingMode: 'none' }),
+  runConfig: runConfigSchema.prefault({}),
 });
 export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
@@ -76,7 +80,7 @@ export const askSchema = z.object({
   app: id.optional(),
   user: id.default('anonymous'),
   session: id.optional(),
-  runConfig: runConfigSchema.default({ maxLlmCalls: 500, streamingMode: 'none' }),
+  runConfig: runConfigSchema.prefault({}),
 });
 export type Ask = z.infer<typeof askSchema>;
 export type AskInput = z.input<typeof askSchema>;
@@ -84,6 +88,8 @@ export type AskInput = z.input<typeof askSchema>;
 /** What an ask answers. */
 export const answerSchema = z.object({
   text: z.string(),
+  /** What the words mean, of an agent with an output schema. */
+  output: z.unknown().optional(),
   invocationId: z.string(),
   app: z.string(),
   user: z.string(),
@@ -100,6 +106,10 @@ export type Answer = z.infer<typeof answerSchema>;
 export const toolCallSchema = z.object({
   /** Function-call id: a repeated call of the same id gets the first one's result. */
   callId: callId.optional(),
+  /** How many questions that the call asked people were answered: with each answer it is made anew. */
+  answers: z.number().int().min(0).default(0),
+  /** What a person said to the call, when it had asked for confirmation. */
+  toolConfirmation: toolConfirmationSchema.optional(),
   args: record.default({}),
   context: z
     .object({
@@ -119,7 +129,8 @@ export type ToolCallInput = z.input<typeof toolCallSchema>;
 
 /** What a tool answers: its result, and what it did beside (state, transfer, …). */
 export const toolResultSchema = z.object({
-  response: z.unknown(),
+  /** Absent when a long-running tool has no first result. */
+  response: z.unknown().optional(),
   actions: eventActionsSchema.optional(),
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;

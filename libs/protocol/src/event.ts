@@ -9,11 +9,12 @@ import { z } from 'zod';
 import { contentSchema } from './content.ts';
 
 /** An answer to, or a request for, a person's confirmation of a tool call. */
-export interface ToolConfirmation {
-  hint?: string;
-  confirmed: boolean;
-  payload?: unknown;
-}
+export const toolConfirmationSchema = z.object({
+  hint: z.string().optional(),
+  confirmed: z.boolean(),
+  payload: z.unknown().optional(),
+});
+export type ToolConfirmation = z.infer<typeof toolConfirmationSchema>;
 
 /** What an event does beside saying something. The names are ADK's. */
 export interface EventActions {
@@ -74,7 +75,7 @@ const actionsSchema = z.looseObject({
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number().int().min(0)).default({}),
   requestedAuthConfigs: record.default({}),
-  requestedToolConfirmations: record.default({}),
+  requestedToolConfirmations: z.record(z.string(), toolConfirmationSchema).default({}),
   skipSummarization: z.boolean().optional(),
   transferToAgent: z.string().optional(),
   escalate: z.boolean().optional(),

@@ -1,4 +1,10 @@
-import type { Content, FunctionDeclaration, FunctionResponse, GenerationConfig } from '@google/genai';
+import type {
+  Content,
+  FunctionDeclaration,
+  FunctionResponse,
+  GenerationConfig,
+  SafetySetting,
+} from '@google/genai';
 
 /** What the client asked the model. */
 export interface ModelRequest {
@@ -9,6 +15,7 @@ export interface ModelRequest {
   /** The function declarations of all tools. */
   tools: FunctionDeclaration[];
   generationConfig: GenerationConfig;
+  safetySettings?: SafetySetting[];
   streaming: boolean;
   /** Number of this request at this server, from 1. */
   call: number;
@@ -24,6 +31,7 @@ interface RequestBody {
   systemInstruction?: Content;
   tools?: { functionDeclarations?: FunctionDeclaration[] }[];
   generationConfig?: GenerationConfig;
+  safetySettings?: SafetySetting[];
 }
 
 /** Reads the JSON body of a request. @throws BadModelRequest */
@@ -40,6 +48,7 @@ export function readModelRequest(
     ...(instruction === undefined ? {} : { systemInstruction: instruction }),
     tools: (body.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? []),
     generationConfig: body.generationConfig ?? {},
+    ...(body.safetySettings && { safetySettings: body.safetySettings }),
     streaming,
     call,
   };

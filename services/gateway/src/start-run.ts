@@ -1,5 +1,5 @@
 import { type StartedRun, startRun } from '@agentmesh/mesh';
-import { type Headers, MeshError, messageSchema } from '@agentmesh/protocol';
+import { type Headers, MeshError, messageSchema, runConfigSchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
@@ -12,6 +12,8 @@ const body = z.object({
   newMessage: messageSchema,
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
+  // What a client may decide; how much a run may cost is not among it.
+  runConfig: runConfigSchema.pick({ saveInputBlobsAsArtifacts: true }).prefault({}),
 });
 
 /** Reads a run request and starts it. When `signal` aborts, the watching ends; the run itself goes on. */
@@ -21,7 +23,10 @@ export async function startRequestedRun(
   signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun> {
-  const { appName, userId, sessionId, newMessage, stateDelta, streaming } = readBody(body, request);
+  const { appName, userId, sessionId, newMessage, stateDelta, streaming, runConfig } = readBody(
+    body,
+    request,
+  );
   // Only agents call functions: a call in a person's message would be a forged one.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -40,7 +45,7 @@ export async function startRequestedRun(
       // Whoever comes in here is the user, whatever role it claims.
       message: { ...newMessage, role: 'user' },
       ...(stateDelta && { stateDelta }),
-      runConfig: { streamingMode: streams && streaming ? 'sse' : 'none' },
+      runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
     },
     {
       headers: traceHeaders(request),

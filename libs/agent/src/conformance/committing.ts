@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Session } from '../session-service.ts';
 import {
   appName,
   deltaOf,
@@ -117,6 +118,36 @@ export function committing(service: TheService): void {
     await Promise.all(Array.from({ length: 64 }, () => service().appendEvent({ session, event: eventOf() })));
     expect(session.seq).toBe(64);
     expect(session.events).toEqual((await read()).map(({ event }) => event));
+  });
+
+  test('takes all events and state of two writers with a stale picture, in one order for both (ADK defect B15)', async () => {
+    await create();
+    const open = async () =>
+      (await service().getSession({ appName, userId, sessionId: 's' })) ?? expect.fail();
+    const [one, two] = [await open(), await open()];
+    // Each writes on and on upon what it read at the start and its own commits; neither looks again.
+    const write = async (session: Session, who: string) => {
+      for (let n = 1; n <= 8; n += 1) {
+        const stateDelta = { [`${who}${n}`]: n, [`user:${who}`]: n, [`app:${who}`]: n, last: `${who}${n}` };
+        await service().appendEvent({ session, event: deltaOf(stateDelta, { id: `${who}${n}` }) });
+      }
+    };
+    await Promise.all([write(one, 'a'), write(two, 'b')]);
+    const log = await read();
+    expect(log.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, at) => at + 1));
+    const ids = log.map(({ event }) => event.id);
+    const own = (who: string) => ids.filter((id) => id.startsWith(who));
+    for (const who of ['a', 'b']) {
+      expect(own(who)).toEqual(Array.from({ length: 8 }, (_, at) => `${who}${at + 1}`));
+    }
+    const final = await open();
+    expect(final.state).toMatchObject({ a8: 8, b8: 8, 'user:a': 8, 'user:b': 8, 'app:a': 8, 'app:b': 8 });
+    expect(Object.keys(final.state)).toHaveLength(21);
+    expect(final.state.last).toBe(ids.at(-1));
+    // Both hold the log as it is, up to their own last commit; whoever wrote last holds all of it, and the state.
+    for (const held of [one, two]) expect(held.events.map(({ id }) => id)).toEqual(ids.slice(0, held.seq));
+    const [last] = [one, two].sort((a, b) => b.seq - a.seq);
+    expect(last).toEqual(final);
   });
 
   test('gives a stale object the events that others committed meanwhile', async () => {

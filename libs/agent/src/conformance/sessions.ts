@@ -160,7 +160,7 @@ export function sessions(service: TheService): void {
     await service().deleteSession({ appName, userId, sessionId: 'nobody' });
   });
 
-  test('does not append to a deleted session', async () => {
+  test('does not append to a deleted session (ADK defect B25)', async () => {
     const session = await create('s');
     await service().deleteSession(refOf(session));
     const append = service().appendEvent({ session, event: deltaOf({ a: 1, 'user:b': 1 }) });

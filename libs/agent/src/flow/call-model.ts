@@ -1,11 +1,13 @@
 import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 import { firstResult } from '../callbacks.ts';
+import { takeCode } from '../code-executors/run-code.ts';
 import { Context } from '../context.ts';
 import { createEvent, createEventActions, getFunctionCalls, newFunctionCallId } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { LlmRequest, LlmResponse } from '../models/llm.ts';
+import { isFrameworkTool } from './next-step.ts';
 import { originOf } from './origin.ts';
 import { settleOutput } from './output.ts';
 import { buildRequest, type StepTools } from './request.ts';
@@ -89,11 +91,12 @@ async function countCall({ sessionService, ref, runConfig }: InvocationContext) 
 
 function toEvent(
   agent: LlmAgent,
-  { invocationId, branch }: InvocationContext,
+  context: InvocationContext,
   { toolsDict }: StepTools,
   response: LlmResponse,
   actions: EventActions,
 ): Event {
+  const { invocationId, branch, runConfig } = context;
   const event = createEvent({
     ...response,
     author: agent.name,
@@ -101,12 +104,14 @@ function toEvent(
     ...(branch !== undefined && { branch }),
     actions,
   });
-  if (event.partial) return event;
+  if (event.partial || takeCode(agent, context, event)) return event;
   settleOutput(agent, event);
   // Ours always: some models number their calls anew in every turn, and ids name results and sessions.
   for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
+  const staysOpen = (name = '') =>
+    toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
   event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
-    id !== undefined && toolsDict[name ?? '']?.isLongRunning ? [id] : [],
+    id !== undefined && staysOpen(name) ? [id] : [],
   );
   return event;
 }

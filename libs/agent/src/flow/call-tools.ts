@@ -7,8 +7,15 @@ import { interleave, withEmitted } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import { originOf } from './origin.ts';
+import {
+  type AskingCall,
+  answersTo,
+  type CallAnswers,
+  confirmationEvent,
+  credentialEvent,
+} from './questions.ts';
 import type { StepTools } from './request.ts';
-import { runTool } from './run-tool.ts';
+import { runTool, type ToolOutcome } from './run-tool.ts';
 import { transferProblem } from './transfer.ts';
 
 export interface ToolCalls {
@@ -20,9 +27,8 @@ export interface ToolCalls {
   resumed: boolean;
 }
 
-interface CallOutcome {
+interface CallOutcome extends AskingCall {
   part: Part | undefined;
-  actions: EventActions;
 }
 
 /**
@@ -39,17 +45,35 @@ export async function* callTools(
     const each = context.with({ abortSignal });
     return step.calls.map((call) => callOne(agent, each, step, call));
   });
-  const parts = outcomes.flatMap(({ part }) => part ?? []);
+  const signIn = credentialEvent(context, outcomes);
+  if (signIn) yield signIn;
+  const confirmation = confirmationEvent(context, outcomes);
+  if (confirmation) yield confirmation;
+  const made = outcomes.flatMap(withoutQuestion);
+  const parts = made.flatMap(({ part }) => part ?? []);
   if (parts.length === 0) return;
-  yield responseEvent(context, parts, mergeEventActions(outcomes.map(({ actions }) => actions)));
+  yield responseEvent(context, parts, mergeEventActions(made.map(({ actions }) => actions)));
+}
+
+/**
+ * What of a call goes into the event of the responses. One that asked has done the rest in the event of its question: with a confirmation it
+ * has no response yet, with a credential only a first one.
+ */
+function withoutQuestion(outcome: CallOutcome): CallOutcome[] {
+  const { requestedToolConfirmations, requestedAuthConfigs } = outcome.actions;
+  const id = outcome.call.id ?? '';
+  if (Object.hasOwn(requestedToolConfirmations, id)) return [];
+  if (!Object.hasOwn(requestedAuthConfigs, id)) return [outcome];
+  return [{ ...outcome, actions: createEventActions({ requestedAuthConfigs }) }];
 }
 
 async function* callOne(
   agent: LlmAgent,
   invocation: InvocationContext,
   { event, tools, resumed }: ToolCalls,
-  { id, name = '', args = {} }: FunctionCall,
+  call: FunctionCall,
 ): AsyncGenerator<Event, CallOutcome, void> {
+  const { id, name = '', args = {} } = call;
   const actions = createEventActions();
   const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
     functionResponse: {
@@ -62,16 +86,18 @@ async function* callOne(
   const tool = tools.toolsDict[name];
   if (!tool) {
     const known = Object.keys(tools.toolsDict).join(', ') || 'none';
-    return { part: respond({ error: `there is no tool "${name}"; the tools are: ${known}` }), actions };
+    return { part: respond({ error: `there is no tool "${name}"; the tools are: ${known}` }), actions, call };
   }
   if (resumed && tool.isLongRunning && !tool.isIdempotent) {
     const progress = lastProgress(invocation, id);
-    return { part: respond(interrupted(progress), progress && false), actions };
+    return { part: respond(interrupted(progress), progress && false), actions, call };
   }
-  const { response, isLastWord } = yield* withEmitted<Event, Outcome>((emit) =>
+  const answers = answersTo(invocation.session.events, id);
+  const { response, isLastWord, failed } = yield* withEmitted<Event, ToolOutcome>((emit) =>
     converse(agent, tool, args, {
       ...(id !== undefined && { functionCallId: id }),
       functionCallEventId: event.id,
+      ...answers,
       actions,
       invocation:
         invocation.runConfig.streamingMode === 'sse' ? invocation.with({ observe: emit }) : invocation,
@@ -81,18 +107,23 @@ async function* callOne(
   const problem = transferProblem(agent, invocation, tools.targets, actions.transferToAgent);
   if (problem) {
     delete actions.transferToAgent;
-    return { part: respond({ error: `tool ${name}: ${problem}` }), actions };
+    return { part: respond({ error: `tool ${name}: ${problem}` }), actions, call };
   }
   const closes = tool.isLongRunning && isLastWord ? false : undefined;
-  return { part: response && respond(response, closes), actions };
+  keepOwnQuestions(actions, failed ? undefined : id);
+  if (response) return { part: respond(response, closes), actions, call };
+  // What was confirmed and has no first result is noted nevertheless, or it would be called again.
+  return { part: answers.answers > 0 ? respond({ status: 'pending' }) : undefined, actions, call };
 }
 
-interface Outcome {
-  response: Record<string, unknown> | undefined;
-  isLastWord: boolean;
+/** A call asks for itself: what it asks in another one's name would open that one's gate. */
+function keepOwnQuestions(actions: EventActions, id: string | undefined): void {
+  for (const asked of [actions.requestedToolConfirmations, actions.requestedAuthConfigs]) {
+    for (const key of Object.keys(asked)) if (key !== id) delete asked[key];
+  }
 }
 
-interface Conversation {
+interface Conversation extends CallAnswers {
   functionCallId?: string;
   functionCallEventId: string;
   actions: EventActions;
@@ -106,7 +137,7 @@ async function* converse(
   tool: BaseTool,
   args: Record<string, unknown>,
   { invocation, report, ...options }: Conversation,
-): AsyncGenerator<Event, Outcome, void> {
+): AsyncGenerator<Event, ToolOutcome, void> {
   const run = runTool(tool, args, new Context(originOf(invocation), options), agent);
   try {
     for (;;) {

@@ -2,9 +2,7 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../event.ts';
 import { isOnBranch } from '../journal.ts';
-
-/** Calls that the framework makes to reach a person; they are no part of what a model said. */
-const frameworkCalls = new Set(['adk_request_credential', 'adk_request_confirmation', 'adk_request_input']);
+import { isQuestionName } from './questions.ts';
 
 export interface ContentsRequest {
   events: readonly Event[];
@@ -16,7 +14,10 @@ export interface ContentsRequest {
 
 /** What a model is shown of the conversation: the events that this agent may see, as it would remember them. */
 export function buildContents({ events, agentName, branch, include }: ContentsRequest): Content[] {
-  const visible = events.filter((event) => isShown(event) && isOnBranch(event.branch, branch));
+  const visible = events
+    .filter((event) => isOnBranch(event.branch, branch))
+    .map(withoutQuestions)
+    .filter(isShown);
   const turn = include === 'none' ? visible.slice(startOfTurn(visible, agentName)) : visible;
   const own = turn.map((event) => (isFromOther(event, agentName) ? retell(event) : event));
   return pairCalls(own).flatMap(({ content }) => (content ? [withoutOurIds(content)] : []));
@@ -25,18 +26,27 @@ export function buildContents({ events, agentName, branch, include }: ContentsRe
 function isShown({ content, partial }: Event): boolean {
   const parts = content?.parts ?? [];
   if (partial || !content?.role || parts.length === 0) return false;
-  if (parts.every((part) => part.text === '')) return false;
-  return !parts.some(({ functionCall, functionResponse }) =>
-    frameworkCalls.has(functionCall?.name ?? functionResponse?.name ?? ''),
-  );
+  return !parts.every((part) => part.text === '');
 }
 
+/** What the framework asks people, and what they answer, is no part of what was said. */
+function withoutQuestions(event: Event): Event {
+  const isQuestion = ({ functionCall, functionResponse }: Part) =>
+    isQuestionName(functionCall?.name ?? functionResponse?.name);
+  return event.content?.parts?.some(isQuestion) ? withParts(event, (part) => !isQuestion(part)) : event;
+}
+
+/** Where the turn begins with an answer, the call that it answers is part of it. */
 function startOfTurn(events: readonly Event[], agentName: string): number {
-  const start = events.findLastIndex(
+  const said = events.findLastIndex(
     (event) =>
       isFromOther(event, agentName) || (event.author === 'user' && getFunctionResponses(event).length === 0),
   );
-  return Math.max(start, 0);
+  const start = Math.max(said, 0);
+  const answers = events.slice(start).flatMap(getFunctionResponses);
+  const answered = new Set(answers.map(({ id }) => id));
+  const asked = events.findIndex((event) => getFunctionCalls(event).some(({ id }) => answered.has(id)));
+  return asked === -1 ? start : Math.min(start, asked);
 }
 
 function isFromOther({ author }: Event, agentName: string): boolean {
@@ -94,7 +104,12 @@ function withoutInterlude(events: readonly Event[]): readonly Event[] {
   const call = events.findLastIndex((event) =>
     getFunctionCalls(event).some(({ id }) => answered.includes(id)),
   );
-  return call === -1 ? events : [...events.slice(0, call + 1), ...events.slice(-1)];
+  if (call === -1) return events;
+  // What the user said to this invocation stays: an answer given in an earlier one may come to work only now.
+  const said = events
+    .slice(call + 1, -1)
+    .filter(({ author, invocationId }) => author === 'user' && invocationId === newest?.invocationId);
+  return [...events.slice(0, call + 1), ...said, ...events.slice(-1)];
 }
 
 function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {

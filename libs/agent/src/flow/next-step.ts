@@ -1,14 +1,20 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
 import type { BaseAgent } from '../base-agent.ts';
+import { endsWithResult, hasOpenCode } from '../code-executors/run-code.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
+import { setModelResponseName } from './output-schema.ts';
+import { answeredCalls, isQuestionName, questionsOf, waitingCalls } from './questions.ts';
+import { transferToolName } from './transfer.ts';
 
 /** What an agent does next, as the log of the invocation says. */
 export type Step =
   | { kind: 'call-model' }
-  | { kind: 'call-tools'; event: Event; calls: FunctionCall[] }
+  /** `answered`: they wait no longer, a person has answered what they asked. */
+  | { kind: 'call-tools'; event: Event; calls: FunctionCall[]; answered?: true }
+  | { kind: 'run-code'; event: Event }
   | { kind: 'transfer'; to: string }
   | { kind: 'done' };
 
@@ -21,14 +27,22 @@ export function nextStep(context: InvocationContext): Step {
   const { start, events } = turnOf(context);
   const speaker = handedTo(events) ?? askerOf(start, context);
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };
+  const answered = answeredCalls(context);
+  if (answered) return { kind: 'call-tools', ...answered, answered: true };
   const said = events.filter((event) => isWord(event) && !isProgress(event));
-  const last = said.at(-1);
-  if (last === undefined || last.author !== agent.name) return { kind: 'call-model' };
-  if (getFunctionCalls(last).length > 0) {
-    const calls = openCalls(last, events);
-    return calls.length > 0 ? { kind: 'call-tools', event: last, calls } : { kind: 'done' };
+  const last = said.at(-1) ?? start;
+  const asking = last && callsBehind(last, context);
+  if (asking) {
+    if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
+    const calls = last?.author === agent.name ? openCalls(asking, context) : [];
+    if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
+    if (isWaiting(asking, context)) return { kind: 'done' };
   }
+  if (last === undefined || last.author !== agent.name || last === start) return { kind: 'call-model' };
+  if (getFunctionCalls(last).length > 0) return { kind: 'done' };
   if (getFunctionResponses(last).length > 0 && !isFinalResponse(last)) return { kind: 'call-model' };
+  if (hasOpenCode(context, last)) return { kind: 'run-code', event: last };
+  if (endsWithResult(last)) return { kind: 'call-model' };
   return { kind: 'done' };
 }
 
@@ -69,8 +83,49 @@ function isProgress(event: Event): boolean {
   return responses.length > 0 && responses.every(({ willContinue }) => willContinue === true);
 }
 
-function openCalls(event: Event, events: readonly Event[]): FunctionCall[] {
-  const responses = events.flatMap(getFunctionResponses).filter(({ willContinue }) => willContinue !== true);
+/** The event that made the calls which this one makes, answers, or asks about. */
+function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
+  const ids = new Set(getFunctionResponses(event).map(({ id }) => id));
+  const own = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
+  if (event.author === agent.name && own.length > 0) return event;
+  for (const { event: asking, callId } of questionsOf(session.events)) if (asking === event) ids.add(callId);
+  return session.events.findLast(
+    (each) => each.author === agent.name && getFunctionCalls(each).some(({ id }) => ids.has(id)),
+  );
+}
+
+/**
+ * Calls that nobody has answered and that wait for nobody. A long-running one is open only until the calls made with it have their
+ * responses: it may have no first result.
+ */
+function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
+  const unanswered = unansweredCalls(asking, context);
+  const waiting = waitingCalls(context.session.events);
+  const wereMade = unanswered.length < getFunctionCalls(asking).length;
+  return unanswered.filter(
+    ({ id = '' }) => !waiting.has(id) && !(wereMade && asking.longRunningToolIds?.includes(id)),
+  );
+}
+
+function unansweredCalls(asking: Event, { session }: InvocationContext): FunctionCall[] {
+  const responses = session.events
+    .flatMap(getFunctionResponses)
+    .filter(({ willContinue }) => willContinue !== true);
   const answered = new Set(responses.map(({ id }) => id));
-  return getFunctionCalls(event).filter(({ id }) => !answered.has(id));
+  return getFunctionCalls(asking).filter(({ id }) => !answered.has(id));
+}
+
+function isWaiting(asking: Event, { session }: InvocationContext): boolean {
+  const waiting = waitingCalls(session.events);
+  return getFunctionCalls(asking).some(({ id = '' }) => waiting.has(id));
+}
+
+/** Tools that the framework gives to an agent, and makes work itself. */
+export function isFrameworkTool(name: string | undefined): boolean {
+  return name === transferToolName || name === setModelResponseName;
+}
+
+/** Are there calls that the client makes? The framework's own stay with us. */
+function isClients(calls: readonly FunctionCall[], { runConfig }: InvocationContext): boolean {
+  return runConfig.pauseOnToolCalls && calls.some(({ name }) => !isFrameworkTool(name));
 }

@@ -33,4 +33,5 @@ function takeModelResponse({ outputSchema }: LlmAgent, event: Event): void {
   }
   const thoughts = (event.content?.parts ?? []).filter(({ thought }) => thought);
   event.content = { role: 'model', parts: [...thoughts, { text: JSON.stringify(call.args) }] };
+  event.actions.skipSummarization = true;
 }

@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { BaseTool } from '../base-tool.ts';
+import { asWords } from '../code-executors/code-blocks.ts';
 import { Context } from '../context.ts';
 import { createEventActions } from '../event.ts';
 import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
@@ -40,7 +41,7 @@ export async function buildRequest(
       agentName: agent.name,
       branch: context.branch,
       include: agent.includeContents,
-    }),
+    }).map((content) => asWords(content, agent.codeExecutor)),
     config: {
       ...agent.generateContentConfig,
       ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
@@ -52,6 +53,7 @@ export async function buildRequest(
   for (const tool of Object.values(toolsDict)) {
     await tool.processLlmRequest({ toolContext, llmRequest: request });
   }
+  agent.codeExecutor?.processLlmRequest(request);
   return request;
 }
 

@@ -12,6 +12,8 @@ export interface ToolOutcome {
   response: Json | undefined;
   /** The tool worked until it had its last word: nobody else will answer. */
   isLastWord: boolean;
+  /** It threw: what it had asked for before does not count. */
+  failed?: true;
 }
 
 /**
@@ -41,7 +43,11 @@ export async function* runTool(
       const mended =
         (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
         (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
-      outcome = { response: mended ?? { error: errorText(tool.name, error) }, isLastWord: true };
+      outcome = {
+        response: mended ?? { error: errorText(tool.name, error) },
+        isLastWord: true,
+        failed: true,
+      };
     }
   }
   const { response } = outcome;

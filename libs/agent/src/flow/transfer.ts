@@ -3,6 +3,8 @@ import { BaseTool, type RunToolRequest } from '../base-tool.ts';
 import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 
+export const transferToolName = 'transfer_to_agent';
+
 /** What the model is told of its colleagues. */
 export function transferInstruction(targets: readonly TransferTarget[]): string {
   const list = targets
@@ -10,7 +12,7 @@ export function transferInstruction(targets: readonly TransferTarget[]): string 
     .join('\n');
   return `These agents can take over the conversation:
 ${list}
-If one of them fits the user's request better than you do, call transfer_to_agent with its name and say nothing else; otherwise answer yourself.`;
+If one of them fits the user's request better than you do, call ${transferToolName} with its name and say nothing else; otherwise answer yourself.`;
 }
 
 /** Hands the conversation to another agent, by the model's own choice. */
@@ -18,7 +20,7 @@ export class TransferToAgentTool extends BaseTool {
   readonly #targets: readonly TransferTarget[];
 
   constructor(targets: readonly TransferTarget[]) {
-    super({ name: 'transfer_to_agent', description: 'Hands the conversation over to another agent.' });
+    super({ name: transferToolName, description: 'Hands the conversation over to another agent.' });
     this.#targets = targets;
   }
 

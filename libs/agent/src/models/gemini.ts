@@ -6,9 +6,12 @@ import {
   type GenerateContentResponse,
   GoogleGenAI,
   type GoogleGenAIOptions,
+  type HttpRetryOptions,
   type Part,
 } from '@google/genai';
 import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { withRetries } from './retry.ts';
+import { StreamedParts } from './streamed-parts.ts';
 
 export interface GeminiOptions {
   /** Default `gemini-2.5-flash`. */
@@ -17,7 +20,13 @@ export interface GeminiOptions {
   apiKey?: string;
   /** Another server that speaks Gemini's REST; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
-  /** Anything else of the client: Vertex AI, retries, headers, … */
+  /**
+   * What is asked again when it fails, how often, and after which waits (seconds); what is left out is as by default: three attempts in all, for
+   * statuses 408, 429, 500, 502, 503, 504 and broken connections, with waits of 0.5 to 1 s and 1 to 2 s. A stream that has begun is never asked for
+   * again, and an aborted run does not wait. `{ attempts: 1 }`: never.
+   */
+  retryOptions?: HttpRetryOptions;
+  /** Anything else of the client: Vertex AI, headers, … */
   client?: GoogleGenAIOptions;
 }
 
@@ -41,9 +50,10 @@ export class Gemini extends BaseLlm {
       contents: withLastWordOfUser(request.contents),
       config: { ...request.config, ...(signal && { abortSignal: signal }) },
     };
+    const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);
     try {
-      if (stream) yield* assemble(await models.generateContentStream(parameters));
-      else yield toResponse(await models.generateContent(parameters));
+      if (stream) yield* assemble(await ask(() => models.generateContentStream(parameters)));
+      else yield toResponse(await ask(() => models.generateContent(parameters)));
     } catch (error) {
       throw describe(error, signal);
     }
@@ -56,12 +66,18 @@ export class Gemini extends BaseLlm {
     if (!this.#client && !key && !client) {
       throw new MeshError('failed_precondition', `no key for model ${this.model}: set GEMINI_API_KEY`);
     }
+    // Retries are made here: with those of the client every attempt would be several.
+    const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),
       ...client,
-      ...(baseUrl !== undefined && { httpOptions: { ...client?.httpOptions, baseUrl } }),
+      httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
     });
     return this.#client;
+  }
+
+  get #retryOptions(): HttpRetryOptions | undefined {
+    return this.#options.retryOptions ?? this.#options.client?.httpOptions?.retryOptions;
   }
 }
 
@@ -89,7 +105,10 @@ function toResponse(response: GenerateContentResponse): LlmResponse {
     };
   }
   const { content, finishReason, finishMessage, groundingMetadata, citationMetadata } = candidate;
-  const answered = (content?.parts?.length ?? 0) > 0 || finishReason === undefined || finishReason === 'STOP';
+  const parts = content?.parts ?? [];
+  // Nothing at all, and no more to come, is a failure: the agent would ask again and again for what it does not get.
+  const isDone = finishReason === 'STOP' && parts.length > 0;
+  const answered = parts.some(saysSomething) || isDone || finishReason === undefined;
   return {
     ...common,
     ...(finishReason !== undefined && { finishReason }),
@@ -104,46 +123,29 @@ function toResponse(response: GenerateContentResponse): LlmResponse {
   };
 }
 
+function saysSomething({ text, ...rest }: Part): boolean {
+  return Boolean(text) || Object.keys(rest).length > 0;
+}
+
 /** Passes text on piece by piece as it comes, and ends with the whole answer: one event to keep. */
 async function* assemble(
   chunks: AsyncIterable<GenerateContentResponse>,
 ): AsyncGenerator<LlmResponse, void, void> {
-  const parts: Part[] = [];
+  const whole = new StreamedParts();
   let last: LlmResponse = {};
   for await (const chunk of chunks) {
     const response = toResponse(chunk);
     last = { ...last, ...response };
     const news = response.content?.parts ?? [];
-    for (const part of news) addPart(parts, part);
+    for (const part of news) whole.add(part);
     const text = news.filter((part) => part.text);
     if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
   }
-  if (parts.length === 0) yield last;
+  if (whole.parts.length === 0) yield last;
   else {
-    const { errorCode: _code, errorMessage: _message, ...whole } = last;
-    const content: Content = { role: 'model', parts };
-    yield { ...whole, content };
+    const { errorCode: _code, errorMessage: _message, ...rest } = last;
+    yield { ...rest, content: { role: 'model', parts: whole.parts } };
   }
-}
-
-/** Text goes to the text before it when both are thoughts, or both are not; all other parts stand alone. */
-function addPart(parts: Part[], part: Part): void {
-  const before = parts.at(-1);
-  const joins =
-    isPlainText(part) &&
-    before !== undefined &&
-    isPlainText(before) &&
-    Boolean(part.thought) === Boolean(before.thought);
-  if (!joins) {
-    if (part.text !== '' || part.thoughtSignature) parts.push({ ...part });
-    return;
-  }
-  before.text = `${before.text ?? ''}${part.text ?? ''}`;
-  if (part.thoughtSignature) before.thoughtSignature = part.thoughtSignature;
-}
-
-function isPlainText(part: Part): boolean {
-  return Object.keys(part).every((key) => key === 'text' || key === 'thought' || key === 'thoughtSignature');
 }
 
 function describe(error: unknown, signal: AbortSignal | undefined): unknown {

@@ -4,12 +4,12 @@ import { json } from 'node:stream/consumers';
 import { Type } from '@google/genai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { BuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { FunctionTool } from '../function-tool.ts';
-import { brief, chat, scriptedModel } from '../harness.fixture.ts';
+import { brief, chat } from '../harness.fixture.ts';
 import { LlmAgent } from '../llm-agent.ts';
 import type { LlmRequest, LlmResponse } from './llm.ts';
 import { OpenAiLlm } from './openai.ts';
-import { RoutedLlm } from './routed-llm.ts';
 
 interface Body {
   messages: { role: string; content: string | null; tool_calls?: { id: string }[]; tool_call_id?: string }[];
@@ -132,6 +132,16 @@ describe('a model behind the chat completions interface', () => {
     expect(response?.content?.parts?.[0]?.functionCall?.args).toEqual({ malformed_arguments: '{oops' });
   });
 
+  it('does not do as if it had a tool that its interface lacks', async () => {
+    const { llm, bodies } = await scripted({ content: 'never' });
+    const agent = new LlmAgent({ name: 'root', model: llm, codeExecutor: new BuiltInCodeExecutor() });
+    expect((await (await chat(agent)).say('hi'))[0]).toMatchObject({
+      errorCode: 'invalid_argument',
+      errorMessage: expect.stringContaining('codeExecution'),
+    });
+    expect(bodies).toEqual([]);
+  });
+
   it('fails with the status of its server', async () => {
     const { llm } = await scripted(429);
     await expect(Array.fromAsync(llm.generateContentAsync(request))).rejects.toMatchObject({ status: 429 });
@@ -146,23 +156,5 @@ describe('a model behind the chat completions interface', () => {
       minItems: 1,
       items: { type: ['string', 'null'] },
     });
-  });
-});
-
-describe('several models as one', () => {
-  it('go on with the next when one fails before its first word', async () => {
-    const bad = await scriptedModel({ error: { status: 503, message: 'away' } });
-    const good = await scriptedModel({ text: 'here' });
-    const llm = new RoutedLlm({ models: { bad: bad.llm, good: good.llm } });
-    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
-    expect((await say('hi')).map(brief)).toEqual(['root: here']);
-  });
-
-  it('fail with the last error when all fail, and never try one twice', async () => {
-    const bad = await scriptedModel({ error: { status: 503, message: 'away' } });
-    const llm = new RoutedLlm({ models: { bad: bad.llm }, router: () => 'bad' });
-    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
-    expect((await say('hi')).map(brief)).toEqual(['root: fails 503']);
-    expect(bad.requests).toHaveLength(1);
   });
 });

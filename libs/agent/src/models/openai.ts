@@ -66,9 +66,14 @@ export class OpenAiLlm extends BaseLlm {
 }
 
 function toBody({ model, contents, config }: LlmRequest): OpenAI.ChatCompletionCreateParams {
-  const declarations = (config.tools ?? []).flatMap((tool) =>
-    'functionDeclarations' in tool ? ((tool.functionDeclarations ?? []) as FunctionDeclaration[]) : [],
-  );
+  const declarations = (config.tools ?? []).flatMap((tool) => {
+    if ('functionDeclarations' in tool) return (tool.functionDeclarations ?? []) as FunctionDeclaration[];
+    // Left out in silence, the model would make up what it is told to look up or to run.
+    throw new MeshError(
+      'invalid_argument',
+      `model ${model} is reached by an interface without ${Object.keys(tool).join(', ')}; use a Gemini model`,
+    );
+  });
   return {
     model,
     messages: toMessages(contents, systemText(config)),

@@ -1,15 +1,13 @@
-import { MeshError } from '@agentmesh/protocol';
+import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
 import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
 
-/** Which model to try, seeing what failed so far; undefined: give up with the last error. */
-export type LlmRouter = (
-  request: LlmRequest,
-  failed: readonly { key: string; error: unknown }[],
-) => string | undefined | Promise<string | undefined>;
+/** Which model to ask, seeing the request and what failed so far. */
+export type LlmRouter = Router<BaseLlm, LlmRequest>;
 
 export interface RoutedLlmOptions {
-  /** Models by key, in the order in which they are tried when there is no router. */
-  models: Record<string, BaseLlm>;
+  /** Models by key, or a list: the keys are then the models' names. */
+  models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
+  /** Default: in their order, each once. */
   router?: LlmRouter;
 }
 
@@ -18,45 +16,38 @@ export interface RoutedLlmOptions {
  * error is an error: what was heard cannot be taken back.
  */
 export class RoutedLlm extends BaseLlm {
-  readonly #models: Map<string, BaseLlm>;
-  readonly #router: LlmRouter;
+  readonly #routes: Routes<BaseLlm, LlmRequest>;
 
   /** @throws MeshError `invalid_argument` without models */
   constructor({ models, router }: RoutedLlmOptions) {
+    const all = byKey(models, ({ model }) => model);
     super({
-      model: Object.values(models)
+      model: Object.values(all)
         .map(({ model }) => model)
         .join('|'),
     });
-    this.#models = new Map(Object.entries(models));
-    if (this.#models.size === 0)
-      throw new MeshError('invalid_argument', 'a routed model needs models; give it some');
-    this.#router = router ?? ((_request, failed) => Object.keys(models)[failed.length]);
+    this.#routes = new Routes('a routed model', all, router);
   }
 
+  /** @throws the error of the model that failed last; MeshError `invalid_argument` when the router chooses what there is not */
   override async *generateContentAsync(
     request: LlmRequest,
     options: GenerateOptions = {},
   ): AsyncGenerator<LlmResponse, void, void> {
-    const failed: { key: string; error: unknown }[] = [];
+    const failedKeys = new Set<string>();
+    let failure: RoutingErrorContext | undefined;
     for (;;) {
-      const key = await this.#router(request, failed);
-      const model = key === undefined ? undefined : this.#models.get(key);
-      const isNew = !failed.some((each) => each.key === key);
-      if (key === undefined || !model || !isNew) {
-        if (failed.length > 0) throw failed.at(-1)?.error;
-        throw new MeshError(
-          'invalid_argument',
-          `the router chose "${key}", which is none of ${[...this.#models.keys()].join(', ')}`,
-        );
-      }
-      const answers = model.generateContentAsync({ ...request, model: model.model }, options);
+      const chosen = await this.#routes.choose(request, failure);
+      if (!chosen) throw failure?.lastError;
+      const { key, item } = chosen;
+      const answers = item.generateContentAsync({ ...request, model: item.model }, options);
       try {
         const first = await answers.next();
         if (!first.done) yield first.value;
-      } catch (error) {
+      } catch (lastError) {
         options.signal?.throwIfAborted();
-        failed.push({ key, error });
+        failedKeys.add(key);
+        failure = { failedKeys, lastError };
         continue;
       }
       yield* answers;

@@ -3,6 +3,7 @@ import type { GatewayContext } from '../context.ts';
 import { createNamedSession } from './create-named-session.ts';
 import { createSession } from './create-session.ts';
 import { deleteSession } from './delete-session.ts';
+import { eventGraph } from './event-graph.ts';
 import { getSession } from './get-session.ts';
 import { index } from './index-page.ts';
 import { listApps } from './list-apps.ts';
@@ -34,6 +35,8 @@ export const routes: Route[] = [
   { method: 'POST', url: session, handle: createNamedSession },
   { method: 'PATCH', url: session, handle: patchSession },
   { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'GET', url: `${session}/events/*`, handle: eventGraph },
+  { method: 'GET', url: `/dev${session}/events/*`, handle: eventGraph },
   { method: 'POST', url: '/run', handle: run },
   { method: 'POST', url: '/run_sse', handle: runSse },
 ];

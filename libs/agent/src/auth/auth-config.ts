@@ -1,0 +1,45 @@
+/** A security scheme of OpenAPI 3, or OpenID Connect with its endpoints written out. */
+export interface AuthScheme {
+  type: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect';
+  [key: string]: unknown;
+}
+
+/** What a client is told of an OAuth2 grant, and what it sends back. The names are ADK's. */
+export interface OAuth2Credential {
+  clientId?: string;
+  clientSecret?: string;
+  /** Where the user signs in. */
+  authUri?: string;
+  state?: string;
+  redirectUri?: string;
+  /** The whole URL that the user came back to. */
+  authResponseUri?: string;
+  authCode?: string;
+  accessToken?: string;
+  refreshToken?: string;
+  idToken?: string;
+  /** Epoch seconds. */
+  expiresAt?: number;
+  /** Seconds. */
+  expiresIn?: number;
+  [key: string]: unknown;
+}
+
+export interface AuthCredential {
+  authType: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect' | 'serviceAccount';
+  apiKey?: string;
+  http?: { scheme?: string; credentials?: { username?: string; password?: string; token?: string } };
+  oauth2?: OAuth2Credential;
+  [key: string]: unknown;
+}
+
+/** What a tool needs in order to act for a user: how to sign in, with what, and under which name it is kept. */
+export interface AuthConfig {
+  authScheme: AuthScheme;
+  /** The application's own part: client id and secret. It stays in the process of the tool. */
+  rawAuthCredential?: AuthCredential;
+  /** The user's part. */
+  exchangedAuthCredential?: AuthCredential;
+  /** Names the credential in the state of the invocation. */
+  credentialKey: string;
+}

@@ -1,0 +1,22 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { LlmRequest } from '../models/llm.ts';
+import { BaseCodeExecutor, type CodeExecutionResult } from './base-code-executor.ts';
+
+/** Lets Gemini run code where the model is: adds its code execution tool to each request. */
+export class BuiltInCodeExecutor extends BaseCodeExecutor {
+  override get isBuiltIn(): boolean {
+    return true;
+  }
+
+  override processLlmRequest({ config }: LlmRequest): void {
+    config.tools = [...(config.tools ?? []), { codeExecution: {} }];
+  }
+
+  /** @throws MeshError `failed_precondition` */
+  override async executeCode(): Promise<CodeExecutionResult> {
+    throw new MeshError(
+      'failed_precondition',
+      'the model runs this code itself; use another executor to run it here',
+    );
+  }
+}

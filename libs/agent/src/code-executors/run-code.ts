@@ -1,0 +1,72 @@
+import type { Event } from '@agentmesh/protocol';
+import { Outcome } from '@google/genai';
+import { createEvent, getFunctionCalls } from '../event.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { turnOf } from '../journal.ts';
+import { LlmAgent } from '../llm-agent.ts';
+import type { BaseCodeExecutor, CodeExecutionResult } from './base-code-executor.ts';
+import { cutAtCode, failuresInARow, languageOf, trailingCode } from './code-blocks.ts';
+
+/**
+ * Is there code in an answer that its agent's executor shall run? Then the event ends with it: what comes behind it the model has made up. Of an
+ * answer that calls functions the code is not run, and none after too many failures in a row.
+ */
+export function takeCode(agent: LlmAgent, context: InvocationContext, event: Event): boolean {
+  const executor = localExecutor(agent);
+  if (!executor || !event.content || getFunctionCalls(event).length > 0) return false;
+  const outcomes = turnOf(context).events.flatMap(({ author, content }) =>
+    author === agent.name ? (content?.parts ?? []) : [],
+  );
+  const failures = failuresInARow(
+    outcomes.flatMap(({ codeExecutionResult: result }) => (result ? [result.outcome] : [])),
+  );
+  if (failures >= executor.errorRetryAttempts) return false;
+  const cut = cutAtCode(event.content, executor);
+  if (!cut) return false;
+  event.content = cut;
+  return true;
+}
+
+/** Does the agent have to run the code of this event, its last so far? */
+export function hasOpenCode({ agent }: InvocationContext, { content }: Event): boolean {
+  return localExecutor(agent) !== undefined && trailingCode(content) !== undefined;
+}
+
+/** Does it end with what code has given? Then the model has not had its say. */
+export function endsWithResult({ content }: Event): boolean {
+  return content?.parts?.at(-1)?.codeExecutionResult !== undefined;
+}
+
+function localExecutor(agent: unknown): BaseCodeExecutor | undefined {
+  const executor = agent instanceof LlmAgent ? agent.codeExecutor : undefined;
+  return executor?.isBuiltIn ? undefined : executor;
+}
+
+/** Runs the code of an event and yields its result. Code that a crash cut off is run again, as a tool is that runs in the agent's own process. */
+export async function* runCode(
+  agent: LlmAgent,
+  context: InvocationContext,
+  { id: executionId, content }: Event,
+): AsyncGenerator<Event, void, void> {
+  const executableCode = trailingCode(content);
+  const executor = localExecutor(agent);
+  if (!executableCode || !executor) return;
+  const { code = '' } = executableCode;
+  const result = await executor.executeCode({
+    invocationContext: context,
+    codeExecutionInput: { code, language: languageOf(executableCode), executionId },
+  });
+  context.abortSignal?.throwIfAborted();
+  const { invocationId, branch } = context;
+  yield createEvent({
+    invocationId,
+    author: agent.name,
+    ...(branch !== undefined && { branch }),
+    content: { role: 'model', parts: [{ codeExecutionResult: toPart(result) }] },
+  });
+}
+
+function toPart({ stdout, stderr, outcome }: CodeExecutionResult) {
+  const output = [stdout, stderr].filter((each) => each !== '').join('\n');
+  return { outcome: outcome ?? (stderr === '' ? Outcome.OUTCOME_OK : Outcome.OUTCOME_FAILED), output };
+}

@@ -1,0 +1,217 @@
+import type { Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
+import type { FunctionCall, FunctionResponse } from '@google/genai';
+import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { isInPath, isOnBranch } from '../journal.ts';
+
+/** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
+export const questionNames = {
+  confirmation: 'adk_request_confirmation',
+  credential: 'adk_request_credential',
+  input: 'adk_request_input',
+} as const;
+
+const reserved: ReadonlySet<string> = new Set(Object.values(questionNames));
+
+/** Is it a call, or the answer to one, that the framework makes to reach a person? It is no part of what a model said. */
+export function isQuestionName(name: string | undefined): boolean {
+  return name !== undefined && reserved.has(name);
+}
+
+/** A question that a tool call waits for. */
+export interface Question {
+  /** Id of the call that a person answers. */
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  /** Id of the tool call that waits. */
+  callId: string;
+  /** The event that asks. */
+  event: Event;
+  /** What came back, once it did. */
+  answer: FunctionResponse | undefined;
+}
+
+/** All questions of a log, in order, each with its answer. */
+export function questionsOf(events: readonly Event[]): Question[] {
+  const questions = new Map<string, Question>();
+  for (const event of events) {
+    if (event.author === 'user') {
+      for (const response of getFunctionResponses(event)) {
+        const question = questions.get(response.id ?? '');
+        if (question) question.answer ??= response;
+      }
+      continue;
+    }
+    for (const { id, name = '', args = {} } of getFunctionCalls(event)) {
+      const callId = isQuestionName(name) ? waitingCall(args) : undefined;
+      if (id === undefined || callId === undefined) continue;
+      questions.set(id, { id, name, args, callId, event, answer: undefined });
+    }
+  }
+  return [...questions.values()];
+}
+
+function waitingCall({ originalFunctionCall: original, functionCallId }: Record<string, unknown>) {
+  if (typeof functionCallId === 'string') return functionCallId;
+  const id = typeof original === 'object' && original !== null ? Reflect.get(original, 'id') : undefined;
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** The tool calls of a log that wait for a person. */
+export function waitingCalls(events: readonly Event[]): Set<string> {
+  const last = new Map(questionsOf(events).map((question) => [question.callId, question]));
+  return new Set([...last.values()].filter(({ answer }) => !answer).map(({ callId }) => callId));
+}
+
+/** Calls that are made again now that a person has answered. */
+export interface AnsweredCalls {
+  /** The event in which the model made them. */
+  event: Event;
+  calls: FunctionCall[];
+}
+
+/**
+ * The running agent's calls whose question is answered and that have no response since. The answer need not be the newest message: one whose
+ * run died before the call was made still counts. What is called, and with what, is what the model said, never what came with the answer.
+ */
+export function answeredCalls({
+  agent,
+  session: { events },
+  branch,
+  path,
+}: InvocationContext): AnsweredCalls | undefined {
+  const due = new Set<string>();
+  for (const { callId, event, answer } of questionsOf(events)) {
+    const isOwn =
+      event.author === agent.name &&
+      isOnBranch(event.branch, branch) &&
+      (path === undefined || isInPath(event, path));
+    if (!isOwn) continue;
+    if (answer && !wasMadeSince(events, callId, answer)) due.add(callId);
+    else due.delete(callId);
+  }
+  if (due.size === 0) return undefined;
+  const event = events.find(
+    (each) => each.author === agent.name && getFunctionCalls(each).some(({ id }) => due.has(id ?? '')),
+  );
+  if (!event) return undefined;
+  return { event, calls: getFunctionCalls(event).filter(({ id }) => due.has(id ?? '')) };
+}
+
+function wasMadeSince(events: readonly Event[], callId: string, answer: FunctionResponse): boolean {
+  const answered = events.findIndex((event) => getFunctionResponses(event).includes(answer));
+  return events
+    .slice(answered + 1)
+    .some((event) =>
+      getFunctionResponses(event).some(({ id, willContinue }) => id === callId && willContinue !== true),
+    );
+}
+
+/** What a call is told when it is made again: what a person said to it last, and how often one was asked. */
+export interface CallAnswers {
+  toolConfirmation?: ToolConfirmation;
+  /** Number of answers so far. */
+  answers: number;
+}
+
+export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
+  const own = questionsOf(events).filter((question) => question.callId === callId && question.answer);
+  const last = own.findLast(({ name }) => name === questionNames.confirmation);
+  const toolConfirmation = last && confirmationOf(last);
+  return { answers: own.length, ...(toolConfirmation && { toolConfirmation }) };
+}
+
+function confirmationOf({ args, answer }: Question): ToolConfirmation {
+  const { hint, payload } = (args.toolConfirmation ?? {}) as Partial<ToolConfirmation>;
+  const said = readConfirmation(answer?.response);
+  const given = said?.payload ?? payload;
+  return {
+    confirmed: said?.confirmed === true,
+    ...(hint !== undefined && { hint }),
+    ...(given !== undefined && { payload: given }),
+  };
+}
+
+/**
+ * Reads the answer to a confirmation: `{confirmed, payload?}`, or that as JSON text under `response`, as some clients send it. Undefined for
+ * what says neither yes nor no.
+ */
+export function readConfirmation(response: unknown): { confirmed: boolean; payload?: unknown } | undefined {
+  if (typeof response !== 'object' || response === null) return undefined;
+  if ('confirmed' in response) {
+    const { confirmed } = response;
+    if (typeof confirmed !== 'boolean') return undefined;
+    return { confirmed, ...('payload' in response && { payload: response.payload }) };
+  }
+  if (!('response' in response) || typeof response.response !== 'string') return undefined;
+  try {
+    const inner: unknown = JSON.parse(response.response);
+    const isNested = typeof inner === 'object' && inner !== null && 'response' in inner;
+    return isNested ? undefined : readConfirmation(inner);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call whose tool asked for something before it went on. */
+export interface AskingCall {
+  call: FunctionCall;
+  actions: EventActions;
+}
+
+/** The event that asks for confirmations; the calls get no response before they are answered. */
+export function confirmationEvent(
+  context: InvocationContext,
+  asking: readonly AskingCall[],
+): Event | undefined {
+  return questionEvent(context, questionNames.confirmation, asking, ({ call, actions }) => {
+    const toolConfirmation = actions.requestedToolConfirmations[call.id ?? ''];
+    return toolConfirmation && { originalFunctionCall: call, toolConfirmation };
+  });
+}
+
+/** The event that asks for credentials. ADK JS 2.0.0 spells its arguments in snake_case, which its own web UI does not read (ADK defect B11). */
+export function credentialEvent(
+  context: InvocationContext,
+  asking: readonly AskingCall[],
+): Event | undefined {
+  return questionEvent(context, questionNames.credential, asking, ({ call, actions }) => {
+    const authConfig = actions.requestedAuthConfigs[call.id ?? ''];
+    return authConfig === undefined ? undefined : { functionCallId: call.id, authConfig };
+  });
+}
+
+/**
+ * Ids follow from the call and from how often it has asked: a process that comes to this point again, after a crash, asks the same question
+ * and not a second one.
+ */
+function questionEvent(
+  { invocationId, agent, branch, session }: InvocationContext,
+  name: string,
+  asking: readonly AskingCall[],
+  argsOf: (asking: AskingCall) => Record<string, unknown> | undefined,
+): Event | undefined {
+  const known = questionsOf(session.events);
+  const questions = asking.flatMap((each) => {
+    const args = argsOf(each);
+    const { id = '' } = each.call;
+    const round = known.filter((question) => question.callId === id && question.answer).length + 1;
+    const kind = name.slice(name.lastIndexOf('_') + 1);
+    return args ? [{ ...each, functionCall: { id: `${id}-${kind}-${round}`, name, args } }] : [];
+  });
+  const [first] = questions;
+  if (!first) return undefined;
+  return createEvent({
+    id: `${first.functionCall.id}/${name}`,
+    invocationId,
+    author: agent.name,
+    ...(branch !== undefined && { branch }),
+    content: { role: 'user', parts: questions.map(({ functionCall }) => ({ functionCall })) },
+    longRunningToolIds: questions.map(({ functionCall }) => functionCall.id),
+    actions: {
+      ...mergeEventActions(questions.map(({ actions }) => actions)),
+      ...(name === questionNames.confirmation && { skipSummarization: true }),
+    },
+  });
+}

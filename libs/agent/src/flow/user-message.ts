@@ -1,0 +1,71 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { Content, FunctionResponse, Part } from '@google/genai';
+import type { AuthConfig } from '../auth/auth-config.ts';
+import { credentialFrom, credentialStateKey } from '../auth/credential-request.ts';
+import type { Session } from '../session-service.ts';
+import { isQuestionName, type Question, questionNames, questionsOf, readConfirmation } from './questions.ts';
+
+/** What a user said, fit to be kept. */
+export interface UserMessage {
+  content: Content;
+  /** Credentials that came with it, as state of the invocation: they are never in the log. */
+  credentials: Record<string, unknown>;
+}
+
+/**
+ * Reads a message before it is committed: answers must belong to questions that are open in this session, and say what was asked. Secrets
+ * are taken out.
+ *
+ * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and for answers that say neither yes
+ * nor no; `failed_precondition` for an answer to what was not asked or is answered; `permission_denied` for another sign-in
+ */
+export function readMessage(message: Content, { events }: Pick<Session, 'events'>): UserMessage {
+  const { parts = [] } = message;
+  if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
+  // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
+  const forged = parts.find(({ functionCall }) => isQuestionName(functionCall?.name))?.functionCall;
+  if (forged) throw new MeshError('invalid_argument', `only agents call ${forged.name}; send its response`);
+  const questions = new Map(questionsOf(events).map((question) => [question.id, question]));
+  const credentials: Record<string, unknown> = {};
+  const read = parts.map((part): Part => {
+    const { functionResponse: response } = part;
+    const question = questions.get(response?.id ?? '');
+    if (!response || !(question || isQuestionName(response.name))) return part;
+    const answered = openQuestion(question, response);
+    questions.set(answered.id, { ...answered, answer: response });
+    if (answered.name === questionNames.confirmation)
+      return { ...part, functionResponse: yesOrNo(answered, response) };
+    if (answered.name !== questionNames.credential) return part;
+    const asked = answered.args.authConfig as AuthConfig;
+    credentials[credentialStateKey(asked)] = credentialFrom(asked, response.response);
+    return {
+      ...part,
+      functionResponse: {
+        ...response,
+        name: answered.name,
+        response: { credentialKey: asked.credentialKey, received: true },
+      },
+    };
+  });
+  return { content: { ...message, parts: read }, credentials };
+}
+
+function openQuestion(question: Question | undefined, { id, name }: FunctionResponse): Question {
+  if (!question) {
+    throw new MeshError(
+      'failed_precondition',
+      `nothing with id ${id} was asked in this session; answer with the id of the call ${name}`,
+    );
+  }
+  if (!question.answer) return question;
+  throw new MeshError('failed_precondition', `${name} ${id} was answered before; an answer counts once`);
+}
+
+function yesOrNo(question: Question, response: FunctionResponse): FunctionResponse {
+  const said = readConfirmation(response.response);
+  if (said) return { ...response, name: question.name, response: { ...said } };
+  throw new MeshError(
+    'invalid_argument',
+    `the answer to ${question.name} ${question.id} needs "confirmed": true or false`,
+  );
+}

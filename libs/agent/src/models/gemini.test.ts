@@ -1,0 +1,271 @@
+import { type ModelReply, type ModelScript, sequence, startScriptedGemini, until } from '@agentmesh/testing';
+import {
+  FunctionCallingConfigMode,
+  type GenerateContentConfig,
+  HarmBlockThreshold,
+  HarmCategory,
+  MediaResolution,
+  Modality,
+  type Part,
+  ThinkingLevel,
+} from '@google/genai';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FunctionTool } from '../function-tool.ts';
+import { brief, chat } from '../harness.fixture.ts';
+import { LlmAgent } from '../llm-agent.ts';
+import { Gemini, type GeminiOptions } from './gemini.ts';
+import type { LlmRequest } from './llm.ts';
+
+async function gemini(replies: (ModelReply | ModelScript)[], options: GeminiOptions = {}) {
+  const server = await startScriptedGemini({ script: sequence(...replies) });
+  onTestFinished(() => server.close());
+  const llm = new Gemini({
+    model: 'gemini-test',
+    apiKey: 'key',
+    baseUrl: server.url,
+    retryOptions: { initialDelay: 0 },
+    ...options,
+  });
+  return { llm, requests: server.requests };
+}
+
+const request: LlmRequest = {
+  model: 'gemini-test',
+  contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+  config: {},
+  toolsDict: {},
+};
+const away: ModelReply = { error: { status: 503, message: 'away' } };
+const both = [false, true];
+
+describe('a model that fails', () => {
+  it.each(both)('is asked again, and again, when that may help; streaming: %s', async (stream) => {
+    const { llm, requests } = await gemini([away, away, { text: 'here I am' }]);
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream }));
+    expect(responses.at(-1)?.content?.parts).toEqual([{ text: 'here I am' }]);
+    expect(requests).toHaveLength(3);
+  });
+
+  it.each(both)('is not asked again when the request is wrong; streaming: %s', async (stream) => {
+    const { llm, requests } = await gemini([{ error: { status: 400, message: 'what?' } }, { text: 'never' }]);
+    await expect(Array.fromAsync(llm.generateContentAsync(request, { stream }))).rejects.toMatchObject({
+      status: 400,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['of its own', { retryOptions: { attempts: 2, initialDelay: 0 } }],
+    [
+      "of the client's, once",
+      { client: { httpOptions: { retryOptions: { attempts: 2, initialDelay: 0 } } } },
+    ],
+  ])('is asked as often as the options say: %s', async (_whose, options) => {
+    const { llm, requests } = await gemini([away, away, away, away], {
+      ...options,
+      ...('client' in options && { retryOptions: undefined }),
+    } as GeminiOptions);
+    await expect(Array.fromAsync(llm.generateContentAsync(request))).rejects.toMatchObject({ status: 503 });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('is not asked again once its stream has begun', async () => {
+    const { llm, requests } = await gemini([{ text: 'one two three', cutAfter: 1 }, { text: 'never' }]);
+    const heard: unknown[] = [];
+    const listen = async () => {
+      for await (const { content } of llm.generateContentAsync(request, { stream: true }))
+        heard.push(content);
+    };
+    await expect(listen()).rejects.toThrow();
+    expect(heard).toEqual([{ role: 'model', parts: [{ text: 'one' }] }]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is not waited for when the run is aborted', async () => {
+    const retryOptions = { initialDelay: 3_600, maxDelay: 3_600 };
+    const { llm, requests } = await gemini([away, { text: 'never' }], { retryOptions });
+    const aborted = new AbortController();
+    const answer = Array.fromAsync(llm.generateContentAsync(request, { signal: aborted.signal }));
+    const failed = expect(answer).rejects.toThrow('enough');
+    await until(() => requests.length === 1);
+    aborted.abort(new Error('enough'));
+    await failed;
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('what a model thinks', () => {
+  const thought: Part = { text: 'They want the time.', thought: true, thoughtSignature: 'dGhvdWdodA==' };
+  const call: Part = { functionCall: { name: 'now', args: {} }, thoughtSignature: 'Y2FsbA==' };
+  const words: Part = { text: 'It is noon.', thoughtSignature: 'd29yZHM=' };
+
+  it.each(['none', 'sse'] as const)(
+    'stays with its signatures in the log and in the next prompt; streaming: %s',
+    async (streamingMode) => {
+      const { llm, requests } = await gemini([
+        { parts: [thought, call] },
+        { parts: [words] },
+        { text: 'good bye' },
+      ]);
+      const now = new FunctionTool({ name: 'now', description: 'tells', execute: () => 'noon' });
+      const { say, stored } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [now] }));
+      await say('what time is it?', { streamingMode });
+      await say('bye', { streamingMode });
+      const id = expect.stringMatching(/^adk-/);
+      const { events } = await stored();
+      expect(events[1]?.content?.parts).toEqual([
+        thought,
+        { ...call, functionCall: { ...call.functionCall, id } },
+      ]);
+      expect(events[3]?.content?.parts).toEqual([words]);
+      expect(requests[2]?.contents).toEqual([
+        { role: 'user', parts: [{ text: 'what time is it?' }] },
+        { role: 'model', parts: [thought, call] },
+        { role: 'user', parts: [{ functionResponse: { name: 'now', response: { result: 'noon' } } }] },
+        { role: 'model', parts: [words] },
+        { role: 'user', parts: [{ text: 'bye' }] },
+      ]);
+    },
+  );
+});
+
+describe('a stream', () => {
+  it('gives the words as they come, and the calls of all its chunks in one answer', async () => {
+    const a: Part = { functionCall: { name: 'a', args: { n: 1 } } };
+    const b: Part = { functionCall: { name: 'b', args: { n: 2 } } };
+    const { llm } = await gemini([{ parts: [{ text: 'let me ' }, { text: 'see' }, a, b] }]);
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream: true }));
+    expect(responses.map(({ partial, content }) => [partial ?? false, content?.parts])).toEqual([
+      [true, [{ text: 'let me ' }]],
+      [true, [{ text: 'see' }]],
+      [false, [{ text: 'let me see' }, a, b]],
+    ]);
+    expect(responses.at(-1)).toMatchObject({ finishReason: 'STOP', usageMetadata: expect.anything() });
+  });
+});
+
+/** A client whose server answers with this JSON; gives the bodies that came. */
+function answering(...answers: object[]) {
+  const bodies: Record<string, unknown>[] = [];
+  const fetch = async (_url: unknown, init?: { body?: unknown }) => {
+    bodies.push(JSON.parse(String(init?.body)));
+    return Response.json(answers.shift() ?? { candidates: [{ content: { parts: [{ text: 'ok' }] } }] });
+  };
+  const client = { httpOptions: { fetch: fetch as typeof globalThis.fetch } };
+  return { llm: new Gemini({ model: 'gemini-test', apiKey: 'key', client }), bodies };
+}
+
+describe('generateContentConfig', () => {
+  const settings: [keyof GenerateContentConfig, unknown][] = [
+    ['temperature', 0.25],
+    ['topP', 0.5],
+    ['topK', 3],
+    ['candidateCount', 1],
+    ['maxOutputTokens', 77],
+    ['stopSequences', ['END']],
+    ['responseLogprobs', true],
+    ['logprobs', 2],
+    ['presencePenalty', 0.1],
+    ['frequencyPenalty', 0.2],
+    ['seed', 42],
+    ['responseMimeType', 'application/json'],
+    ['responseJsonSchema', { type: 'object' }],
+    ['responseModalities', [Modality.TEXT]],
+    ['mediaResolution', MediaResolution.MEDIA_RESOLUTION_LOW],
+    ['speechConfig', { languageCode: 'de-DE' }],
+    ['thinkingConfig', { includeThoughts: true, thinkingLevel: ThinkingLevel.LOW }],
+    ['imageConfig', { aspectRatio: '1:1' }],
+    ['enableEnhancedCivicAnswers', true],
+  ];
+
+  it.each(settings)('brings %s to the server', async (key, value) => {
+    const { llm, bodies } = answering();
+    const { say } = await chat(
+      new LlmAgent({ name: 'root', model: llm, generateContentConfig: { [key]: value } }),
+    );
+    expect((await say('hi')).map(brief)).toEqual(['root: ok']);
+    expect(bodies[0]?.generationConfig).toEqual({ [key]: value });
+  });
+
+  it('brings what is no part of the generation itself, beside instruction and tools', async () => {
+    const { llm, bodies } = answering();
+    const safetySettings = [
+      {
+        category: HarmCategory.HARM_CATEGORY_HARASSMENT,
+        threshold: HarmBlockThreshold.BLOCK_ONLY_HIGH,
+      },
+    ];
+    const functionCallingConfig = { mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ['now'] };
+    const agent = new LlmAgent({
+      name: 'root',
+      model: llm,
+      instruction: 'Be brief.',
+      tools: [new FunctionTool({ name: 'now', description: 'tells', execute: () => 'noon' })],
+      generateContentConfig: {
+        safetySettings,
+        toolConfig: { functionCallingConfig },
+        cachedContent: 'cachedContents/c1',
+        temperature: 0,
+      },
+    });
+    await (await chat(agent)).say('hi');
+    expect(bodies[0]).toMatchObject({
+      safetySettings,
+      toolConfig: { functionCallingConfig },
+      cachedContent: 'cachedContents/c1',
+      systemInstruction: { parts: [{ text: 'Be brief.' }] },
+      tools: [{ functionDeclarations: [{ name: 'now' }] }],
+      generationConfig: { temperature: 0 },
+    });
+  });
+});
+
+describe('an answer that breaks off', () => {
+  const text = { role: 'model', parts: [{ text: 'so far' }] };
+  it.each<[string, object, string]>([
+    ['is blocked', { content: { role: 'model' }, finishReason: 'SAFETY' }, 'root: fails SAFETY'],
+    [
+      'has a malformed call',
+      { finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'print(' },
+      'root: fails MALFORMED_FUNCTION_CALL',
+    ],
+    [
+      'has no room left for words',
+      { content: { role: 'model', parts: [] }, finishReason: 'MAX_TOKENS' },
+      'root: fails MAX_TOKENS',
+    ],
+    [
+      'has no room left for words but empty ones',
+      { content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'MAX_TOKENS' },
+      'root: fails MAX_TOKENS',
+    ],
+    ['has no room left for more words', { content: text, finishReason: 'MAX_TOKENS' }, 'root: so far'],
+  ])('because it %s says so', async (_why, candidate, said) => {
+    const { llm } = answering({ candidates: [candidate] });
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
+    const events = await say('hi');
+    expect(events.map(brief)).toEqual([said]);
+    expect(events[0]).toMatchObject({ finishReason: Reflect.get(candidate, 'finishReason') });
+  });
+
+  it('because the question is blocked says why', async () => {
+    const promptFeedback = { blockReason: 'PROHIBITED_CONTENT', blockReasonMessage: 'not that' };
+    const { llm } = answering({ promptFeedback });
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
+    expect((await say('hi'))[0]).toMatchObject({
+      errorCode: 'PROHIBITED_CONTENT',
+      errorMessage: 'not that',
+    });
+  });
+
+  it.each([
+    ['with words', [{ text: 'so' }, { text: ' far' }], 'root: so far'],
+    ['without any', [], 'root: fails SAFETY'],
+  ])('in a stream, %s, says why', async (_what, parts, said) => {
+    const { llm } = await gemini([{ parts, finishReason: 'SAFETY' }]);
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
+    const last = (await say('hi', { streamingMode: 'sse' })).at(-1);
+    expect(last && brief(last)).toBe(said);
+    expect(last?.finishReason).toBe('SAFETY');
+  });
+});

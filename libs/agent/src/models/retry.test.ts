@@ -1,0 +1,72 @@
+import { ApiError } from '@google/genai';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { waitMs, withRetries } from './retry.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+const failure = (status: number) => new ApiError({ message: 'away', status });
+const noConnection = () => new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') });
+
+/** Fails in these ways, one after the other, and then answers. */
+function server(...failures: Error[]) {
+  return vi.fn(async () => {
+    const next = failures.shift();
+    if (next) throw next;
+    return 'answer';
+  });
+}
+
+describe('a request that is retried', () => {
+  const now = { initialDelay: 0 };
+
+  it.each([
+    ['what may pass', [failure(503), noConnection()], undefined, 3],
+    ['another status that is named', [failure(418)], { httpStatusCodes: [418] }, 2],
+  ])('bridges %s', async (_what, failures, options, calls) => {
+    const ask = server(...failures);
+    expect(await withRetries(ask, { ...now, ...options })).toBe('answer');
+    expect(ask).toHaveBeenCalledTimes(calls);
+  });
+
+  it.each<[string, Error[], object, number]>([
+    ['is refused', [failure(400)], {}, 1],
+    ['fails in a way of its own', [new TypeError('a bug')], {}, 1],
+    ['fails too often', [failure(503), failure(503), failure(429)], {}, 3],
+    ['fails too often for its options', [failure(503), failure(503)], { attempts: 2 }, 2],
+    ['may not be retried', [failure(503)], { attempts: 1 }, 1],
+    ['fails with a status that is not named', [failure(503)], { httpStatusCodes: [429] }, 1],
+  ])('fails with the last error when it %s', async (_what, failures, options, calls) => {
+    const last = failures.at(-1);
+    const ask = server(...failures);
+    await expect(withRetries(ask, { ...now, ...options })).rejects.toBe(last);
+    expect(ask).toHaveBeenCalledTimes(calls);
+  });
+
+  it('stops waiting at once when it is aborted', async () => {
+    const aborted = new AbortController();
+    const ask = server(failure(503));
+    const asking = withRetries(ask, { initialDelay: 3_600, maxDelay: 3_600 }, aborted.signal);
+    await vi.waitFor(() => expect(ask).toHaveBeenCalled());
+    const reason = new Error('enough');
+    aborted.abort(reason);
+    await expect(asking).rejects.toBe(reason);
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not ask again for who is gone already', async () => {
+    const ask = server(failure(503));
+    await expect(withRetries(ask, now, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the waits between attempts', () => {
+  it.each([
+    [{}, [0.75, 1.5, 3, 6, 8]],
+    [{ jitter: 0 }, [0.5, 1, 2, 4, 8]],
+    [{ initialDelay: 2, expBase: 3, maxDelay: 20, jitter: 0 }, [2, 6, 18, 20, 20]],
+  ])('grow, with a random part, up to a limit: %o', (options, seconds) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    expect(seconds.map((_, at) => waitMs(at + 1, options) / 1_000)).toEqual(seconds);
+  });
+});

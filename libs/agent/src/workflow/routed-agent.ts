@@ -1,0 +1,114 @@
+import { type Event, MeshError } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig } from '../base-agent.ts';
+import { createEvent } from '../event.ts';
+import { describeFailure } from '../flow/call-model.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { eventsOfRun, stampPath } from '../journal.ts';
+import { byKey, type Router, Routes } from '../routes.ts';
+
+/** Which agent to run, seeing the invocation and what failed so far. */
+export type AgentRouter = Router<BaseAgent, InvocationContext>;
+
+export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
+  /** Agents by key, or a list: the keys are then the agents' names. */
+  agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
+  /** Default: in their order, each once. */
+  router?: AgentRouter;
+}
+
+/**
+ * Runs one of several agents, which a router picks. When that one fails before it has said anything, by a throw or by an event with an error (a
+ * model that cannot be had), the router is asked for another one; one that was tried is not run again. After the first word an error is an
+ * error. What failed stays in the log as an error event; from there it is known, after a crash or a pause, which agent goes on.
+ */
+export class RoutedAgent extends BaseAgent {
+  readonly #routes: Routes<BaseAgent, InvocationContext>;
+  readonly #keys: ReadonlyMap<string, string>;
+
+  /** @throws MeshError `invalid_argument` without agents */
+  constructor({ agents, router, ...config }: RoutedAgentConfig) {
+    const all = byKey(agents, ({ name }) => name);
+    super({ ...config, subAgents: Object.values(all) });
+    this.#keys = new Map(Object.entries(all).map(([key, { name }]) => [name, key]));
+    this.#routes = new Routes(`routed agent ${this.name}`, all, router);
+  }
+
+  /** @throws the error of the agent that failed last; MeshError `invalid_argument` when the router chooses what there is not */
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const begun = this.#begun(context);
+    const failedKeys = new Set<string>();
+    let key = begun.shift() ?? (await this.#routes.choose(context))?.key;
+    for (;;) {
+      context.abortSignal?.throwIfAborted();
+      const child = key === undefined ? undefined : this.#routes.get(key);
+      if (key === undefined || !child) return;
+      const failure = yield* this.#try(child, context);
+      if (!failure) return;
+      failedKeys.add(key);
+      const { thrown, lastError } = failure;
+      key = begun.shift() ?? (await this.#routes.choose(context, { failedKeys, lastError }))?.key;
+      // An error event is the answer when nobody goes on; what was thrown is told in the log only when somebody does.
+      if (thrown && key === undefined) throw lastError;
+      if (thrown && !isToldIn(context, child)) yield failureEvent(context, child, lastError);
+    }
+  }
+
+  /** The agents that this run has begun with, in order: the last one goes on, those before it have failed. */
+  #begun(context: InvocationContext): string[] {
+    const first = new Map<string, number>();
+    for (const { name } of this.subAgents) {
+      const [event] = eventsOfRun(context, name, 1);
+      const key = this.#keys.get(name);
+      if (event && key !== undefined) first.set(key, context.session.events.indexOf(event));
+    }
+    return [...first].sort(([, a], [, b]) => a - b).map(([key]) => key);
+  }
+
+  /** Runs an agent and tells how it failed; undefined when it has said something. */
+  async *#try(
+    child: BaseAgent,
+    context: InvocationContext,
+  ): AsyncGenerator<Event, { lastError: unknown; thrown: boolean } | undefined, void> {
+    let heard = false;
+    try {
+      for await (const event of child.runAsync(context)) {
+        heard ||= isSaid(event);
+        yield event;
+      }
+    } catch (lastError) {
+      context.abortSignal?.throwIfAborted();
+      // Another delivery of the run has taken over: nobody may go on here.
+      const isOver = lastError instanceof MeshError && lastError.code === 'aborted';
+      if (isOver || heard || eventsOfRun(context, child.name, 1).some(isSaid)) throw lastError;
+      return { lastError, thrown: true };
+    }
+    const events = eventsOfRun(context, child.name, 1);
+    const failed = events.findLast(({ errorCode }) => errorCode !== undefined);
+    if (!failed || heard || events.some(isSaid)) return undefined;
+    const lastError = new Error(failed.errorMessage ?? failed.errorCode, { cause: failed });
+    return { lastError, thrown: false };
+  }
+}
+
+function isSaid({ content }: Event): boolean {
+  return (content?.parts?.length ?? 0) > 0;
+}
+
+function isToldIn(context: InvocationContext, { name }: BaseAgent): boolean {
+  return eventsOfRun(context, name, 1).some(({ errorCode }) => errorCode !== undefined);
+}
+
+function failureEvent(
+  { invocationId, branch, path }: InvocationContext,
+  child: BaseAgent,
+  error: unknown,
+): Event {
+  const event = createEvent({
+    invocationId,
+    author: child.name,
+    ...(branch !== undefined && { branch }),
+    ...describeFailure(error),
+  });
+  stampPath(event, [path, child.name].filter((each) => each !== undefined).join('.'));
+  return event;
+}

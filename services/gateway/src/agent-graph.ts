@@ -1,0 +1,92 @@
+import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import type { AgentCard, Event } from '@agentmesh/protocol';
+
+const colors = { background: '#333537', plain: '#cccccc', lit: '#0F5223', litEdge: '#69CB87' };
+
+/** An edge from an agent to what it calls or hands over to; `back` when the event is an answer. */
+interface Step {
+  from: string;
+  to: string;
+  back: boolean;
+}
+
+/**
+ * The agents and tools that can be reached from an agent, as the cards tell, in Graphviz' language, with what an event does in another colour: its
+ * author, and the call, answer or transfer. What only the event knows, a tool of a toolset say, is drawn too.
+ */
+export function agentGraph(root: AgentCard, cards: readonly AgentCard[], event: Event): string {
+  const known = new Map(cards.map((card) => [card.name, card]));
+  const agents = new Set<string>();
+  const edges = new Map<string, Step>();
+  const connect = (step: Step) => edges.set(JSON.stringify([step.from, step.to]), step);
+  // A set that grows while it is read: each agent is visited once, however they refer to each other.
+  agents.add(root.name);
+  for (const name of agents) {
+    const { subAgents = [], tools = [] } = known.get(name) ?? {};
+    for (const to of [...subAgents, ...tools]) connect({ from: name, to, back: false });
+    for (const to of [...subAgents, ...tools.filter((tool) => known.has(tool))]) agents.add(to);
+  }
+  const steps = stepsOf(event);
+  const lit = new Set(steps.flatMap(({ from, to }) => [from, to]));
+  if (event.author !== undefined && event.author !== 'user') {
+    lit.add(event.author);
+    agents.add(event.author);
+  }
+  const litEdges = new Map(steps.map((step) => [JSON.stringify([step.from, step.to]), step]));
+  for (const step of steps) connect(step);
+  const nodes = new Set([...agents, ...[...edges.values()].map(({ to }) => to), ...lit]);
+  return [
+    `strict digraph ${quote(root.name)} {`,
+    `  rankdir=LR; bgcolor=${quote(colors.background)};`,
+    ...[...nodes].map((name) => `  ${node(name, { isAgent: agents.has(name), isLit: lit.has(name) })}`),
+    ...[...edges].map(([key, step]) => `  ${edge(step, litEdges.get(key))}`),
+    '}',
+    '',
+  ].join('\n');
+}
+
+/** What an event does between its author and others. An answer of a person is drawn at what is answered alone. */
+function stepsOf(event: Event): Step[] {
+  const { author: from, actions } = event;
+  if (from === undefined || from === 'user') return [];
+  const calls = getFunctionCalls(event).map(({ name = '', args }) => {
+    const target = name === 'transfer_to_agent' ? (args?.agentName ?? args?.agent_name) : undefined;
+    return { from, to: typeof target === 'string' ? target : name, back: false };
+  });
+  const answers = getFunctionResponses(event).map(({ name = '' }) => {
+    const target = name === 'transfer_to_agent' ? actions.transferToAgent : undefined;
+    return { from, to: target ?? name, back: target === undefined };
+  });
+  return [...calls, ...answers];
+}
+
+function node(name: string, { isAgent, isLit }: { isAgent: boolean; isLit: boolean }): string {
+  const color = isLit ? colors.lit : colors.plain;
+  return `${quote(name)} [${attributes({
+    label: `${isAgent ? '🤖' : '🔧'} ${name}`,
+    shape: isAgent ? 'ellipse' : 'box',
+    style: isLit ? 'filled,rounded' : 'rounded',
+    fillcolor: color,
+    color,
+    fontcolor: colors.plain,
+  })}];`;
+}
+
+function edge({ from, to }: Step, lit: Step | undefined): string {
+  const look: Record<string, string> = lit
+    ? { color: colors.litEdge, ...(lit.back && { dir: 'back' }) }
+    : { color: colors.plain, arrowhead: 'none' };
+  return `${quote(from)} -> ${quote(to)} [${attributes(look)}];`;
+}
+
+function attributes(values: Record<string, string>): string {
+  return Object.entries(values)
+    .map(([key, value]) => `${key}=${quote(value)}`)
+    .join(', ');
+}
+
+/** A quoted string. Names of calls come from a model: a quote would end the string, a backslash begin one of Graphviz' escapes. */
+function quote(text: string): string {
+  const plain = text.replace(/\p{Cc}/gu, ' ').replace(/[\\"]/g, (char) => `\\${char}`);
+  return `"${plain}"`;
+}
