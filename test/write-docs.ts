@@ -1,7 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { examplePage, withExamples } from './example-page.ts';
 import { generatedTables, withTable } from './generated-docs.ts';
 
-for (const [file, table] of Object.entries(generatedTables)) {
+rewrite(examplePage, withExamples);
+for (const [file, table] of Object.entries(generatedTables))
+  rewrite(file, (text) => withTable(text, table()));
+
+function rewrite(file: string, change: (text: string) => string): void {
   const path = new URL(`../${file}`, import.meta.url);
-  writeFileSync(path, withTable(readFileSync(path, 'utf8'), table()));
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
 }

@@ -69,6 +69,56 @@ describe('the gateway', () => {
     expect(lastText((await response.json()) as Event[])).toBe('NVDA stands at $138.2.');
   });
 
+  it('lists sessions in the form that every ADK client reads, the total beside it (ADK defect B12)', async () => {
+    const before = Number((await client.send('GET', sessions)).headers.get('x-total-count'));
+    const ids = [await client.createSession('stock_app'), await client.createSession('stock_app')];
+    const response = await client.send('GET', `${sessions}?limit=1`);
+    expect(await response.json()).toMatchObject([{ id: expect.any(String), events: [] }]);
+    expect(response.headers.get('x-total-count')).toBe(String(before + 2));
+    const all = (await (await client.send('GET', sessions)).json()) as { id: string }[];
+    expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+  });
+
+  it("understands the snake_case bodies of ADK's documents on every route (ADK defect B12)", async () => {
+    const named = { session_id: 'snake', state: { some_key: 1, 'user:other_key': { deep_key: 2 } } };
+    const created = await client.send('POST', sessions, named);
+    expect(await created.json()).toMatchObject({ id: 'snake', state: named.state });
+    const patched = await client.send('PATCH', `${sessions}/snake`, { state_delta: { some_key: 3 } });
+    expect(await patched.json()).toMatchObject({ state: { some_key: 3 } });
+    const answer = await client.send('POST', '/run_sse', {
+      app_name: 'stock_app',
+      user_id: 'u1',
+      session_id: 'snake',
+      new_message: { role: 'user', parts: [{ text: 'Price of NVDA?' }] },
+      state_delta: { said_by: 'snake' },
+    });
+    expect(await answer.text()).toContain('NVDA stands at $138.2.');
+    const stored = (await (await client.send('GET', `${sessions}/snake`)).json()) as { events: Event[] };
+    expect(stored).toMatchObject({ state: { some_key: 3, said_by: 'snake', 'user:last_ticker': 'NVDA' } });
+    // State may also be the whole body, as ADK's Python server has it: its keys stay as they are.
+    const raw = await client.send('POST', `${sessions}/snake2`, { plain_key: 1 });
+    expect(await raw.json()).toMatchObject({ id: 'snake2', state: { plain_key: 1 } });
+  });
+
+  it.each(['', '/dev'])('draws what an event does, below "%s" too (ADK defect B12)', async (prefix) => {
+    const session = await client.createSession('stock_app');
+    await client.events('stock_app', session, 'Price of NVDA?');
+    const stored = (await (await client.send('GET', `${sessions}/${session}`)).json()) as { events: Event[] };
+    const graphs = stored.events.map(async ({ id }) => {
+      // As ADK's page asks: an id is not encoded, though it may hold slashes.
+      const response = await client.send('GET', `${prefix}${sessions}/${session}/events/${id}/graph`);
+      return ((await response.json()) as { dotSrc: string }).dotSrc;
+    });
+    const [message, call, result] = await Promise.all(graphs);
+    expect(message).toContain('"stock_agent" -> "get_stock_price" [color="#cccccc"');
+    expect(call).toContain('"stock_agent" -> "get_stock_price" [color="#69CB87"]');
+    expect(result).toContain('"stock_agent" -> "get_stock_price" [color="#69CB87", dir="back"]');
+    const graph = (path: string) => client.send('GET', `${prefix}${sessions}/${path}`);
+    expect(await (await graph(`${session}/events/nope/graph`)).json()).toEqual({});
+    expect((await graph('nope/events/e/graph')).status).toBe(404);
+    expect((await graph(`${session}/events/e/other`)).status).toBe(404);
+  });
+
   it.each<[string, () => Promise<Response>, number, string, RegExp]>([
     [
       'JSON that is none',
@@ -157,6 +207,19 @@ describe('the gateway', () => {
     expect(answer).toMatchObject({ status, body: { code, error: expect.stringMatching(words) } });
   });
 
+  it("passes on what a client may decide of the run's configuration", async () => {
+    const session = await client.createSession('stock_app');
+    const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi' } };
+    const answer = await client.run('stock_app', session, '', {
+      newMessage: { parts: [file] },
+      run_config: { save_input_blobs_as_artifacts: true, max_llm_calls: 0 },
+    });
+    // The sample keeps no files, and says so before it asks its model.
+    expect(await answerOf(answer)).toMatchObject({
+      body: { code: 'failed_precondition', error: expect.stringContaining('artifactService') },
+    });
+  });
+
   it('answers a body that is too large before it is sent', async () => {
     const { port } = new URL(mesh.gatewayUrl);
     const headers = { 'content-type': 'application/json', 'content-length': 11_000_000 };
@@ -191,7 +254,7 @@ describe('the gateway', () => {
     expect(stored.events).toHaveLength(8);
   });
 
-  it('lets a run go on whose client has left', async () => {
+  it('lets a run go on whose client has left (ADK defect B13)', async () => {
     const session = await client.createSession('stock_app');
     const left = new AbortController();
     const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of AAPL?' };

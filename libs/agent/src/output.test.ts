@@ -67,6 +67,7 @@ describe('an output schema', () => {
     expect(requests[0]?.generationConfig.responseSchema).toBeUndefined();
     expect(events.map(brief)[3]).toMatch(/missing parameter \\"degrees\\"/);
     expect(events.at(-1) && stringifyContent(events.at(-1) as never)).toBe('{"city":"Oslo","degrees":3}');
+    expect(events.at(-1)?.actions.skipSummarization).toBe(true);
     expect((await stored()).state).toEqual({ weather: { city: 'Oslo', degrees: 3 } });
   });
 

@@ -239,6 +239,11 @@ describe('an answer that breaks off', () => {
       { content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'MAX_TOKENS' },
       'root: fails MAX_TOKENS',
     ],
+    [
+      'has nothing to say',
+      { content: { role: 'model', parts: [] }, finishReason: 'STOP' },
+      'root: fails STOP',
+    ],
     ['has no room left for more words', { content: text, finishReason: 'MAX_TOKENS' }, 'root: so far'],
   ])('because it %s says so', async (_why, candidate, said) => {
     const { llm } = answering({ candidates: [candidate] });

@@ -1,0 +1,33 @@
+// A client of the mesh that `npm start` runs: the gateway streams what assistant_agent does, and assistant_agent asks summary_agent, each in
+// a process of its own. Pieces of what summary_agent says come through both, in order.
+const gateway = `http://localhost:${process.env.MESH_HTTP_PORT ?? 8000}`;
+const post = async (path: string, body: object) => {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(gateway + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
+  return response;
+};
+
+const created = await post('/apps/assistant_app/users/ann/sessions', {});
+const session = (await created.json()) as { id: string };
+const { body } = await post('/run_sse', {
+  appName: 'assistant_app',
+  userId: 'ann',
+  sessionId: session.id,
+  streaming: true,
+  newMessage: { role: 'user', parts: [{ text: 'The sun rises. Then it sets.' }] },
+});
+let rest = '';
+for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+  const frames = (rest + chunk).split('\n\n');
+  rest = frames.pop() ?? '';
+  for (const frame of frames.filter((each) => each.startsWith('data: '))) {
+    const { author, partial, content, customMetadata } = JSON.parse(frame.slice('data: '.length));
+    const within = customMetadata?.['mesh:withinCall'] ? ' (within the call of the tool)' : '';
+    for (const { text, functionCall, functionResponse } of content?.parts ?? []) {
+      const what =
+        text ?? (functionCall ? `calls ${functionCall.name}` : `has the result of ${functionResponse.name}`);
+      console.log(`${partial ? '… ' : ''}${author}${within}: ${what}`);
+    }
+  }
+}

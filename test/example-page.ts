@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const examplePage = 'docs/programming-model.md';
+export const examplesFolder = 'docs/examples/programming-model';
+
+const root = join(import.meta.dirname, '..');
+const read = (name: string) => readFileSync(join(root, examplesFolder, name), 'utf8').trimEnd();
+/** A line that names an example, and what stands for it up to the end of its blocks. */
+const place = /^<!-- example: ([\w-]+)\.ts -->\n(?:\n```(?:ts|text)\n.*?\n```\n)*/gms;
+
+/** The examples that the page shows, by name without `.ts`. */
+export function examplesOf(page: string): string[] {
+  return [...page.matchAll(place)].map(([, name = '']) => name);
+}
+
+/** Puts the text of each example, and what it prints, where the page names it. */
+export function withExamples(page: string): string {
+  return page.replace(place, (_all, name: string) => {
+    const output = existsSync(join(root, examplesFolder, `${name}.txt`))
+      ? block('text', read(`${name}.txt`))
+      : '';
+    return `<!-- example: ${name}.ts -->\n${block('ts', read(`${name}.ts`))}${output}`;
+  });
+}
+
+function block(language: string, text: string): string {
+  return `\n\`\`\`${language}\n${text}\n\`\`\`\n`;
+}
