@@ -28,6 +28,13 @@ export function createReplicaId(service: string): string {
   return encodeToken(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
 }
 
+/** Is it the id of a replica of this service? */
+export function isReplicaOf(replica: unknown, service: string): boolean {
+  if (typeof replica !== 'string') return false;
+  const start = `${encodeToken(service)}-`;
+  return replica.startsWith(start) && /^\d+-[0-9a-f]{8}$/.test(replica.slice(start.length));
+}
+
 /** Builds a bus on a link: the part that NATS and memory share. */
 export function createBus(parts: BusParts): Bus {
   const { link, service, replica, subjects, directory, onError } = parts;

@@ -17,6 +17,7 @@ export type {
   WorkOutcome,
 } from './bus.ts';
 export { heartbeatMs, queueGroup } from './bus.ts';
+export { isReplicaOf } from './create-bus.ts';
 export type { OnError } from './link.ts';
 export type { MemoryConnectOptions, MemoryHubOptions } from './memory/hub.ts';
 export { MemoryHub } from './memory/hub.ts';

@@ -181,3 +181,32 @@ describe('an agent that hands over', () => {
     expect((await (await apart.chat('app')).say('go')).events.map(brief)).toEqual(expected);
   });
 });
+
+describe('a conversation', () => {
+  it('that was handed on twice, the last time to one that keeps none, stays with the one before', async () => {
+    const world = memoryMesh();
+    const desk = new LlmAgent({
+      name: 'desk',
+      model: new ScriptedLlm(to('billing')),
+      subAgents: [remoteAgent('billing'), remoteAgent('refunds')],
+    });
+    const billing = new LlmAgent({
+      name: 'billing',
+      model: new ScriptedLlm(to('refunds'), says('billing again')),
+    });
+    const refunds = new LlmAgent({
+      name: 'refunds',
+      model: new ScriptedLlm(says('refunded')),
+      disallowTransferToParent: true,
+      disallowTransferToPeers: true,
+    });
+    await serveAgent(await world.connect('agent_refunds'), refunds);
+    await serveAgent(await world.connect('agent_billing'), billing);
+    await serveAgent(await world.connect('agent_desk'), desk, { app: 'app' });
+    const { say } = await world.chat('app');
+    expect((await say('refund')).events.map(brief).at(-1)).toBe('refunds: refunded');
+    const next = await say('and now?');
+    expect(next.agent).toBe('billing');
+    expect(next.events.map(brief)).toEqual(['billing: billing again']);
+  });
+});

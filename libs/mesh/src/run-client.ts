@@ -1,4 +1,5 @@
-import { getFunctionCalls, newInvocationId, pathOf } from '@agentmesh/agent';
+import { getFunctionCalls, newInvocationId, pathOf, type Session } from '@agentmesh/agent';
+import { isReplicaOf } from '@agentmesh/bus';
 import {
   type AgentCard,
   type Event,
@@ -10,9 +11,11 @@ import {
   nextTrace,
   parse,
   type RunCommandInput,
+  replicaKey,
   type SessionRef,
 } from '@agentmesh/protocol';
 import { agentCard, agentCards, type Mesh } from './mesh.ts';
+import { serviceName } from './service-name.ts';
 import { watchInvocation } from './watch.ts';
 
 export interface RunRequest {
@@ -61,16 +64,14 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const [head, agent] = await Promise.all([
-    mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } }),
-    speakerOf(mesh, root, ref, request.message),
-  ]);
+  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!head) {
     throw new MeshError(
       'not_found',
       `there is no session ${session} of user ${user} in app ${app}; create it first`,
     );
   }
+  const agent = await speakerOf(mesh, root, head, request.message);
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }
@@ -127,20 +128,52 @@ export function appNames(mesh: Mesh): string[] {
 }
 
 /**
- * Whom the next message goes to: an answer to who asked; anything else to the agent that the conversation was transferred to, unless it may not
- * give it back.
+ * Whom the next message goes to: an answer to who asked; anything else to the agent that spoke last, of those that could give the conversation
+ * back.
  */
 async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
-  ref: SessionRef,
+  head: Session,
   message: RunRequest['message'],
 ): Promise<string> {
+  const { events, seq } = head;
+  const ref = { appName: head.appName, userId: head.userId, sessionId: head.id };
   const asker = await askerOf(mesh, ref, message);
   if (asker !== undefined) return asker;
-  const active = await mesh.sessions.getActiveAgent(ref);
-  const card = active === undefined ? undefined : agentCard(mesh, active);
-  return card && !card.disallowTransferToParent ? card.name : root.name;
+  const speaker = lastSpeaker(mesh, root, events);
+  if (speaker !== undefined || seq <= recentEvents) return speaker ?? root.name;
+  const session = await mesh.sessions.getSession(ref);
+  return lastSpeaker(mesh, root, session?.events ?? []) ?? root.name;
+}
+
+/** How many events are looked at first for who spoke last. */
+const recentEvents = 20;
+
+/** The agent that spoke last of those that keep a conversation. */
+function lastSpeaker(mesh: Mesh, root: AgentCard, events: readonly Event[]): string | undefined {
+  for (const event of events.toReversed()) {
+    const service = serviceOf(mesh, event);
+    if (service !== undefined && keepsConversation(mesh, root, service)) return service;
+  }
+  return undefined;
+}
+
+/** The agent whose process an event comes from: the author may be one below it that has no card. */
+function serviceOf(mesh: Mesh, { author, customMetadata }: Event): string | undefined {
+  if (author === undefined || author === 'user') return undefined;
+  if (agentCard(mesh, author)) return author;
+  const replica = customMetadata?.[replicaKey];
+  return agentCards(mesh).find(({ name }) => isReplicaOf(replica, serviceName('agent', name)))?.name;
+}
+
+/** As in one process: it could give the conversation back, and so could all above it up to the root. */
+function keepsConversation(mesh: Mesh, root: AgentCard, name: string, below: string[] = []): boolean {
+  if (name === root.name) return below.length === 0 || root.llm;
+  const card = agentCard(mesh, name);
+  if (!card?.llm || card.disallowTransferToParent || below.includes(name)) return false;
+  const parents = agentCards(mesh).filter(({ subAgents }) => subAgents.includes(name));
+  return parents.some((parent) => keepsConversation(mesh, root, parent.name, [...below, name]));
 }
 
 /** The service of the agent whose call the message answers: the workflow that runs it, or the agent itself, whichever has a card. */

@@ -118,7 +118,17 @@ function toEvent(
 
 /** What an error event says of what was thrown. */
 export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
-  if (error instanceof ApiError) return { errorCode: String(error.status), errorMessage: error.message };
+  if (error instanceof ApiError) return { errorCode: String(error.status), errorMessage: wordsOf(error) };
   if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
   return { errorCode: 'UNKNOWN_ERROR', errorMessage: error instanceof Error ? error.message : String(error) };
+}
+
+/** Google's client puts the whole answer of the server into the message; what a reader wants is the sentence in it. */
+function wordsOf({ message }: ApiError): string {
+  try {
+    const words: unknown = JSON.parse(message)?.error?.message;
+    return typeof words === 'string' && words !== '' ? words : message;
+  } catch {
+    return message;
+  }
 }
