@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { differencesOf } from './differences.ts';
 import { runLocal } from './run-local.ts';
 import { type ProcessMesh, startProcessMesh } from './run-mesh.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -10,7 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());
 
-const differences = readFileSync(new URL('../../docs/adk-differences.md', import.meta.url), 'utf8');
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+const reasons = read('../../docs/adk-differences.md');
+const recorded: Record<string, string[]> = JSON.parse(read('differences.json'));
 
 // One after the other: both libraries read the model's address from the environment.
 describe.each(scenarios)('$name ($section)', (scenario) => {
@@ -19,14 +22,27 @@ describe.each(scenarios)('$name ($section)', (scenario) => {
     expect(await mesh.run(scenario)).toEqual(here);
   });
 
-  it(`${scenario.differs ? 'differs from ADK as docs/adk-differences.md says' : 'is the same with ADK'}`, async () => {
+  it(`${scenario.differs ? 'differs from ADK as differences.json says' : 'is the same with ADK'}`, async () => {
+    const { name, differs = [] } = scenario;
     const ours = await runLocal('agentmesh', scenario);
     const theirs = await runLocal('adk', scenario);
-    if (!scenario.differs) {
-      expect(ours).toEqual(theirs);
-      return;
-    }
-    expect(ours).not.toEqual(theirs);
-    for (const id of scenario.differs) expect(differences, `difference ${id}`).toContain(`| ${id} `);
+    expect(differencesOf(theirs, ours)).toEqual(recorded[name] ?? []);
+    for (const id of differs) expect(reasons, `difference ${id}`).toContain(`| ${id} `);
   });
+});
+
+it('has scenarios of different names', () => {
+  expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
+});
+
+it('records differences of scenarios that give a reason for them, and of no others', () => {
+  const giving = scenarios.filter(({ differs = [] }) => differs.length > 0).map(({ name }) => name);
+  expect(Object.keys(recorded).sort()).toEqual(giving.sort());
+  for (const name of giving) expect(recorded[name], name).not.toEqual([]);
+});
+
+it('has every reason of docs/adk-differences.md in a scenario', () => {
+  const given = new Set(scenarios.flatMap(({ differs = [] }) => differs));
+  const listed = [...reasons.matchAll(/^\| ([BD]\d+) /gm)].map(([, id]) => id);
+  expect(listed.filter((id) => !given.has(id ?? ''))).toEqual([]);
 });

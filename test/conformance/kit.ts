@@ -1,6 +1,6 @@
 import type * as agentmesh from '@agentmesh/agent';
 import type { ModelReply } from '@agentmesh/testing';
-import type { Content } from '@google/genai';
+import type { Content, FinishReason } from '@google/genai';
 
 type Library = typeof agentmesh;
 
@@ -16,7 +16,10 @@ export type Kit = Pick<
   | 'LongRunningFunctionTool'
   | 'AgentTool'
   | 'BaseAgent'
+  | 'BasePlugin'
+  | 'BaseTool'
   | 'BaseToolset'
+  | 'GlobalInstructionPlugin'
   | 'createEvent'
 > & {
   /** The model of an agent: its answers are the scenario's `script` of that name. */
@@ -27,6 +30,13 @@ export type Kit = Pick<
 };
 
 export type Part = agentmesh.BaseAgent | agentmesh.BaseTool;
+
+/** What the user says. A function gets the events so far. */
+export type Turn =
+  | string
+  | Content
+  | ((events: readonly SeenEvent[]) => Content)
+  | { say: string; session?: string; stateDelta?: Record<string, unknown> };
 
 /** The same definitions, model and messages for every way to run them. */
 export interface Scenario {
@@ -39,29 +49,52 @@ export interface Scenario {
   root: string;
   /** What each agent's model answers, in order. */
   script: Record<string, ModelReply[]>;
-  /** What the user says, one after the other. A function gets the events so far. */
-  turns: (string | Content | ((events: readonly SeenEvent[]) => Content))[];
+  turns: Turn[];
+  /** State that the session begins with. */
   state?: Record<string, unknown>;
+  /** Of the runner, and on the mesh of every agent's process. */
+  plugins?: (kit: Kit) => agentmesh.BasePlugin[];
   streaming?: boolean;
   maxLlmCalls?: number;
-  /** How ADK 2.0.0 differs, by the number in docs/adk-differences.md. */
+  runConfig?: Partial<agentmesh.RunConfig>;
+  /** Things happen at once: their order is not compared. */
+  inParallel?: boolean;
+  /** Why ADK 2.0.0 does otherwise: numbers in docs/adk-differences.md. What it does is in differences.json. */
   differs?: readonly string[];
 }
 
 /** What both libraries' events have in common. */
 export interface SeenEvent {
+  id?: string;
+  invocationId?: string;
   author?: string;
   content?: Content;
   partial?: boolean;
   branch?: string;
   errorCode?: string;
+  finishReason?: FinishReason | string;
+  customMetadata?: Record<string, unknown>;
   longRunningToolIds?: string[];
-  actions: Record<string, unknown> & { stateDelta: Record<string, unknown> };
+  actions?: Record<string, unknown>;
+}
+
+export interface SeenSession {
+  state: Record<string, unknown>;
+  events: readonly { id?: string; author?: string }[];
 }
 
 /** What came out of a scenario, made comparable. */
 export interface Outcome {
   turns: unknown[][];
-  state: Record<string, unknown>;
-  prompts: Record<string, unknown[]>;
+  /** Number of invocations that each turn's events name: one. */
+  invocations: number[];
+  /** Events whose id another one has too. */
+  repeated: number;
+  /** Events that were told and not kept, and the other way round. */
+  untold: string[];
+  unkept: string[];
+  /** By session. */
+  state: Record<string, Record<string, unknown>>;
+  /** By model. */
+  prompts: Record<string, Record<string, unknown>[]>;
 }

@@ -1,29 +1,56 @@
 import type { ModelRequest, RecordedRequest } from '@agentmesh/testing';
 import type { Content } from '@google/genai';
-import type { Outcome, SeenEvent } from './kit.ts';
+import type { Outcome, SeenEvent, SeenSession } from './kit.ts';
+
+export interface Seen {
+  turns: readonly (readonly SeenEvent[])[];
+  sessions: Record<string, SeenSession>;
+  requests: readonly RecordedRequest[];
+  inParallel?: boolean | undefined;
+}
 
 /** Takes out what cannot be the same in two runs: ids, times, the words of errors, which process it was. */
-export function normalize(
-  turns: readonly (readonly SeenEvent[])[],
-  state: Record<string, unknown>,
-  requests: readonly RecordedRequest[],
-): Outcome {
+export function normalize({ turns, sessions, requests, inParallel = false }: Seen): Outcome {
   const ids = new Map<string, string>();
-  const prompts: Record<string, unknown[]> = {};
+  const prompts: Outcome['prompts'] = {};
   for (const request of requests) {
     prompts[request.model] ??= [];
-    prompts[request.model]?.push(promptOf(request));
+    prompts[request.model]?.push(promptOf(request, inParallel));
   }
+  const order = inParallel ? byAuthor : (events: readonly SeenEvent[]) => events;
   return {
-    turns: turns.map((events) => events.map((event) => eventOf(event, ids))),
-    state: Object.fromEntries(Object.entries(state).sort(([a], [b]) => (a < b ? -1 : 1))),
+    turns: turns.map((events) => order(events).map((event) => eventOf(event, ids))),
+    invocations: turns.map((events) => new Set(events.flatMap((event) => event.invocationId ?? [])).size),
+    ...bookkeeping(turns.flat(), Object.values(sessions)),
+    state: Object.fromEntries(Object.entries(sessions).map(([id, { state }]) => [id, state])),
     prompts,
   };
 }
 
+/** What each says keeps its order. */
+function byAuthor(events: readonly SeenEvent[]): SeenEvent[] {
+  return events.toSorted((a, b) => String(a.author).localeCompare(String(b.author)));
+}
+
+/** Every event that was told is kept, but for pieces; every one that is kept was told, but for what the user said. */
+function bookkeeping(told: readonly SeenEvent[], sessions: readonly SeenSession[]) {
+  const kept = sessions
+    .flatMap(({ events }) => events)
+    .filter(({ id, author }) => author !== 'user' && !id?.endsWith('/failure'));
+  const whole = told.filter(({ id, partial }) => id !== undefined && !partial);
+  const keptIds = new Set(kept.map(({ id }) => id));
+  const toldIds = new Set(whole.map(({ id }) => id));
+  return {
+    repeated: kept.length - keptIds.size + whole.length - toldIds.size,
+    untold: kept.filter(({ id }) => !toldIds.has(id)).map(({ author = '' }) => author),
+    unkept: whole.filter(({ id = '' }) => !keptIds.has(id)).map(({ author = '' }) => author),
+  };
+}
+
 function eventOf(event: SeenEvent, ids: Map<string, string>): unknown {
-  const { author, content, partial, branch, errorCode, longRunningToolIds = [], actions } = event;
-  const { stateDelta, transferToAgent, escalate, skipSummarization } = actions;
+  const { author, content, partial, branch, errorCode, longRunningToolIds = [] } = event;
+  // ADK yields what a plugin gives for a failed model as it is: no event.
+  const { stateDelta, artifactDelta, transferToAgent, escalate, skipSummarization } = event.actions ?? {};
   return compact({
     author,
     branch,
@@ -32,35 +59,60 @@ function eventOf(event: SeenEvent, ids: Map<string, string>): unknown {
     parts: content?.parts?.map((part) => partOf(part, ids)),
     // The codes of models' servers are theirs; that it failed is ours.
     failed: errorCode === undefined ? undefined : true,
+    ended: event.finishReason === 'STOP' ? undefined : event.finishReason,
     open: longRunningToolIds.length > 0 ? longRunningToolIds.map((id) => nameOf(id, ids)) : undefined,
-    stateDelta: Object.keys(stateDelta).length > 0 ? stateDelta : undefined,
+    stateDelta: unlessEmpty(stateDelta),
+    artifactDelta: unlessEmpty(artifactDelta),
+    customMetadata: unlessEmpty(withoutOurs(event.customMetadata)),
     transferToAgent,
     escalate,
     skipSummarization,
   });
 }
 
+/** The mesh notes which process it was. */
+function withoutOurs(metadata: Record<string, unknown> = {}): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.startsWith('mesh:')));
+}
+
+function unlessEmpty(map: unknown): unknown {
+  return typeof map === 'object' && map !== null && Object.keys(map).length > 0 ? map : undefined;
+}
+
 type Part = NonNullable<Content['parts']>[number];
 
 function partOf(part: Part, ids?: Map<string, string>): unknown {
-  const { functionCall: call, functionResponse: response } = part;
+  const { functionCall: call, functionResponse: response, ...rest } = part;
   if (call)
     return compact({
       call: call.name,
-      args: call.args ?? {},
-      id: ids && call.id ? nameOf(call.id, ids) : undefined,
+      args: ids && call.name?.startsWith('adk_request_') ? questionOf(call.args, ids) : (call.args ?? {}),
+      id: ids && call.id ? nameOf(call.id, ids) : call.id,
+      ...rest,
     });
   if (response) {
-    const id = ids && response.id ? nameOf(response.id, ids) : undefined;
+    const id = ids && response.id ? nameOf(response.id, ids) : response.id;
     return compact({ response: response.name, value: withoutWords(response.response), id });
   }
   return part;
 }
 
+/** A question names the call that it is about; unless the user wrote it, each library asks in its own words. */
+function questionOf(args: Record<string, unknown> = {}, ids: Map<string, string>): unknown {
+  return JSON.parse(JSON.stringify(args), (key, value: unknown) => {
+    if (typeof value !== 'string') return value;
+    if (key === 'hint') return value.includes('«') ? value : '(words)';
+    if (key === 'state' || key === 'authUri') return '(made up)';
+    return value.startsWith('adk-') ? nameOf(value, ids) : value;
+  });
+}
+
 /** Errors are told in each library's own words. */
 function withoutWords(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return value;
-  return typeof value.error === 'string' ? { ...value, error: '(words)' } : value;
+  const json = JSON.stringify(value)?.replaceAll(/"adk-[0-9a-f-]{36}(-[a-z]+-\d+)?"/g, '"(id)"');
+  const plain: unknown = json && JSON.parse(json);
+  if (typeof plain !== 'object' || plain === null || !('error' in plain)) return plain;
+  return typeof plain.error === 'string' ? { ...plain, error: '(words)' } : plain;
 }
 
 function nameOf(id: string, ids: Map<string, string>): string {
@@ -69,12 +121,20 @@ function nameOf(id: string, ids: Map<string, string>): string {
   return name;
 }
 
-/** The system instruction is left out: what the user did not write in it is each library's own words. */
-function promptOf({ contents, tools }: ModelRequest): unknown {
-  return {
-    contents: contents.map(({ role, parts }) => ({ role, parts: parts?.map((part) => promptPartOf(part)) })),
+/** Of the system instruction only what the user put in marks counts: the rest is each library's own words. */
+function promptOf(request: ModelRequest, inParallel: boolean): Record<string, unknown> {
+  const { contents, tools, generationConfig, safetySettings, systemInstruction = '' } = request;
+  const shown = contents.map(({ role, parts }) => ({
+    role,
+    parts: parts?.map((part) => promptPartOf(part)),
+  }));
+  return compact({
+    contents: inParallel ? shown.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : shown,
     tools: tools.map(declarationOf).sort((a, b) => String(a.name).localeCompare(String(b.name))),
-  };
+    told: systemInstruction.match(/«[^»]*»/g) ?? undefined,
+    config: unlessEmpty(generationConfig),
+    safetySettings,
+  });
 }
 
 /** Each library tells a model in its own words to go on after its own words. */
@@ -84,13 +144,20 @@ function promptPartOf(part: Part): unknown {
 }
 
 /** Descriptions are the user's, but for those of what the library itself adds. */
-function declarationOf({ name, parameters }: ModelRequest['tools'][number]): Record<string, unknown> {
+function declarationOf({
+  name,
+  description,
+  parameters,
+}: ModelRequest['tools'][number]): Record<string, unknown> {
   if (name === 'transfer_to_agent') return { name };
   const { request, ...others } = parameters?.properties ?? {};
+  const said =
+    name === 'set_model_response' || name === 'exit_loop' ? undefined : description?.split('\n')[0];
   // No parameters and an empty object of them are the same.
-  if (!request && Object.keys(others).length === 0) return { name };
-  if (!request || Object.keys(others).length > 0) return compact({ name, parameters });
-  return { name, parameters: { ...parameters, properties: { request: { type: request.type } } } };
+  if (!request && Object.keys(others).length === 0) return compact({ name, description: said });
+  if (!request || Object.keys(others).length > 0) return compact({ name, description: said, parameters });
+  const properties = { request: { type: request.type } };
+  return compact({ name, description: said, parameters: { ...parameters, properties } });
 }
 
 function compact(fields: Record<string, unknown>): Record<string, unknown> {

@@ -2,7 +2,7 @@ import * as agentmesh from '@agentmesh/agent';
 import { type ModelReply, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
 import * as adk from '@google/adk';
 import type { Content } from '@google/genai';
-import type { Kit, Outcome, Part, Scenario, SeenEvent } from './kit.ts';
+import type { Kit, Outcome, Part, Scenario, SeenEvent, SeenSession, Turn } from './kit.ts';
 import { normalize } from './normalize.ts';
 
 const appName = 'conformance';
@@ -39,41 +39,78 @@ export function localKit(library: typeof agentmesh, scenario: Scenario): Kit {
   return kit;
 }
 
-export function messageOf(turn: Scenario['turns'][number], seen: readonly SeenEvent[]): Content {
-  if (typeof turn === 'string') return { role: 'user', parts: [{ text: turn }] };
-  return typeof turn === 'function' ? turn(seen) : turn;
+/** What a turn says, where, and with what. */
+export function readTurn(turn: Turn, seen: readonly SeenEvent[]) {
+  if (typeof turn === 'string') return { message: textOf(turn), session: sessionId };
+  if (typeof turn === 'function') return { message: turn(seen), session: sessionId };
+  if (!('say' in turn)) return { message: turn, session: sessionId };
+  const { say, session = sessionId, stateDelta } = turn;
+  return { message: textOf(say), session, ...(stateDelta && { stateDelta }) };
+}
+
+function textOf(text: string): Content {
+  return { role: 'user', parts: [{ text }] };
+}
+
+/** The sessions that the turns name. */
+export function sessionsOf({ turns }: Scenario): string[] {
+  const named = turns.map((turn) => (typeof turn === 'object' && 'say' in turn && turn.session) || sessionId);
+  return [...new Set(named)];
 }
 
 /** Runs a scenario with all its parts in this process, by either library. */
 export async function runLocal(library: 'adk' | 'agentmesh', scenario: Scenario): Promise<Outcome> {
   await using server = await scriptServer(scenario.script);
-  adk.setLogLevel(adk.LogLevel.ERROR);
+  // Scenarios fail on purpose.
+  adk.setLogger(null);
   // Both libraries use the real Gemini client, which reads these.
   process.env.GOOGLE_GEMINI_BASE_URL = server.url;
   process.env.GEMINI_API_KEY = 'scripted';
   process.env.GOOGLE_GENAI_API_KEY = 'scripted';
   const lib = library === 'adk' ? (adk as unknown as typeof agentmesh) : agentmesh;
-  const agent = localKit(lib, scenario).agent(scenario.root);
-  const runner = new lib.InMemoryRunner({ agent, appName });
-  const { state = {} } = scenario;
-  await runner.sessionService.createSession({ appName, userId, sessionId, state });
-  const runConfig = {
-    streamingMode: scenario.streaming ? ('sse' as const) : ('none' as const),
-    ...(scenario.maxLlmCalls !== undefined && { maxLlmCalls: scenario.maxLlmCalls }),
-  };
+  const kit = localKit(lib, scenario);
+  const plugins = scenario.plugins?.(kit) ?? [];
+  const runner = new lib.InMemoryRunner({ agent: kit.agent(scenario.root), appName, plugins });
+  const { state = {}, inParallel } = scenario;
+  for (const id of sessionsOf(scenario))
+    await runner.sessionService.createSession({ appName, userId, sessionId: id, state });
   const turns: SeenEvent[][] = [];
   for (const turn of scenario.turns) {
-    const newMessage = messageOf(turn, turns.flat());
+    const { message: newMessage, session, ...rest } = readTurn(turn, turns.flat());
+    const runConfig = runConfigOf(scenario);
     const events: SeenEvent[] = [];
     turns.push(events);
     try {
-      for await (const event of runner.runAsync({ userId, sessionId, newMessage, runConfig })) {
-        events.push(structuredClone(JSON.parse(JSON.stringify(event))));
+      for await (const event of runner.runAsync({
+        userId,
+        sessionId: session,
+        newMessage,
+        runConfig,
+        ...rest,
+      })) {
+        events.push(JSON.parse(asJson(event)));
       }
     } catch {
-      events.push({ errorCode: 'thrown', actions: { stateDelta: {} } });
+      events.push({ errorCode: 'thrown', author: scenario.root });
     }
   }
-  const session = await runner.sessionService.getSession({ appName, userId, sessionId });
-  return normalize(turns, session?.state ?? {}, server.requests);
+  const sessions: Record<string, SeenSession> = {};
+  for (const id of sessionsOf(scenario)) {
+    const kept = await runner.sessionService.getSession({ appName, userId, sessionId: id });
+    if (kept) sessions[id] = JSON.parse(asJson(kept));
+  }
+  return normalize({ turns, sessions, requests: server.requests, inParallel });
+}
+
+/** ADK lets pass what JSON cannot hold. */
+function asJson(value: unknown): string {
+  return JSON.stringify(value, (_key, each) => (typeof each === 'bigint' ? `bigint ${each}` : each));
+}
+
+export function runConfigOf({ streaming, maxLlmCalls, runConfig }: Scenario) {
+  return {
+    streamingMode: streaming ? ('sse' as const) : ('none' as const),
+    ...(maxLlmCalls !== undefined && { maxLlmCalls }),
+    ...runConfig,
+  };
 }

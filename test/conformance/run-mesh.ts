@@ -4,12 +4,12 @@ import { connectMesh, startRun } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { endProcess, spawnGuarded, startNats, startRedis, until } from '@agentmesh/testing';
-import type { Outcome, Scenario, SeenEvent } from './kit.ts';
+import type { Outcome, Scenario, SeenEvent, SeenSession } from './kit.ts';
 import { normalize } from './normalize.ts';
-import { messageOf, scriptServer } from './run-local.ts';
+import { readTurn, runConfigOf, scriptServer, sessionsOf } from './run-local.ts';
 import type { ServeOrder } from './worker.ts';
 
-const ref = { app: 'conformance', user: 'u', session: 's' };
+const owner = { appName: 'conformance', userId: 'u' };
 
 export interface ProcessMesh extends AsyncDisposable {
   /** Runs a scenario with every agent and tool in a process of its own. */
@@ -40,7 +40,8 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
     );
     const outcome = await talk(scenario, place, parts);
     await Promise.all(workers.map((worker) => worker.send('stop')));
-    return normalize(outcome.turns, outcome.state, server.requests);
+    const { inParallel } = scenario;
+    return normalize({ ...outcome, requests: server.requests, inParallel });
   };
   const all = owners.move();
   return { run, [Symbol.asyncDispose]: () => all.disposeAsync() };
@@ -66,30 +67,29 @@ async function talk(
       what: 'the cards of all parts',
     },
   );
-  const owner = { appName: ref.app, userId: ref.user, sessionId: ref.session };
-  const { state = {}, streaming, maxLlmCalls } = scenario;
-  await mesh.sessions.createSession({ ...owner, state });
+  const sessionIds = sessionsOf(scenario);
+  const { state = {} } = scenario;
+  for (const sessionId of sessionIds) await mesh.sessions.createSession({ ...owner, sessionId, state });
   const turns: SeenEvent[][] = [];
   for (const turn of scenario.turns) {
-    const message = messageOf(turn, turns.flat());
-    const run = await startRun(mesh, {
-      ...ref,
-      message,
-      runConfig: {
-        streamingMode: streaming ? 'sse' : 'none',
-        ...(maxLlmCalls !== undefined && { maxLlmCalls }),
-      },
-    });
+    const { message, session, ...rest } = readTurn(turn, turns.flat());
+    const where = { app: owner.appName, user: owner.userId, session };
+    const run = await startRun(mesh, { ...where, message, runConfig: runConfigOf(scenario), ...rest });
     const events: Event[] = await Array.fromAsync(run.events);
     turns.push(events.map(seenOf));
   }
-  const session = await mesh.sessions.getSession(owner);
-  return { turns, state: session?.state ?? {} };
+  const sessions: Record<string, SeenSession> = {};
+  for (const sessionId of sessionIds) {
+    const kept = await mesh.sessions.getSession({ ...owner, sessionId });
+    if (kept) sessions[sessionId] = kept;
+  }
+  return { turns, sessions };
 }
 
-/** A run that fails ends with an error event; in one process the error is thrown. */
+/** A run that fails ends with an error event of the agent whose run it was; in one process the error is thrown, as if by the root. */
 function seenOf({ actions, ...event }: Event): SeenEvent {
-  if (event.id.endsWith('/failure')) return { errorCode: 'thrown', actions: { stateDelta: {} } };
+  const { author = '' } = event;
+  if (event.id.endsWith('/failure')) return { errorCode: 'thrown', author };
   return { ...event, actions: { ...actions } };
 }
 

@@ -54,7 +54,13 @@ async function serve(order: ServeOrder): Promise<void> {
   const started =
     part instanceof BaseTool
       ? await serveTool(mesh, part)
-      : await serveAgent(mesh, part, order.part === scenario.root ? { app: 'conformance' } : {});
+      : await serveAgent(mesh, part, {
+          ...(order.part === scenario.root && { app: 'conformance' }),
+          plugins: scenario.plugins?.(kit) ?? [],
+          // Of this process alone: what saves and loads in a scenario is in one part.
+          artifactService: new agentmesh.InMemoryArtifactService(),
+          memoryService: new agentmesh.InMemoryMemoryService(),
+        });
   owners.defer(() => started.stop({ graceMs: 0 }));
   served = owners;
 }

@@ -19,10 +19,10 @@ const { body } = await post('/run_sse', {
 });
 let rest = '';
 for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-  const frames = (rest + chunk).split('\n\n');
-  rest = frames.pop() ?? '';
-  for (const frame of frames.filter((each) => each.startsWith('data: '))) {
-    const { author, partial, content, customMetadata } = JSON.parse(frame.slice('data: '.length));
+  const lines = (rest + chunk).split('\n');
+  rest = lines.pop() ?? '';
+  for (const line of lines.filter((each) => each.startsWith('data: '))) {
+    const { author, partial, content, customMetadata } = JSON.parse(line.slice('data: '.length));
     const within = customMetadata?.['mesh:withinCall'] ? ' (within the call of the tool)' : '';
     for (const { text, functionCall, functionResponse } of content?.parts ?? []) {
       const what =

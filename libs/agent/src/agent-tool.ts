@@ -199,6 +199,6 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
 }
 
 /** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */
-function withoutHandOver({ targets, knows, remote }: TransferPort): TransferPort {
-  return { targets, knows, remote };
+function withoutHandOver({ targets, reaches, knows, remote }: TransferPort): TransferPort {
+  return { targets, reaches, knows, remote };
 }

@@ -109,7 +109,8 @@ export abstract class BaseAgent {
   async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { start, events } = turnOf(context);
     const before = callbackEventId(context, start, 'before');
-    if (events.length === 0) {
+    // What the agent that handed over said last, in its callback, is none of this one's steps.
+    if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
       const event = await callAgentCallbacks('beforeAgentCallback', context, before);
       if (event) yield event;
     }

@@ -126,6 +126,7 @@ function askFirst(tool: string, toolContext: Context): { error: string } {
   toolContext.requestConfirmation({
     hint: `Please approve or reject the call of ${tool}: answer with {"confirmed": true} or {"confirmed": false}.`,
   });
+  toolContext.actions.skipSummarization = true;
   return { error: `the call of ${tool} waits for a person's confirmation` };
 }
 

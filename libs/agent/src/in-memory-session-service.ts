@@ -10,6 +10,8 @@ import {
   toJson,
 } from '@agentmesh/protocol';
 import { getFunctionCalls } from './event.ts';
+import { InMemoryLeases } from './in-memory-leases.ts';
+import type { SessionLeases, TakenSession } from './session-leases.ts';
 import type {
   GetSessionConfig,
   InvocationRecord,
@@ -32,7 +34,6 @@ interface StoredSession {
   state: JsonMap;
   /** JSON; the event of seq n at n - 1. */
   events: string[];
-  activeAgent?: string;
 }
 
 interface StoredInvocation {
@@ -41,6 +42,8 @@ interface StoredInvocation {
   temp: JsonMap;
   llmCalls: number;
   token: number;
+  begun: number;
+  cancelled?: string;
   /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
   seqs: Map<string, number>;
   end?: string;
@@ -54,6 +57,7 @@ export class InMemorySessionService implements SessionService {
   readonly #apps = new Map<string, JsonMap>();
   readonly #users = new Map<string, JsonMap>();
   readonly #invocations = new Map<string, StoredInvocation>();
+  readonly #leases = new InMemoryLeases();
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
@@ -97,6 +101,7 @@ export class InMemorySessionService implements SessionService {
       if (id !== undefined && isToken(id) && this.#find(child)?.hidden) await this.deleteSession(child);
     }
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
+    this.#leases.free(key);
     for (const [id, { owner, seqs }] of this.#invocations) {
       if (owner === key) this.#invocations.delete(id);
       else for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
@@ -111,6 +116,11 @@ export class InMemorySessionService implements SessionService {
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
     assertCurrent(invocation, token);
+    if (token !== undefined) {
+      const isOthers = this.#leases.isOthers(this.#keys.session(ref), event.invocationId);
+      if (isOthers || invocation.end !== undefined) throw takenOver();
+      invocation.begun = 0;
+    }
     const id = `${this.#keys.session(ref)} ${event.id}`;
     const known = invocation.seqs.get(id);
     if (known === undefined) {
@@ -118,7 +128,6 @@ export class InMemorySessionService implements SessionService {
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       stored.updated = event.timestamp;
-      stored.activeAgent = event.actions.transferToAgent ?? stored.activeAgent;
       this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
     const seq = known ?? stored.events.length;
@@ -135,20 +144,64 @@ export class InMemorySessionService implements SessionService {
     return events.map((json, at) => ({ seq: afterSeq + at + 1, event: parseEvent(json) }));
   }
 
-  async getActiveAgent(ref: SessionRef): Promise<string | undefined> {
-    return this.#find(ref)?.activeAgent;
-  }
-
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
     const found = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId));
     const end = found?.end === undefined ? { status: 'running' } : JSON.parse(found.end);
-    return { ...end, temp: withPrefix('temp:', found?.temp), llmCalls: found?.llmCalls ?? 0 };
+    return {
+      ...end,
+      temp: withPrefix('temp:', found?.temp),
+      llmCalls: found?.llmCalls ?? 0,
+      ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
+    };
   }
 
-  async takeToken(ref: InvocationRef): Promise<number> {
+  async takeSession(...[ref, options]: Parameters<SessionLeases['takeSession']>): Promise<TakenSession> {
     const invocation = this.#invocation(ref);
+    if (invocation.end !== undefined) return { state: 'ended' };
+    if (!this.#find(ref)) return { state: 'gone' };
+    const taken = this.#leases.take(this.#keys.session(ref), ref, ref.invocationId, options);
+    if (!taken.held) return { state: 'busy', ...(taken.holder !== undefined && { holder: taken.holder }) };
     invocation.token += 1;
-    return invocation.token;
+    invocation.begun += 1;
+    const { token, begun, cancelled } = invocation;
+    return { state: 'held', token, begun, ...(cancelled !== undefined && { cancelled }) };
+  }
+
+  async renewSession(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }> {
+    const invocation = this.#invocation(ref);
+    assertCurrent(invocation, token);
+    if (!this.#leases.renew(this.#keys.session(ref), ref.invocationId, leaseMs)) throw takenOver();
+    return { ...(invocation.cancelled !== undefined && { cancelled: invocation.cancelled }) };
+  }
+
+  async giveBackSession(ref: InvocationRef, token: number): Promise<void> {
+    const invocation = this.#invocation(ref);
+    if (token === invocation.token) invocation.begun = 0;
+  }
+
+  async nextRun(ref: SessionRef): Promise<string | undefined> {
+    return this.#leases.next(this.#keys.session(ref));
+  }
+
+  async promoteRun(ref: InvocationRef, leaseMs?: number): Promise<void> {
+    if (this.#find(ref)) this.#leases.promote(this.#keys.session(ref), ref.invocationId, leaseMs);
+  }
+
+  async waitingSessions(limit: number): Promise<SessionRef[]> {
+    return this.#leases.sessionsWithWaiting(limit);
+  }
+
+  async cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord> {
+    const invocation = this.#invocation(ref);
+    const key = this.#keys.session(ref);
+    if (invocation.end === undefined) {
+      invocation.cancelled ??= reason;
+      if (this.#leases.isWaiting(key, ref.invocationId)) {
+        const error = { code: 'cancelled', message: reason };
+        return await this.endInvocation(ref, { status: 'failed', error });
+      }
+    }
+    return await this.getInvocation(ref);
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
@@ -166,6 +219,7 @@ export class InMemorySessionService implements SessionService {
     const invocation = this.#invocation(ref);
     assertCurrent(invocation, token);
     invocation.end ??= toJson(end, 'the end');
+    this.#leases.leave(this.#keys.session(ref), ref.invocationId);
     return await this.getInvocation(ref);
   }
 
@@ -182,6 +236,7 @@ export class InMemorySessionService implements SessionService {
       temp: new Map(),
       llmCalls: 0,
       token: 0,
+      begun: 0,
       seqs: new Map(),
     }));
   }
@@ -282,7 +337,11 @@ function newestFirst(a: StoredSession, b: StoredSession): number {
 /** @throws MeshError `aborted` for a token that is not the newest */
 function assertCurrent(invocation: StoredInvocation, token = invocation.token): void {
   if (token >= invocation.token) return;
-  throw new MeshError('aborted', 'another delivery of this run has taken over');
+  throw takenOver();
+}
+
+function takenOver(): MeshError {
+  return new MeshError('aborted', 'another delivery of this run has taken over');
 }
 
 function notTheSame(id: string): MeshError {

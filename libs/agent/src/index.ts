@@ -43,7 +43,7 @@ export {
 } from './event.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { appendInstructions } from './flow/request.ts';
-export { executeTool } from './flow/run-tool.ts';
+export { executeTool, toolErrorText } from './flow/run-tool.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
@@ -85,6 +85,8 @@ export type {
 export { closeToolsets, InMemoryRunner, Runner } from './runner.ts';
 export type { ToolParameters } from './schema.ts';
 export { toGenaiSchema, zodToSchema } from './schema.ts';
+export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
+export { defaultLeaseMs } from './session-leases.ts';
 export type {
   GetSessionConfig,
   InvocationRecord,

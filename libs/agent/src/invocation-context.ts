@@ -18,8 +18,12 @@ export interface TransferTarget {
 export interface TransferPort {
   /** Agents elsewhere that the agent of this name may hand over to, beside those of its own tree. */
   targets(agent: string): TransferTarget[];
+  /** Does it belong to the same tree of agents, over all processes? A tool may transfer to it. */
+  reaches(agent: string): boolean;
   /** Is there such an agent elsewhere now? */
   knows(agent: string): boolean;
+  /** What the root of the tree, when it is elsewhere, tells all agents to do: a template, filled here. */
+  globalInstruction?(appName: string): string;
   /** An agent elsewhere, to be run in this one's place. */
   remote(agent: string): BaseAgent;
   /**

@@ -1,4 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
+import type { SessionLeases } from './session-leases.ts';
 
 /** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
 export interface Session {
@@ -47,6 +48,8 @@ export interface InvocationRecord {
   /** `temp:` state, keys with their prefix. */
   temp: Record<string, unknown>;
   llmCalls: number;
+  /** Why somebody wants it to end; see `cancelInvocation`. */
+  cancelled?: string;
   /** Why it failed: an error code of the mesh and its message. */
   error?: { code: string; message: string };
 }
@@ -63,7 +66,7 @@ export interface InvocationRef extends SessionRef {
  * State scopes: `app:` keys are shared by all sessions of the app, `user:` keys by those of the app's user, keys without prefix belong to the
  * session, `temp:` keys to the invocation: they are never in a session's stored state or in a stored event.
  */
-export interface SessionService {
+export interface SessionService extends SessionLeases {
   /**
    * Starts a session; a missing id is made up (UUID). `app:` and `user:` keys of `state` go to their scopes, `temp:` keys are dropped.
    * `hidden` sessions (an agent used as a tool has one per call) are not listed.
@@ -99,8 +102,9 @@ export interface SessionService {
    * An event id that this invocation has committed before changes nothing; the call returns as the first one did.
    * A partial event is returned and not stored.
    *
-   * With a `token` of {@link takeToken} older than that of the event's invocation, the same atomic step refuses the commit, a repeated event
-   * too, and changes nothing. Without one nothing is checked: within one process nobody takes over.
+   * With a `token` (see `takeSession`) the same atomic step refuses the commit, a repeated event too, and changes nothing: when it is older than that of
+   * the event's invocation, when the invocation has ended, and when another one has the session. Without one nothing is checked: within one
+   * process nobody takes over.
    *
    * @throws MeshError `not_found` when the session is gone; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
@@ -109,17 +113,8 @@ export interface SessionService {
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
 
-  /** Who speaks for the session: the target of its last committed transfer, if any. */
-  getActiveAgent(ref: SessionRef): Promise<string | undefined>;
-
   /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
   getInvocation(ref: InvocationRef): Promise<InvocationRecord>;
-  /**
-   * Takes the invocation over: counts its token up by one and returns it, 1 at first. Whoever holds an older one can commit nothing more with
-   * it. This is fencing as in Kleppmann's "How to do distributed locking": a queue that delivers a run again cannot know whether its first
-   * holder still works, and acks do not stop it; what all writes pass through, the store, does. The token is kept as long as the record.
-   */
-  takeToken(ref: InvocationRef): Promise<number>;
   /**
    * Counts one model call of the invocation and returns the new total: one counter for all its processes.
    *
@@ -127,7 +122,7 @@ export interface SessionService {
    */
   countLlmCall(ref: InvocationRef, token?: number): Promise<number>;
   /**
-   * Marks the end. The first end stays: a second call changes nothing. Returns the record as it then is.
+   * Marks the end, and frees the session. The first end stays: a second call changes nothing. Returns the record as it then is.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */

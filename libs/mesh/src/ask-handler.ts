@@ -66,7 +66,8 @@ async function* answerAsk(
   const { parent, step } = ask;
   const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();
   const carrier = hopHeaders(request.headers);
-  using until = signalOf(request.headers, request.signal, stopping);
+  using cancel = served.cancellations.signalOf(invocationId);
+  using until = signalOf(request.headers, request.signal, stopping, cancel.signal);
   const events = runInvocation({
     ...served.services,
     agent,

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import { remoteAgent } from './remote-agent.ts';
 import { remoteTool } from './remote-tool.ts';
-import { rootOf, startRun } from './run-client.ts';
+import { rootOf } from './root.ts';
+import { startRun } from './run-client.ts';
 import { serveAgent } from './serve-agent.ts';
 import { serveTool } from './serve-tool.ts';
 
@@ -189,7 +190,7 @@ describe('a run', () => {
     expect(stored?.events.map(brief)).toEqual(['solo: fails deadline_exceeded']);
   });
 
-  it('that nobody can read is dropped with an error in the log; the next one is served', async () => {
+  it('that nobody can read is put away with an error in the log; the next one is served', async () => {
     const { world, send, ended } = await served(says('hello'));
     await send('no command');
     await send({ hop: -1, message: 7 });
@@ -197,10 +198,10 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('dropped a run command'))).toHaveLength(2);
+    expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(2);
   });
 
-  it('whose ids cannot be keys is dropped, not tried for ever', async () => {
+  it('whose ids cannot be keys is put away, not tried for ever', async () => {
     const { world, send, ended } = await served(says('hello'));
     await send({ message: 'x', session: 's'.repeat(97) });
     await send({ message: 'x', user: 'ü'.repeat(40) });
@@ -209,7 +210,7 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('dropped a run command'))).toHaveLength(3);
+    expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(3);
   });
 
   it('is watched to its end whatever else is said on its subject', async () => {

@@ -4,6 +4,7 @@ import { type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
 import { matchesAny } from './mesh-toolset.ts';
 import { remotesOf } from './remotes.ts';
 import { serviceName } from './service-name.ts';
+import { treeOf } from './transfer-port.ts';
 
 /** What a service does on the bus, as far as its rights depend on it. */
 export interface ServiceManifest {
@@ -78,7 +79,7 @@ export function permissionsOf(
   const inbox = `${names.inboxPrefix(busName(manifest))}.>`;
   if (kind === 'client') {
     return {
-      publish: [names.agentRun('*'), names.agentAsk('*')],
+      publish: [names.agentRun('*'), names.agentAsk('*'), names.invocationCancel('*')],
       subscribe: [names.allSessionEvents, names.invocationEvent('*'), inbox],
       answers: false,
     };
@@ -90,7 +91,13 @@ export function permissionsOf(
   const cards = cardReading(names);
   if (kind === 'gateway') {
     return {
-      publish: [names.agentRun('*'), '$SRV.PING.>', ...cards.publish],
+      publish: [
+        names.agentRun('*'),
+        names.invocationCancel('*'),
+        names.invocationEvent('*'),
+        '$SRV.PING.>',
+        ...cards.publish,
+      ],
       subscribe: [names.invocationEvent('*'), inbox, ...shown, ...cards.subscribe],
       answers: true,
     };
@@ -99,7 +106,7 @@ export function permissionsOf(
   if (kind === 'tool') {
     return {
       publish: [announces],
-      subscribe: [`${names.toolCall(name)} ${queueGroup}`, inbox, ...shown],
+      subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel('*'), inbox, ...shown],
       answers: true,
     };
   }
@@ -114,12 +121,15 @@ export function permissionsOf(
       // Who offers what is there must see what is there.
       ...(manifest.offers?.length ? ['$SRV.PING.*'] : []),
       names.invocationEvent('*'),
+      names.invocationCancel('*'),
       names.allSessionEvents,
+      names.dead('agent', name),
       ...runTaking(names, name),
     ],
     subscribe: [
       `${names.agentAsk(name)} ${queueGroup}`,
       `${names.agentDelegate(name)} ${queueGroup}`,
+      names.invocationCancel('*'),
       inbox,
       ...shown,
       ...cards.subscribe,
@@ -128,11 +138,14 @@ export function permissionsOf(
   };
 }
 
-/** Its sub-agents, the agents it is a sub-agent of, and the other sub-agents of these. */
-function handsOverTo({ name, transfers }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
-  const parents = all.filter((each) => each.kind === 'agent' && each.transfers.includes(name));
-  const family = [...transfers, ...parents.flatMap((parent) => [parent.name, ...parent.transfers])];
-  return [...new Set(family)].filter((to) => to !== name);
+/** All agents of its tree: a tool may transfer to any of them. */
+function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
+  const agents = all.filter(({ kind }) => kind === 'agent');
+  const tree = treeOf(
+    agents.map((each) => ({ name: each.name, subAgents: each.transfers })),
+    name,
+  );
+  return [...tree].filter((to) => to !== name);
 }
 
 /** The tools that it names, and of those that are known now the ones that fit its patterns. NATS has no patterns within a name. */

@@ -1,5 +1,5 @@
 import { BaseTool, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
-import { parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
+import { MeshError, parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { binding } from './binding.ts';
 import { hopHeaders } from './hop.ts';
@@ -55,12 +55,13 @@ export class RemoteTool extends BaseTool {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });
-    const { response, actions } = parse(toolResultSchema, data, `the result of tool ${this.name}`);
+    const { response, failed, actions } = parse(toolResultSchema, data, `the result of tool ${this.name}`);
     if (actions) {
       const { stateDelta, ...others } = actions;
       toolContext.state.update(stateDelta);
       Object.assign(toolContext.actions, others);
     }
+    if (failed) throw failed.code === undefined ? new Error(failed.message) : MeshError.fromWire(failed);
     return response;
   }
 

@@ -1,44 +1,32 @@
-import { createEvent, type InvocationRecord, runInvocation, type Session } from '@agentmesh/agent';
+import { type InvocationRecord, type InvocationRef, runInvocation, type Session } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,
   header,
   MeshError,
   parse,
-  type RunCommand,
   runCommandSchema,
   traceIdOf,
+  type WaitingRun,
 } from '@agentmesh/protocol';
+import { cancelInvocation } from './cancel-invocation.ts';
+import type { CancelSignal } from './cancellations.ts';
 import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
+import type { Mesh } from './mesh.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
+import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
+import { bury, type DeliveredRun, type Run, settle } from './settle-run.ts';
+import { noSession } from './speaker.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
 
 const done: WorkOutcome = { done: true };
-/** How soon work is tried again that failed because a server or a replica was away, in ms. */
-const retryMs = 1_000;
-
-/** A run with all that a command may leave out. */
-interface Run extends RunCommand {
-  invocationId: string;
-  app: string;
-  session: string;
-  /** The command named no session: it gets one of its own. */
-  fresh: boolean;
-}
-
-/** One delivery of a run command. */
-interface DeliveredRun {
-  headers: Headers;
-  /** 1 for the first. */
-  attempt: number;
-  /** Go with every message sent for it. */
-  carrier: Headers;
-  /** What it commits under; undefined until it begins. */
-  token: number | undefined;
-}
+/** How often a delivery shows that it lives, in ms: a fraction of the time for which a session is held without a sign. */
+const renewMs = 10_000;
+/** So many processes may die at a run, each before it committed anything, until it is put away. */
+const maxBegun = 5;
 
 /**
  * Works on a run command. Order is all: what happened is committed, then published, then the command is acknowledged. Delivered again, it
@@ -50,15 +38,11 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   try {
     run = readRun(served, item);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'dropped a run command that nobody can read');
+    log.error({ err: error, subject: item.subject }, 'put away a run command that nobody can read');
+    await bury(served, item, MeshError.from(error));
     return done;
   }
-  const delivery: DeliveredRun = {
-    headers: item.headers,
-    attempt: item.attempt,
-    carrier: hopHeaders(item.headers),
-    token: undefined,
-  };
+  const delivery: DeliveredRun = { item, carrier: hopHeaders(item.headers), token: undefined };
   try {
     return await advance(served, run, delivery);
   } catch (error) {
@@ -79,51 +63,147 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
 }
 
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
-  const { mesh, agent, stopping } = served;
-  const session = await openRunSession(served, run);
+  const { mesh } = served;
+  let session = await openRunSession(served, run);
   const ref = { ...refOf(session), invocationId: run.invocationId };
   const record = await mesh.sessions.getInvocation(ref);
-  if (record.status !== 'running') {
-    await publishEnd(mesh, run.invocationId, endOf(record, session), delivery.carrier);
-    return done;
-  }
+  if (record.status !== 'running') return await end(mesh, ref, record, session, delivery);
   const handed = handedElsewhere(served, run, session);
   if (handed === 'taken') return done;
-  if ((deadlineOf(delivery.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
+  if (handed) return await handOver(served, run, handed.to, delivery.carrier);
+  if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
     throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
   }
-  let next: string | undefined = handed?.to;
-  if (next === undefined) {
-    delivery.token = await mesh.sessions.takeToken(ref);
-    // What an earlier delivery has committed since is not in our picture; from now on it commits nothing. Other runs of the session may.
-    const news = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq });
-    if (news.some(({ event }) => event.invocationId === run.invocationId)) return { done: false, delayMs: 0 };
-    const carrier = { ...delivery.carrier, [header.token]: String(delivery.token) };
-    using until = signalOf(delivery.headers, stopping);
-    const events = runInvocation({
-      ...served.services,
-      agent,
-      session,
-      sessionService: fenced(mesh.sessions, delivery.token),
-      invocationId: run.invocationId,
-      ...(run.message && { newMessage: run.message }),
-      ...(run.stateDelta && { stateDelta: run.stateDelta }),
-      runConfig: run.runConfig,
-      carrier,
-      attempt: delivery.attempt,
-      transfers: transferPort(served, (to) => {
-        next = to;
-      }),
-      stamp: stampReplica(mesh),
-      abortSignal: until.signal,
-    });
-    for await (const event of events) await publishEvent(mesh, session, event, delivery.carrier);
+  const taken = await mesh.sessions.takeSession(ref, {
+    run: JSON.stringify(waitingRun(served, run, delivery)),
+    whenBusy: run.whenBusy,
+  });
+  if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
+  if (taken.state === 'gone') throw noSession(ref);
+  if (taken.state === 'ended')
+    return await end(mesh, ref, await mesh.sessions.getInvocation(ref), session, delivery);
+  delivery.token = taken.token;
+  if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
+  if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
+  // What others have committed since is not in our picture; from now on they commit nothing.
+  const news = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq, limit: 1 });
+  if (news.length > 0) {
+    session = await openRunSession(served, run);
+    const now = handedElsewhere(served, run, session);
+    if (now && now !== 'taken') return await handOver(served, run, now.to, delivery.carrier);
   }
-  if (next !== undefined) await handOver(served, run, next, delivery.carrier);
-  else {
-    const ended = await fenced(mesh.sessions, delivery.token).endInvocation(ref, { status: 'completed' });
-    await publishEnd(mesh, run.invocationId, endOf(ended, session), delivery.carrier);
+  const next = await think(served, run, delivery, session, taken.token);
+  if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
+  const ended = await fenced(mesh.sessions, taken.token).endInvocation(ref, { status: 'completed' });
+  return await end(mesh, ref, ended, session, delivery);
+}
+
+/** Lets the agent go on until it is done, or hands over: returns the agent elsewhere that is the next. */
+async function think(
+  { mesh, agent, stopping, services, ...served }: ServedAgent,
+  run: Run,
+  { item, carrier }: DeliveredRun,
+  session: Session,
+  token: number,
+): Promise<string | undefined> {
+  let next: string | undefined;
+  const ref = { ...refOf(session), invocationId: run.invocationId };
+  using cancel = served.cancellations.signalOf(run.invocationId);
+  using until = signalOf(item.headers, stopping, cancel.signal);
+  using _alive = keepAlive(mesh, ref, token, cancel);
+  const events = runInvocation({
+    ...services,
+    agent,
+    session,
+    sessionService: fenced(mesh.sessions, token),
+    invocationId: run.invocationId,
+    ...(run.message && { newMessage: run.message }),
+    ...(run.stateDelta && { stateDelta: run.stateDelta }),
+    runConfig: run.runConfig,
+    carrier: { ...carrier, [header.token]: String(token) },
+    attempt: item.attempt,
+    transfers: transferPort({ mesh, agent }, (to) => {
+      next = to;
+    }),
+    stamp: stampReplica(mesh),
+    abortSignal: until.signal,
+  });
+  for await (const event of events) await publishEvent(mesh, session, event, carrier);
+  return next;
+}
+
+/** Shows that the run is alive, and looks whether it shall end: the message that says so may be lost. */
+function keepAlive(mesh: Mesh, ref: InvocationRef, token: number, { cancel }: CancelSignal): Disposable {
+  const renew = async () => {
+    try {
+      const { cancelled } = await mesh.sessions.renewSession(ref, token);
+      if (cancelled !== undefined) cancel(cancelled);
+    } catch (error) {
+      // The next one may succeed; a run that was taken over finds out at its next commit.
+      mesh.log.debug({ err: error, ...ref }, 'could not show that a run is alive');
+    }
+  };
+  const timer = setInterval(() => void renew(), renewMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function waitingRun(
+  { agent }: ServedAgent,
+  { fresh: _fresh, ...command }: Run,
+  { item }: DeliveredRun,
+): WaitingRun {
+  const { [header.messageId]: _id, ...headers } = item.headers;
+  return { agent: agent.name, command, headers };
+}
+
+/** Another invocation has the session. The run is in the session's queue now, and takes neither a slot nor deliveries there. */
+async function waitForTurn(
+  mesh: Mesh,
+  ref: InvocationRef,
+  { whenBusy }: Run,
+  holder: string | undefined,
+  { carrier }: DeliveredRun,
+): Promise<WorkOutcome> {
+  if (whenBusy === 'reject') {
+    const error = {
+      code: 'resource_exhausted',
+      message: 'another run is at work in the session; wait for its end',
+    };
+    await mesh.sessions.endInvocation(ref, { status: 'failed', error });
+    await publishEnd(mesh, ref.invocationId, { status: 'failed', lastSeq: 0, error }, carrier);
+    return done;
   }
+  if (holder === undefined) await startNext(mesh, ref);
+  else if (whenBusy === 'interrupt') {
+    await cancelInvocation(mesh, { ...ref, invocationId: holder }, 'a newer message interrupted it');
+  }
+  return done;
+}
+
+async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {
+  const error = new MeshError(
+    'internal',
+    `${begun - 1} processes died at this run, each before its first step was done; it was put away (dead letters)`,
+  );
+  await bury(served, item, error);
+  return error;
+}
+
+/** Tells the end, and whose turn it is in the session: all again when it was delivered again. */
+async function end(
+  mesh: Mesh,
+  ref: InvocationRef,
+  { status, error }: InvocationRecord,
+  { seq }: Session,
+  { carrier }: DeliveredRun,
+): Promise<WorkOutcome> {
+  const ended = {
+    status: status === 'failed' ? 'failed' : 'completed',
+    lastSeq: seq,
+    ...(error && { error }),
+  } as const;
+  await publishEnd(mesh, ref.invocationId, ended, carrier);
+  await startNext(mesh, ref);
   return done;
 }
 
@@ -148,14 +228,6 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
   return found !== undefined && !found.isRemote;
 }
 
-function endOf({ status, error }: InvocationRecord, { seq }: Session) {
-  return {
-    status: status === 'failed' ? 'failed' : 'completed',
-    lastSeq: seq,
-    ...(error && { error }),
-  } as const;
-}
-
 async function openRunSession({ mesh: { sessions }, agent }: ServedAgent, run: Run): Promise<Session> {
   const request = { appName: run.app, userId: run.user, sessionId: run.session };
   const session = await sessions.getSession(request);
@@ -168,7 +240,7 @@ async function openRunSession({ mesh: { sessions }, agent }: ServedAgent, run: R
 }
 
 /** The next hop is published before this one is acknowledged; its id keeps a second publish from being a second hop. */
-async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: Headers): Promise<void> {
+async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: Headers): Promise<WorkOutcome> {
   const hop = run.hop + 1;
   const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
   await mesh.bus.enqueue(
@@ -177,60 +249,5 @@ async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: He
     { messageId: `${run.invocationId}:${hop}`, headers: hopHeaders(carrier) },
   );
   mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
-}
-
-/** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */
-async function settle(
-  served: ServedAgent,
-  run: Run,
-  { carrier, token }: DeliveredRun,
-  thrown: unknown,
-): Promise<WorkOutcome> {
-  const { mesh, agent, stopping } = served;
-  const sessions = fenced(mesh.sessions, token);
-  const { invocationId } = run;
-  const error = MeshError.from(thrown, `agent ${agent.name} failed; its log has the cause`);
-  const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session });
-  if (stopping.aborted && error.code === 'cancelled') return { done: false, delayMs: 0 };
-  if (error.code === 'aborted') {
-    log.warn({ err: error }, 'another delivery of the run has taken over');
-    return { done: false, takenOver: true };
-  }
-  if (error.retryable) {
-    log.warn({ err: error }, 'run failed for now; it will be tried again');
-    return { done: false, delayMs: retryMs };
-  }
-  log.error({ err: error }, 'run failed');
-  try {
-    const session = await sessions.getSession({ appName: run.app, userId: run.user, sessionId: run.session });
-    let lastSeq = 0;
-    if (session) {
-      const failure = createEvent({
-        id: `${invocationId}/failure`,
-        invocationId,
-        author: agent.name,
-        errorCode: error.code,
-        errorMessage: error.message,
-      });
-      stampReplica(mesh)(failure);
-      await publishEvent(mesh, session, await sessions.appendEvent({ session, event: failure }), carrier);
-      await sessions.endInvocation(
-        { ...refOf(session), invocationId },
-        { status: 'failed', error: error.toWire() },
-      );
-      lastSeq = session.seq;
-    }
-    await publishEnd(mesh, invocationId, { status: 'failed', lastSeq, error: error.toWire() }, carrier);
-    return done;
-  } catch (again) {
-    const { code, retryable } = MeshError.from(again);
-    if (code === 'aborted') return { done: false, takenOver: true };
-    if (!retryable) {
-      // What fails every time must not come again every second.
-      log.error({ err: again }, 'dropped a run whose failure cannot be written down');
-      return done;
-    }
-    log.warn({ err: again }, 'could not write down how the run failed; it will be tried again');
-    return { done: false, delayMs: retryMs };
-  }
+  return done;
 }

@@ -11,10 +11,12 @@ import {
 import type { Started } from '@agentmesh/bus';
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
+import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { agentCards, type Mesh } from './mesh.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
-import { twoRoots } from './run-client.ts';
+import { twoRoots } from './root.ts';
 import { handleRun } from './run-handler.ts';
+import { startSweeper } from './run-queue.ts';
 import { stopAll } from './stop.ts';
 
 /** What agents use beside the session, and who looks on. */
@@ -38,6 +40,7 @@ export interface ServedAgent {
   readonly services: AgentServices;
   /** Aborted when the process stops and will not wait any longer. */
   readonly stopping: AbortSignal;
+  readonly cancellations: Cancellations;
 }
 
 /**
@@ -54,7 +57,9 @@ export async function serveAgent(
   await assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
+  const cancellations = await listenForCancellations(mesh);
   const served: ServedAgent = {
+    cancellations,
     mesh,
     agent,
     app,
@@ -77,13 +82,15 @@ export async function serveAgent(
     delegate,
     run,
   ]);
+  const sweeper = startSweeper(mesh);
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
       clearTimeout(look);
-      await stopAll([shown, runs, asks, delegated], graceMs, stopping);
+      await stopAll([shown, runs, asks, delegated, sweeper], graceMs, stopping);
+      await cancellations.stop();
       await closeToolsets(agent);
     },
   };
@@ -125,6 +132,8 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Age
     ...(app !== undefined && { app }),
     subAgents: agent.subAgents.map(({ name }) => name),
     tools: (llm?.tools ?? []).flatMap((tool) => (tool instanceof BaseTool ? tool.name : [])),
+    ...(typeof llm?.globalInstruction === 'string' &&
+      llm.globalInstruction !== '' && { globalInstruction: llm.globalInstruction }),
     disallowTransferToParent: llm?.disallowTransferToParent ?? false,
     disallowTransferToPeers: llm?.disallowTransferToPeers ?? false,
     ...(llm?.inputParameters && { inputSchema: { ...toGenaiSchema(llm.inputParameters) } }),

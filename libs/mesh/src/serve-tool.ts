@@ -8,9 +8,18 @@ import {
   type InvocationServices,
   newFunctionCallId,
   newInvocationId,
+  toolErrorText,
 } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
+import {
+  type Frame,
+  MeshError,
+  parse,
+  type ToolCall,
+  type ToolResult,
+  toolCallSchema,
+} from '@agentmesh/protocol';
+import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import type { Mesh } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
 import { stopAll } from './stop.ts';
@@ -44,30 +53,34 @@ export async function serveTool(
     declaration: { description, ...declaration, name },
     longRunning: isLongRunning,
   });
-  const calls = await mesh.bus.serve(
-    subject,
-    (request) => handleCall(mesh, tool, { resultTtlMs, services, stopping: stopping.signal }, request),
-    {
-      maxInFlight,
-    },
-  );
+  const cancellations = await listenForCancellations(mesh);
+  const callOptions = { resultTtlMs, services, stopping: stopping.signal, cancellations };
+  const calls = await mesh.bus.serve(subject, (request) => handleCall(mesh, tool, callOptions, request), {
+    maxInFlight,
+  });
   const shown = await mesh.bus.register(
     { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
     [subject],
   );
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
-  return { stop: ({ graceMs = 25_000 } = {}) => stopAll([shown, calls], graceMs, stopping) };
+  return {
+    async stop({ graceMs = 25_000 } = {}) {
+      await stopAll([shown, calls], graceMs, stopping);
+      await cancellations.stop();
+    },
+  };
 }
 
 /** Answers one call: with the result of its id, or by doing the work. */
 async function* handleCall(
   mesh: Mesh,
   tool: BaseTool,
-  { resultTtlMs, services, stopping }: CallOptions,
+  { resultTtlMs, services, stopping, cancellations }: CallOptions,
   request: IncomingRequest,
 ): AsyncGenerator<Frame, void, void> {
   const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
-  const signal = AbortSignal.any([request.signal, stopping]);
+  using cancel = cancellations.signalOf(call.context?.invocationId ?? '');
+  const signal = AbortSignal.any([request.signal, stopping, cancel.signal]);
   const holder = `${mesh.bus.replica}/${randomUUID()}`;
   const once = { results: mesh.callResults, tool: tool.name, holder, resultTtlMs, signal };
   yield { type: 'result', data: await oncePerCall(once, call, () => runTool(tool, call, services, signal)) };
@@ -77,6 +90,7 @@ interface CallOptions {
   resultTtlMs: number;
   services: InvocationServices;
   stopping: AbortSignal;
+  cancellations: Cancellations;
 }
 
 async function runTool(
@@ -92,8 +106,15 @@ async function runTool(
     { ...originOf(call, abortSignal), services },
     { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
   );
-  const response = await executeTool(tool, call.args, toolContext);
-  return { response, actions };
+  try {
+    return { response: await executeTool(tool, call.args, toolContext), actions };
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof MeshError ? error.code : undefined;
+    const failed = { message, ...(code !== undefined && { code }) };
+    return { response: { error: toolErrorText(tool.name, error) }, failed, actions };
+  }
 }
 
 /** Where a call comes from; a bare call from outside the mesh comes from nowhere. */

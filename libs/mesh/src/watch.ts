@@ -7,38 +7,44 @@ import {
   type InvocationEnd,
   invocationEndSchema,
 } from '@agentmesh/protocol';
+import { LogReader, type NumberedEvent, orAbort } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
+import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
 /** After this long without news the log is asked, in ms: a message may have been lost with a connection. */
 const silenceMs = 5_000;
-/** Committed events read from the log at a time. */
-const pageSize = 200;
+
+export interface WatchOptions {
+  /** Events up to this number of the session are known. */
+  afterSeq: number;
+  /** The invocation may have begun: what the log holds of it comes first. */
+  catchUp?: boolean;
+  /** Ends the watching at once. */
+  signal?: AbortSignal | undefined;
+}
 
 export interface Watch {
-  events: AsyncIterable<Event>;
+  events: AsyncIterable<NumberedEvent>;
   end: Promise<InvocationEnd>;
   stop(): Promise<void>;
 }
 
 /**
  * Watches an invocation from `afterSeq` on. News come as messages; the log has the last word: what a lost message would have told is read
- * there, so that every committed event comes once and in order.
+ * there, so that every committed event comes once and in order, however slow the reader is. Pieces of events pass as they come.
  */
 export async function watchInvocation(
   mesh: Mesh,
   ref: InvocationRef,
-  afterSeq: number,
-  signal?: AbortSignal,
+  { afterSeq, catchUp = false, signal }: WatchOptions,
 ): Promise<Watch> {
-  const inbox = makeInbox<Message | 'look'>();
+  const inbox = newsInbox(isEnd);
   const subscription = await mesh.bus.subscribe(
     mesh.subjects.invocationEvent(ref.invocationId),
     (message) => inbox.put(message),
     () => inbox.put('look'),
   );
-  const onAbort = () => inbox.close();
-  signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort();
+  if (catchUp) inbox.put('look');
   const end = Promise.withResolvers<InvocationEnd>();
   // Whoever only reads the events need not look at the end too.
   end.promise.catch(() => {});
@@ -47,92 +53,73 @@ export async function watchInvocation(
     inbox.close();
     await subscription.stop();
   };
+  // Not left to the reader, who may be waiting for something else.
+  const onAbort = () => {
+    end.reject(signal?.reason);
+    void stop();
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
 
-  async function* follow(): AsyncGenerator<Event, void, void> {
-    let seen = afterSeq;
-    async function* readLog(): AsyncGenerator<Event, void, void> {
-      for (;;) {
-        const page = await mesh.sessions.readEvents({ ...ref, afterSeq: seen, limit: pageSize });
-        for (const { seq, event } of page) {
-          seen = seq;
-          if (event.invocationId === ref.invocationId && event.author !== 'user') yield event;
-        }
-        if (page.length < pageSize) return;
-      }
-    }
+  async function* events(): AsyncGenerator<NumberedEvent, void, void> {
+    const log = new LogReader(mesh, ref, afterSeq, signal);
     try {
-      for (;;) {
-        const message = await inbox.take(silenceMs);
-        if (message === 'closed') {
-          signal?.throwIfAborted();
-          return;
-        }
-        if (message === 'look' || message === 'silence') {
-          yield* readLog();
-          const { status, error } = await mesh.sessions.getInvocation(ref);
-          if (status === 'running') continue;
-          yield* readLog();
-          end.resolve({ status, lastSeq: seen, ...(error && { error }) });
-          return;
-        }
-        const news = readNews(message);
-        if (news?.end) {
-          if (seen < news.end.lastSeq) yield* readLog();
-          end.resolve(news.end);
-          return;
-        }
-        if (!news) continue;
-        const { event, seq } = news;
-        if (seq === undefined) yield event;
-        else if (seq === seen + 1) {
-          seen = seq;
-          if (event.author !== 'user') yield event;
-        } else if (seq > seen) yield* readLog();
-      }
+      const over = yield* follow(mesh, ref, log, inbox, signal);
+      if (over) end.resolve(over);
     } catch (error) {
       end.reject(error);
       throw error;
     } finally {
-      await stop();
+      void stop();
     }
   }
-  return { events: follow(), end: end.promise, stop };
+  return { events: events(), end: end.promise, stop };
 }
 
-/** A queue with one reader. */
-function makeInbox<T>() {
-  const items: T[] = [];
-  let closed = false;
-  let wake = () => {};
-  return {
-    put(item: T) {
-      items.push(item);
-      wake();
-    },
-    close() {
-      closed = true;
-      wake();
-    },
-    async take(ms: number): Promise<T | 'silence' | 'closed'> {
-      if (items.length === 0 && !closed) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        const timer = setTimeout(resolve, ms);
-        wake = resolve;
-        await promise;
-        clearTimeout(timer);
-      }
-      if (closed) return 'closed';
-      return items.shift() ?? 'silence';
-    },
-  };
+/** Gives out events until the end, and returns it; nothing when the watching was stopped. */
+async function* follow(
+  { sessions }: Mesh,
+  ref: InvocationRef,
+  log: LogReader,
+  inbox: NewsInbox,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<NumberedEvent, InvocationEnd | undefined, void> {
+  for (;;) {
+    const message = await inbox.take(silenceMs);
+    signal?.throwIfAborted();
+    if (message === 'closed') return undefined;
+    if (message === 'look' || message === 'silence') {
+      yield* log.read();
+      const { status, error } = await orAbort(sessions.getInvocation(ref), signal);
+      if (status === 'running') continue;
+      // What was committed between the two.
+      yield* log.read();
+      return { status, lastSeq: log.seen, ...(error && { error }) };
+    }
+    const told = readMessage(message);
+    if (told?.end) {
+      if (log.seen < told.end.lastSeq) yield* log.read();
+      return told.end;
+    }
+    if (told?.seq === undefined) {
+      if (told) yield { event: told.event };
+    } else if (told.seq === log.seen + 1) {
+      log.seen = told.seq;
+      if (log.isOurs(told.event)) yield { event: told.event, seq: told.seq };
+    } else if (told.seq > log.seen) yield* log.read();
+  }
 }
 
-type News = { end: InvocationEnd } | { end?: undefined; event: Event; seq: number | undefined };
+function isEnd({ headers }: Message): boolean {
+  return headers[header.frame] === 'result';
+}
+
+type Told = { end: InvocationEnd } | { end?: undefined; event: Event; seq: number | undefined };
 
 /** Anything else on the subject is not from an agent; the log will tell whether something was missed. */
-function readNews(message: Message): News | undefined {
+function readMessage(message: Message): Told | undefined {
   try {
-    if (message.headers[header.frame] === 'result') return { end: invocationEndSchema.parse(message.json()) };
+    if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
     const seq = message.headers[header.seq];
     return { event: eventSchema.parse(message.json()), seq: seq === undefined ? undefined : Number(seq) };
   } catch {

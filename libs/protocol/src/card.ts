@@ -17,6 +17,8 @@ export const agentCardSchema = z.object({
   subAgents: z.array(agentNameSchema).default([]),
   /** Names of its own tools, agents that it uses as tools among them; a toolset's are known at run time only. */
   tools: z.array(z.string()).default([]),
+  /** What it tells all agents below it to do, when that is a text. */
+  globalInstruction: z.string().optional(),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),
   /** What an ask of this agent must hold, as JSON text, when it is not plain text. */

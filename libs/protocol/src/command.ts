@@ -27,6 +27,9 @@ export const runConfigSchema = z.object({
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
+/** What a run does when another one is at work in its session: wait its turn, give up at once, or have the other one cancelled. */
+export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
+
 /**
  * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. All but the message
  * may be left out at the edge: it then starts an invocation of its own in a fresh anonymous session.
@@ -41,6 +44,7 @@ export const runCommandSchema = z.object({
   message: messageSchema.optional(),
   stateDelta: record.optional(),
   runConfig: runConfigSchema.prefault({}),
+  whenBusy: whenBusySchema.default('enqueue'),
 });
 export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
@@ -131,6 +135,8 @@ export type ToolCallInput = z.input<typeof toolCallSchema>;
 export const toolResultSchema = z.object({
   /** Absent when a long-running tool has no first result. */
   response: z.unknown().optional(),
+  /** It failed: why, for the callbacks of the agent that called. The response says it in words. */
+  failed: z.object({ code: z.string().optional(), message: z.string() }).optional(),
   actions: eventActionsSchema.optional(),
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
@@ -143,3 +149,30 @@ export const invocationEndSchema = z.object({
   error: z.object({ code: z.string(), message: z.string(), details: record.optional() }).optional(),
 });
 export type InvocationEnd = z.infer<typeof invocationEndSchema>;
+
+/** What all who work on an invocation are told when it shall end. */
+export const cancelSchema = z.object({ reason: z.string().max(1_000).default('somebody cancelled it') });
+
+/** A run that waits in its session's queue: what to publish when it is its turn. */
+export const waitingRunSchema = z.object({
+  agent: z.string(),
+  command: runCommandSchema.required({ invocationId: true, app: true, session: true }),
+  headers: z.record(z.string(), z.string()),
+});
+export type WaitingRun = z.infer<typeof waitingRunSchema>;
+
+/** A message that could not be worked on. */
+export const deadLetterSchema = z.object({
+  /** Where it was. */
+  subject: z.string(),
+  /** The message, as far as it could be read. */
+  payload: z.unknown(),
+  headers: z.record(z.string(), z.string()),
+  error: z.object({ code: z.string(), message: z.string() }),
+  /** How often it was delivered. */
+  attempts: z.number().int(),
+  /** Who gave up, and when (epoch ms). */
+  replica: z.string(),
+  time: z.number(),
+});
+export type DeadLetter = z.infer<typeof deadLetterSchema>;

@@ -5,6 +5,7 @@ export type {
   Answer,
   Ask,
   AskInput,
+  DeadLetter,
   InvocationEnd,
   RunCommand,
   RunCommandInput,
@@ -12,15 +13,20 @@ export type {
   ToolCall,
   ToolCallInput,
   ToolResult,
+  WaitingRun,
 } from './command.ts';
 export {
   answerSchema,
   askSchema,
+  cancelSchema,
+  deadLetterSchema,
   invocationEndSchema,
   runCommandSchema,
   runConfigSchema,
   toolCallSchema,
   toolResultSchema,
+  waitingRunSchema,
+  whenBusySchema,
 } from './command.ts';
 export { contentSchema, messageSchema } from './content.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors.ts';

@@ -10,12 +10,18 @@ export function keys(prefix = 'am') {
   const session = (ref: SessionRef) =>
     `${tag(ref.appName, ref.userId)}:session:${encodeToken(ref.sessionId)}`;
   return {
-    /** Hash: created, updated, seq, active agent. */
+    /** Hash: created, updated, seq, and the invocation that has the session, until when. */
     session,
     /** Stream: the event log; entry `0-<seq>`. */
     events: (ref: SessionRef) => `${session(ref)}:events`,
     /** Hash: session-scope state, a field per key, JSON values. */
     state: (ref: SessionRef) => `${session(ref)}:state`,
+    /** Sorted set: invocations that wait for the session, in order. */
+    waiting: (ref: SessionRef) => `${session(ref)}:waiting`,
+    /** Hash: what to publish when it is their turn. */
+    waitingRuns: (ref: SessionRef) => `${session(ref)}:waiting-runs`,
+    /** Sorted set of all sessions in which runs wait, by when they were looked at, in ms; in a slot of its own. */
+    waitingSessions: `${prefix}:waiting-sessions`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
     /** Hash: `app:` state, in a slot of its own. */

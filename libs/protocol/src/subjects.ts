@@ -36,6 +36,10 @@ export function subjects(namespace = 'mesh') {
     toolCall: (tool: string) => `${root}.tool.${one(tool)}.call`,
     /** Every event of one invocation, as it happens. */
     invocationEvent: (invocationId: string) => `${root}.invocation.${one(invocationId)}.event`,
+    /** Asks all who work on an invocation to end it. */
+    invocationCancel: (invocationId: string) => `${root}.invocation.${one(invocationId)}.cancel`,
+    /** What could not be worked on, with the reason: a JetStream stream, for operators. */
+    dead: (kind: ServiceKind, name: string) => `${root}.dead.${kind}.${one(name)}`,
     /** The committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
@@ -43,6 +47,8 @@ export function subjects(namespace = 'mesh') {
     allSessionEvents: `${root}.session.*.*.*.event`,
     /** The JetStream stream of all run commands, one durable consumer per agent. */
     runStream: `${namespace.toUpperCase()}_RUN`,
+    /** The JetStream stream of dead letters. */
+    deadStream: `${namespace.toUpperCase()}_DEAD`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** Durable consumer of one agent's run commands. */

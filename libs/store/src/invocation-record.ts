@@ -13,5 +13,6 @@ export function recordOf(fields: string[]): InvocationRecord {
     ...end,
     temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
     llmCalls: Number(values.get('calls') ?? 0),
+    ...(values.has('cancel') && { cancelled: values.get('cancel') ?? '' }),
   };
 }

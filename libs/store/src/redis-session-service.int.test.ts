@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Session } from '@agentmesh/agent';
+import type { InvocationRef, Session, SessionService } from '@agentmesh/agent';
 import { sessionServiceConformance } from '@agentmesh/agent/conformance';
 import { type Event, keys } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
@@ -55,6 +55,13 @@ const ref = { appName, userId, sessionId: 's' };
 function eventOf(id: string, stateDelta: Record<string, unknown> = {}): Event {
   const actions = { stateDelta, artifactDelta: {}, requestedAuthConfigs: {}, requestedToolConfirmations: {} };
   return { id, invocationId: 'inv-1', author: 'helper', timestamp: Date.now(), actions };
+}
+
+/** Takes the session, which must be free. */
+async function take(service: SessionService, invocation: InvocationRef): Promise<number> {
+  const taken = await service.takeSession(invocation, { run: 'a run', whenBusy: 'enqueue' });
+  if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
+  return taken.token;
 }
 
 describe('RedisSessionService', () => {
@@ -216,7 +223,7 @@ describe('RedisSessionService', () => {
     });
     const session = await service.createSession({ ...ref, state: { a: 1, 'app:a': 1 } });
     const invocation = { ...ref, invocationId: 'inv-1' };
-    expect([await service.takeToken(invocation), await service.takeToken(invocation)]).toEqual([1, 2]);
+    expect([await take(service, invocation), await take(service, invocation)]).toEqual([1, 2]);
     const committed = await service.appendEvent({
       session,
       event: eventOf('e', { b: 1, 'app:b': 1, 'temp:t': 1 }),
@@ -262,9 +269,9 @@ describe('RedisSessionService', () => {
 
   test('keeps the token in the record, which expires with all in it', async () => {
     const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
-    await sessions.takeToken({ ...ref, invocationId: 'inv-1' });
+    await sessions.createSession(ref);
+    await take(sessions, { ...ref, invocationId: 'inv-1' });
     const record = keys(prefix).invocation(appName, userId, 'inv-1');
-    expect(await ourKeys()).toEqual([record]);
     expect(await admin.hget(record, 'token')).toBe('1');
     expect(await admin.pttl(record)).toBeGreaterThan(5_000);
     expect(await admin.pttl(record)).toBeLessThanOrEqual(50_000);
@@ -275,7 +282,7 @@ describe('RedisSessionService', () => {
     const session = await sessions.createSession(ref);
     const invocation = { ...ref, invocationId: 'inv-1' };
     const record = keys(prefix).invocation(appName, userId, 'inv-1');
-    for (let n = 0; n < 2; n += 1) await sessions.takeToken(invocation);
+    for (let n = 0; n < 2; n += 1) await take(sessions, invocation);
     const before = await admin.hgetall(record);
     await admin.pexpire(record, 10_000);
     const refused = { code: 'aborted' };

@@ -7,8 +7,10 @@ import {
   type ListSessionsResponse,
   pickScopes,
   type Session,
+  type SessionLeases,
   type SessionService,
   type StoredEvent,
+  type TakenSession,
 } from '@agentmesh/agent';
 import {
   type Event,
@@ -33,6 +35,7 @@ import {
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { redisSessionLeases, sessionKeys } from './redis-session-leases.ts';
 import {
   commitScript,
   countScript,
@@ -42,7 +45,6 @@ import {
   readInvocationScript,
   readScript,
   type Script,
-  takeScript,
 } from './scripts.ts';
 import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
 
@@ -65,12 +67,14 @@ export class RedisSessionService implements SessionService {
   readonly #keys: Keys;
   readonly #app: AppState;
   readonly #ttls: [running: number, ended: number];
+  readonly #leases: SessionLeases;
 
   constructor({ connection, keys, app, invocationTtlMs }: RedisSessionServiceOptions) {
     this.#connection = connection;
     this.#keys = keys;
     this.#app = app;
     this.#ttls = [invocationTtlMs.running, invocationTtlMs.ended];
+    this.#leases = redisSessionLeases(connection, keys, this.#ttls);
   }
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
@@ -188,20 +192,38 @@ export class RedisSessionService implements SessionService {
     return log.map(storedEventOf);
   }
 
-  async getActiveAgent(ref: SessionRef): Promise<string | undefined> {
-    const key = this.#keys.session(ref);
-    return (await this.#connection.run((redis) => redis.hget(key, 'agent'))) ?? undefined;
-  }
-
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
     return recordOf(
       await this.#connection.script<string[]>(readInvocationScript, [this.#invocationKey(ref)], []),
     );
   }
 
-  async takeToken(ref: InvocationRef): Promise<number> {
-    const args = [encodeToken(ref.sessionId), ...this.#ttls, randomUUID()];
-    return await this.#connection.script<number>(takeScript, [this.#invocationKey(ref)], args);
+  takeSession(...args: Parameters<SessionLeases['takeSession']>): Promise<TakenSession> {
+    return this.#leases.takeSession(...args);
+  }
+
+  renewSession(...args: Parameters<SessionLeases['renewSession']>): Promise<{ cancelled?: string }> {
+    return this.#leases.renewSession(...args);
+  }
+
+  giveBackSession(ref: InvocationRef, token: number): Promise<void> {
+    return this.#leases.giveBackSession(ref, token);
+  }
+
+  nextRun(ref: SessionRef): Promise<string | undefined> {
+    return this.#leases.nextRun(ref);
+  }
+
+  promoteRun(ref: InvocationRef, leaseMs?: number): Promise<void> {
+    return this.#leases.promoteRun(ref, leaseMs);
+  }
+
+  waitingSessions(limit: number): Promise<SessionRef[]> {
+    return this.#leases.waitingSessions(limit);
+  }
+
+  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord> {
+    return this.#leases.cancelInvocation(ref, reason);
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
@@ -214,13 +236,20 @@ export class RedisSessionService implements SessionService {
     end: Parameters<SessionService['endInvocation']>[1],
     token?: number,
   ): Promise<InvocationRecord> {
-    const args = [encodeToken(ref.sessionId), ...this.#ttls, token ?? '', toJson(end, 'the end')];
-    return recordOf(await this.#fenced<string[]>(endScript, ref, args));
+    const { sessionId, invocationId } = ref;
+    const args = [encodeToken(sessionId), ...this.#ttls, token ?? '', toJson(end, 'the end'), invocationId];
+    return recordOf(await this.#fenced<string[]>(endScript, ref, args, sessionKeys(this.#keys, ref)));
   }
 
   /** @throws MeshError `aborted` when the script refuses the token */
-  async #fenced<T>(script: Script, ref: InvocationRef, args: (string | number)[]): Promise<T> {
-    const result = await this.#connection.script<T | 'fenced'>(script, [this.#invocationKey(ref)], args);
+  async #fenced<T>(
+    script: Script,
+    ref: InvocationRef,
+    args: (string | number)[],
+    more: string[] = [],
+  ): Promise<T> {
+    const keys = [this.#invocationKey(ref), ...more];
+    const result = await this.#connection.script<T | 'fenced'>(script, keys, args);
     if (result === 'fenced') throw takenOver();
     return result;
   }
@@ -247,15 +276,7 @@ export class RedisSessionService implements SessionService {
         keys.appOutbox(appName, userId),
       ],
       [
-        ...[
-          id,
-          encodeToken(id),
-          event.id,
-          json,
-          event.timestamp,
-          event.actions.transferToAgent ?? '',
-          session.seq,
-        ],
+        ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],
         ...this.#ttls,
         token ?? '',
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),

@@ -6,7 +6,7 @@ export interface Script {
   sha: string;
 }
 
-function script(source: string): Script {
+export function script(source: string): Script {
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
@@ -35,7 +35,7 @@ local function write_outbox(key)
 end
 `;
 
-const touchInvocation = `
+export const touchInvocation = `
 local function touch_invocation(key, session, running_ms, ended_ms)
   redis.call('HSETNX', key, 'owner', session)
   redis.call('PEXPIRE', key, redis.call('HEXISTS', key, 'end') == 1 and ended_ms or running_ms)
@@ -43,14 +43,23 @@ end
 `;
 
 // The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after.
-const isFenced = `
+export const isFenced = `
 local function is_fenced(key, token)
   return token ~= '' and tonumber(token) < tonumber(redis.call('HGET', key, 'token') or 0)
 end
 `;
 
+// What an invocation that has ended no longer has: the session, or its place in the queue.
+export const leaveSession = `
+local function leave_session(session, waiting, runs, id)
+  if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until') end
+  redis.call('ZREM', waiting, id)
+  redis.call('HDEL', runs, id)
+end
+`;
+
 // Of the hash that an invocation is, all but what makes repeated commits harmless.
-const readInvocation = `
+export const readInvocation = `
 local function read_invocation(key)
   local all, wanted = redis.call('HGETALL', key), {}
   for n = 1, #all, 2 do
@@ -84,16 +93,20 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 
 /**
  * KEYS session, events, state, user, sessions, invocation, outbox.
- * ARGV session id, session token, event id, event, timestamp, active agent or '', seq the caller knows, ttl of a running and of an ended
+ * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', then session, user, temp and app entries.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local agent, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
+local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local seq = redis.call('HGET', KEYS[1], 'seq')
 if not seq then return 'gone' end
 if is_fenced(KEYS[6], fence) then return 'fenced' end
+if fence ~= '' then
+  local holder = redis.call('HGET', KEYS[1], 'lease')
+  if (holder and holder ~= invocation) or redis.call('HEXISTS', KEYS[6], 'end') == 1 then return 'fenced' end
+end
 local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
@@ -101,9 +114,9 @@ if tonumber(known_seq) > tonumber(seq) then return 'other' end
 seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
 redis.call('HSET', KEYS[1], 'updated', timestamp)
-if agent ~= '' then redis.call('HSET', KEYS[1], 'agent', agent) end
 if redis.call('HGET', KEYS[1], 'hidden') == '0' then redis.call('ZADD', KEYS[5], timestamp, id) end
 redis.call('HSET', KEYS[6], field, seq)
+if fence ~= '' then redis.call('HDEL', KEYS[6], 'begun') end
 write_fields(KEYS[3], '')
 write_fields(KEYS[4], '')
 write_fields(KEYS[6], 'temp:')
@@ -144,19 +157,6 @@ export const readInvocationScript = script(`${readInvocation}
 return read_invocation(KEYS[1])
 `);
 
-/**
- * KEYS invocation. ARGV session token, ttl running, ttl ended, nonce.
- * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
- */
-export const takeScript = script(`${touchInvocation}
-if redis.call('HGET', KEYS[1], 'taker') ~= ARGV[4] then
-  redis.call('HINCRBY', KEYS[1], 'token', 1)
-  redis.call('HSET', KEYS[1], 'taker', ARGV[4])
-end
-touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
-return tonumber(redis.call('HGET', KEYS[1], 'token'))
-`);
-
 /** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
 export const countScript = script(`${touchInvocation}${isFenced}
 if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
@@ -165,10 +165,11 @@ touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return calls
 `);
 
-/** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or '', end. */
-export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}
+/** KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, the invocation's token or '', end, its id. */
+export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}${leaveSession}
 if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
 redis.call('HSETNX', KEYS[1], 'end', ARGV[5])
+leave_session(KEYS[2], KEYS[3], KEYS[4], ARGV[6])
 touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return read_invocation(KEYS[1])
 `);

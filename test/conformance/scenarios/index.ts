@@ -1,12 +1,40 @@
 import type { Scenario } from '../kit.ts';
 import { agentToolScenarios } from './agent-tools.ts';
+import { artifactScenarios } from './artifacts.ts';
+import { callbackScenarios } from './callbacks.ts';
+import { confirmationScenarios } from './confirmation.ts';
+import { customAgentScenarios } from './custom-agents.ts';
+import { longRunningScenarios } from './long-running.ts';
+import { modelScenarios } from './models.ts';
+import { outputScenarios } from './output.ts';
+import { overProcessesScenarios } from './over-processes.ts';
+import { pluginScenarios } from './plugins.ts';
+import { promptScenarios } from './prompts.ts';
+import { resultScenarios } from './results.ts';
+import { stateScenarios } from './state.ts';
 import { toolScenarios } from './tools.ts';
+import { toolsetScenarios } from './toolsets.ts';
+import { transferTargetScenarios } from './transfer-targets.ts';
 import { transferScenarios } from './transfers.ts';
 import { workflowScenarios } from './workflows.ts';
 
 export const scenarios: readonly Scenario[] = [
+  ...modelScenarios,
+  ...promptScenarios,
+  ...outputScenarios,
+  ...stateScenarios,
   ...toolScenarios,
+  ...resultScenarios,
+  ...toolsetScenarios,
+  ...longRunningScenarios,
   ...agentToolScenarios,
   ...transferScenarios,
+  ...transferTargetScenarios,
   ...workflowScenarios,
+  ...customAgentScenarios,
+  ...callbackScenarios,
+  ...pluginScenarios,
+  ...artifactScenarios,
+  ...confirmationScenarios,
+  ...overProcessesScenarios,
 ];

@@ -56,7 +56,6 @@ export function committing(service: TheService): void {
     expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
     expect(session.events.map(({ id }) => id)).toEqual(before.events.map(({ id }) => id));
     expect(await reread(service(), session)).toEqual(before);
-    expect(await service().getActiveAgent(refOf(session))).toBeUndefined();
     const { temp } = await service().getInvocation({ ...refOf(session), invocationId: 'inv-1' });
     expect(temp).toEqual({ 'temp:d': 2 });
   });
@@ -187,16 +186,6 @@ export function committing(service: TheService): void {
     const [first] = await read();
     Object.assign(first?.event ?? {}, { author: 'mallory' });
     expect(await read()).toMatchObject([{ event: { author: 'helper' } }]);
-  });
-
-  test('follows transfers', async () => {
-    const session = await create();
-    expect(await service().getActiveAgent(refOf(session))).toBeUndefined();
-    for (const transferToAgent of ['billing', 'support']) {
-      await service().appendEvent({ session, event: eventOf({ actions: { transferToAgent } }) });
-      await service().appendEvent({ session, event: eventOf() });
-      expect(await service().getActiveAgent(refOf(session))).toBe(transferToAgent);
-    }
   });
 
   test('takes an event of 500 KB', async () => {

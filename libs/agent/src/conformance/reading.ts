@@ -60,7 +60,6 @@ export function reading(service: TheService): void {
 
   test('reads no events of a session that never was', async () => {
     expect(await service().readEvents({ ...ref, sessionId: 'never' })).toEqual([]);
-    expect(await service().getActiveAgent({ ...ref, sessionId: 'never' })).toBeUndefined();
   });
 
   test('reads at most 1,000 events by default', async () => {

@@ -1,9 +1,10 @@
 import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
 import { afterEach, beforeEach, describe } from 'vitest';
-import type { Session, SessionService } from '../session-service.ts';
+import type { InvocationRef, Session, SessionService } from '../session-service.ts';
 import { committing } from './committing.ts';
 import { fencing } from './fencing.ts';
 import { invocations } from './invocations.ts';
+import { leases } from './leases.ts';
 import { reading } from './reading.ts';
 import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
@@ -31,11 +32,19 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('strange names and values', () => strangeValues(service));
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));
+    describe('leases', () => leases(service));
   });
 }
 
 export const appName = 'shop';
 export const userId = 'ann';
+
+/** Takes the session for an invocation, which must be possible now. Returns its token. */
+export async function take(service: SessionService, ref: InvocationRef): Promise<number> {
+  const taken = await service.takeSession(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
+  if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
+  return taken.token;
+}
 
 let made = 0;
 

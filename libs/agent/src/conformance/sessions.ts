@@ -134,13 +134,11 @@ export function sessions(service: TheService): void {
     await service().deleteSession(refOf(session));
     expect(await service().getSession(refOf(session))).toBeUndefined();
     expect(await service().readEvents(refOf(session))).toEqual([]);
-    expect(await service().getActiveAgent(refOf(session))).toBeUndefined();
     expect(await list()).toEqual({ sessions: [], totalItems: 0 });
     const record = await service().getInvocation({ ...refOf(session), invocationId: event.invocationId });
     expect(record.temp).toEqual({});
     const reborn = await create('s');
     expect(reborn).toMatchObject({ seq: 0, state: { 'user:b': 2, 'app:c': 3 } });
-    expect(await service().getActiveAgent(refOf(session))).toBeUndefined();
   });
 
   test('deletes the sessions of asks with the session that asked, and no others', async () => {

@@ -209,9 +209,6 @@ function questionEvent(
     ...(branch !== undefined && { branch }),
     content: { role: 'user', parts: questions.map(({ functionCall }) => ({ functionCall })) },
     longRunningToolIds: questions.map(({ functionCall }) => functionCall.id),
-    actions: {
-      ...mergeEventActions(questions.map(({ actions }) => actions)),
-      ...(name === questionNames.confirmation && { skipSummarization: true }),
-    },
+    actions: mergeEventActions(questions.map(({ actions }) => actions)),
   });
 }

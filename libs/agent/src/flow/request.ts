@@ -26,10 +26,10 @@ export async function buildRequest(
   { targets, toolsDict }: StepTools,
 ): Promise<LlmRequest> {
   const hasTools = Object.keys(toolsDict).length > 0;
-  const { rootAgent, outputSchema } = agent;
+  const { outputSchema } = agent;
   const instructions = [
     identity(agent, targets.length > 0),
-    rootAgent instanceof LlmAgent ? await readInstruction(rootAgent.globalInstruction, toolContext) : '',
+    await readInstruction(globalInstruction(agent, context), toolContext),
     await readInstruction(agent.instruction, toolContext),
     targets.length > 0 ? transferInstruction(targets) : '',
     outputSchema && hasTools ? setModelResponseInstruction : '',
@@ -55,6 +55,12 @@ export async function buildRequest(
   }
   agent.codeExecutor?.processLlmRequest(request);
   return request;
+}
+
+/** Of the root of the tree, wherever that is. */
+function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: InvocationContext) {
+  const own = rootAgent instanceof LlmAgent ? rootAgent.globalInstruction : '';
+  return own || (transfers?.globalInstruction?.(appName) ?? '');
 }
 
 /** Adds paragraphs to the system instruction of a request; empty ones are left out. */

@@ -44,7 +44,7 @@ export async function* runTool(
         (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
         (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
       outcome = {
-        response: mended ?? { error: errorText(tool.name, error) },
+        response: mended ?? { error: toolErrorText(tool.name, error) },
         isLastWord: true,
         failed: true,
       };
@@ -59,15 +59,17 @@ export async function* runTool(
 }
 
 /**
- * Runs a tool and gives what the model is told: its result as a JSON object, or the error in words. Undefined for a long-running tool
- * that has no first result. What a generator yields on its way is not passed on.
+ * Runs a tool without callbacks and gives its result as a JSON object; undefined for a long-running tool that has no first result. What a
+ * generator yields on its way is not passed on.
+ *
+ * @throws what the tool throws
  */
 export async function executeTool(
   tool: BaseTool,
   args: Json,
   toolContext: Context,
 ): Promise<Json | undefined> {
-  const run = runTool(tool, args, toolContext);
+  const run = work(tool, args, toolContext);
   for (;;) {
     const step = await run.next();
     if (step.done) return step.value.response;
@@ -130,7 +132,8 @@ function wrapResult(result: unknown): Json {
   return typeof json === 'object' && json !== null ? { ...json } : { result: json };
 }
 
-function errorText(tool: string, error: unknown): string {
+/** What a model is told of a tool that threw. */
+export function toolErrorText(tool: string, error: unknown): string {
   if (error instanceof MeshError && error.code === 'invalid_argument') return error.message;
   return `tool ${tool} failed: ${error instanceof Error ? error.message : String(error)}`;
 }

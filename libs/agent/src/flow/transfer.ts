@@ -62,7 +62,8 @@ export function transferProblem(
 ): string | undefined {
   if (to === undefined) return undefined;
   const local = agent.rootAgent.findAgent(to);
-  if (!local && !targets.some(({ name }) => name === to)) return `"${to}" is no agent of this application`;
-  const elsewhere = !local || local.isRemote;
-  return elsewhere && transfers && !transfers.knows(to) ? `agent "${to}" is not in the mesh now` : undefined;
+  if (local && !local.isRemote) return undefined;
+  const isOurs = local !== undefined || targets.some(({ name }) => name === to) || transfers?.reaches(to);
+  if (!isOurs) return `"${to}" is no agent of this application`;
+  return transfers && !transfers.knows(to) ? `agent "${to}" is not in the mesh now` : undefined;
 }

@@ -1,7 +1,8 @@
-import { MeshError } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig } from '../auth/auth-config.ts';
 import { credentialFrom, credentialStateKey } from '../auth/credential-request.ts';
+import { getFunctionCalls } from '../event.ts';
 import type { Session } from '../session-service.ts';
 import { isQuestionName, type Question, questionNames, questionsOf, readConfirmation } from './questions.ts';
 
@@ -17,7 +18,7 @@ export interface UserMessage {
  * are taken out.
  *
  * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and for answers that say neither yes
- * nor no; `failed_precondition` for an answer to what was not asked or is answered; `permission_denied` for another sign-in
+ * nor no; `failed_precondition` for an answer to what was not asked, or called, or is answered; `permission_denied` for another sign-in
  */
 export function readMessage(message: Content, { events }: Pick<Session, 'events'>): UserMessage {
   const { parts = [] } = message;
@@ -30,7 +31,8 @@ export function readMessage(message: Content, { events }: Pick<Session, 'events'
   const read = parts.map((part): Part => {
     const { functionResponse: response } = part;
     const question = questions.get(response?.id ?? '');
-    if (!response || !(question || isQuestionName(response.name))) return part;
+    if (!response) return part;
+    if (!question && !isQuestionName(response.name)) return answerOf(response, events, part);
     const answered = openQuestion(question, response);
     questions.set(answered.id, { ...answered, answer: response });
     if (answered.name === questionNames.confirmation)
@@ -48,6 +50,16 @@ export function readMessage(message: Content, { events }: Pick<Session, 'events'
     };
   });
   return { content: { ...message, parts: read }, credentials };
+}
+
+/** An answer to an ordinary call: somebody must have made it. */
+function answerOf({ id, name }: FunctionResponse, events: readonly Event[], part: Part): Part {
+  const isKnown = events.some((event) => getFunctionCalls(event).some((call) => call.id === id));
+  if (id !== undefined && isKnown) return part;
+  throw new MeshError(
+    'failed_precondition',
+    `no call ${id ?? 'without an id'} of ${name ?? 'a function'} was made in this session; answer with the id of the call`,
+  );
 }
 
 function openQuestion(question: Question | undefined, { id, name }: FunctionResponse): Question {

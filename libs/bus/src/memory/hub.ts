@@ -65,6 +65,11 @@ export class MemoryHub {
     this.#links.get(bus)?.kill();
   }
 
+  /** How many work items or dead letters lie under a subject. */
+  queued(subject: string): number {
+    return this.#queues.count(subject);
+  }
+
   /** A connection without our code above it: what a client in another language sees. */
   openLink(service: string): Link {
     return this.#open(service);

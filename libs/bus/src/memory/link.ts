@@ -74,7 +74,9 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
       const ending = new AbortController();
       return {
         ackWaitMs,
-        pull: () => hub.queues.take(subject, owner, ending.signal),
+        // What is dead asks for nothing.
+        pull: async () =>
+          closing.signal.aborted ? undefined : await hub.queues.take(subject, owner, ending.signal),
         withdraw: async () => ending.abort(),
       };
     },

@@ -24,6 +24,8 @@ interface Taker {
 export interface WorkQueues {
   put(packet: Packet): { duplicate: boolean };
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
+  /** How many messages lie there, worked on or not. */
+  count(subject: string): number;
   /** Gives everything that a connection holds to the others. */
   release(owner: object): void;
 }
@@ -128,6 +130,7 @@ export function createWorkQueues(): WorkQueues {
         match();
       });
     },
+    count: (subject) => [...items.values()].filter(({ packet }) => packet.subject === subject).length,
     release(owner) {
       for (const taker of takers) {
         if (taker.owner !== owner) continue;

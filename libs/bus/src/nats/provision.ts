@@ -38,6 +38,7 @@ export const defaultAckWaitMs = 10_000;
 /** As Debian's nats-server 2.9 knows it: a repeated message id within this time is a duplicate. */
 const duplicateWindowMs = 120_000;
 const maxAckPending = 1_000;
+const deadLetterAgeMs = 30 * 86_400_000;
 /** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
 const maxWaiting = 4_096;
 
@@ -69,6 +70,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
       // The server refuses one that is longer than messages live.
       duplicate_window: nanos(Math.min(duplicateWindowMs, maxAgeMs || duplicateWindowMs)),
     });
+    await putDeadStream(manager, names, { storage: storageType, num_replicas: replicas });
     for (const agent of agents) await putRunConsumer(manager, names, agent, ackWaitMs);
     await new Kvm(connection).create(names.cardBucket, { history: 1, storage: storageType, replicas });
   } catch (thrown) {
@@ -103,11 +105,35 @@ async function putRunStream(
     // The acknowledgement of a publish goes where the publisher says, with the server's own rights: it must not empty the stream.
     deny_purge: true,
   };
+  await putStream(manager, config);
+}
+
+/** Dead letters stay until an operator has looked at them, or for a long time. */
+async function putDeadStream(
+  manager: JetStreamManager,
+  names: Subjects,
+  limits: Pick<StreamConfig, 'storage' | 'num_replicas'>,
+): Promise<void> {
+  await putStream(manager, {
+    ...limits,
+    name: names.deadStream,
+    subjects: [names.dead('agent', '*'), names.dead('tool', '*')],
+    retention: RetentionPolicy.Limits,
+    max_age: nanos(deadLetterAgeMs),
+    duplicate_window: nanos(duplicateWindowMs),
+    deny_purge: true,
+  });
+}
+
+async function putStream(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & { name: string },
+): Promise<void> {
   try {
     await manager.streams.add(config);
   } catch (thrown) {
     if (!isTaken(thrown)) throw thrown;
-    await manager.streams.update(names.runStream, config);
+    await manager.streams.update(config.name, config);
   }
 }
 

@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import { appName, deltaOf, meshError, type TheService, take, userId } from './session-service.ts';
+
+/** One invocation at a time has a session; the others wait in order. */
+export function leases(service: TheService): void {
+  const session = { appName, userId, sessionId: 's' };
+  const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
+  const refused = meshError('aborted');
+  const create = () => service().createSession(session);
+  const run = (n: number | string) => `run of inv-${n}`;
+  const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
+    service().takeSession(inv(n), { run: run(n), whenBusy });
+  const end = (n: number | string) => service().endInvocation(inv(n), { status: 'completed' });
+  /** What the mesh does when it is a run's turn. */
+  async function promote() {
+    const next = await service().nextRun(session);
+    if (next === undefined) return undefined;
+    await service().promoteRun(inv(next.slice('run of inv-'.length)));
+    return next;
+  }
+
+  test('gives the session to one invocation, and keeps the others in order', async () => {
+    await create();
+    expect(await queue(1)).toEqual({ state: 'held', token: 1, begun: 1 });
+    expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await service().nextRun(session)).toBeUndefined();
+    await end(1);
+    expect(await service().nextRun(session)).toBe(run(2));
+    expect(await queue(4)).toEqual({ state: 'busy' });
+    expect(await promote()).toBe(run(2));
+    expect(await promote()).toBeUndefined();
+    expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-2' });
+    expect(await queue(2)).toEqual({ state: 'held', token: 1, begun: 1 });
+    await end(2);
+    expect(await queue(3)).toMatchObject({ state: 'held' });
+    await end(3);
+    expect(await promote()).toBe(run(4));
+    await end(4);
+    expect(await service().nextRun(session)).toBeUndefined();
+  });
+
+  test('keeps the order of many that come at once', async () => {
+    await create();
+    await take(service(), inv(0));
+    await Promise.all(Array.from({ length: 16 }, (_, n) => queue(n + 1)));
+    const order: string[] = [];
+    for (let at = 'run of inv-0'; ; ) {
+      await end(at.slice('run of inv-'.length));
+      const next = await promote();
+      if (next === undefined) break;
+      order.push(next);
+      at = next;
+    }
+    expect(new Set(order).size).toBe(16);
+  });
+
+  test('a run that will not wait is not kept; one that interrupts is the next', async () => {
+    await create();
+    await take(service(), inv(1));
+    expect(await queue(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    await queue(3);
+    await queue(4, 'interrupt');
+    await end(1);
+    expect(await promote()).toBe(run(4));
+    await end(4);
+    expect(await promote()).toBe(run(3));
+  });
+
+  test('refuses commits of an invocation that has not the session, or has ended', async () => {
+    const one = await create();
+    const token = await take(service(), inv(1));
+    const of = (n: number) => deltaOf({ n }, { invocationId: `inv-${n}` });
+    await expect(service().appendEvent({ session: one, event: of(2), token: 1 })).rejects.toMatchObject(
+      refused,
+    );
+    await service().appendEvent({ session: one, event: of(1), token });
+    await end(1);
+    await expect(service().appendEvent({ session: one, event: of(1), token })).rejects.toMatchObject(refused);
+    expect((await service().readEvents(session)).map(({ event }) => event.invocationId)).toEqual(['inv-1']);
+    expect(await queue(1)).toEqual({ state: 'ended' });
+  });
+
+  test('frees a session whose holder gave no sign of life; the former one must queue', async () => {
+    const picture = await create();
+    const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
+    const taken = await service().takeSession(inv(1), options);
+    await expect.poll(() => queue(2)).toMatchObject({ state: 'held' });
+    await expect(service().renewSession(inv(1), 1)).rejects.toMatchObject(refused);
+    const event = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
+    expect(taken).toMatchObject({ state: 'held', token: 1 });
+    await expect(service().appendEvent({ session: picture, event, token: 1 })).rejects.toMatchObject(refused);
+    expect(await queue(1)).toEqual({ state: 'busy', holder: 'inv-2' });
+    await end(2);
+    expect(await queue(1)).toMatchObject({ state: 'held', token: 2 });
+  });
+
+  test('a sign of life keeps the session', async () => {
+    await create();
+    await service().takeSession(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });
+    expect(await service().renewSession(inv(1), 1, 60_000)).toEqual({});
+    expect(await queue(2)).toMatchObject({ state: 'busy' });
+  });
+
+  test('counts takings that came to nothing', async () => {
+    const picture = await create();
+    await queue(1);
+    expect(await queue(1)).toMatchObject({ begun: 2 });
+    await service().giveBackSession(inv(1), 2);
+    expect(await queue(1)).toMatchObject({ begun: 1 });
+    await service().giveBackSession(inv(1), 2);
+    expect(await queue(1)).toMatchObject({ begun: 2, token: 4 });
+    await service().appendEvent({ session: picture, event: deltaOf({ n: 1 }), token: 4 });
+    expect(await queue(1)).toMatchObject({ begun: 1 });
+  });
+
+  test('tells who takes or renews that the invocation shall end', async () => {
+    await create();
+    await take(service(), inv(1));
+    const marked = { status: 'running', cancelled: 'enough' };
+    expect(await service().cancelInvocation(inv(1), 'enough')).toMatchObject(marked);
+    expect(await service().cancelInvocation(inv(1), 'again')).toMatchObject(marked);
+    expect(await service().getInvocation(inv(1))).toMatchObject(marked);
+    expect(await service().renewSession(inv(1), 1)).toEqual({ cancelled: 'enough' });
+    expect(await queue(1)).toMatchObject({ state: 'held', cancelled: 'enough' });
+    await end(1);
+    expect(await service().cancelInvocation(inv(1), 'late')).toMatchObject({ status: 'completed' });
+  });
+
+  test('ends a run that waits when it is cancelled', async () => {
+    await create();
+    await take(service(), inv(1));
+    await queue(2);
+    await queue(3);
+    const error = { code: 'cancelled', message: 'never mind' };
+    expect(await service().cancelInvocation(inv(2), 'never mind')).toMatchObject({ status: 'failed', error });
+    await end(1);
+    expect(await promote()).toBe(run(3));
+    expect(await queue(2)).toEqual({ state: 'ended' });
+  });
+
+  test('finds the sessions in which runs wait, and forgets them when none do', async () => {
+    await create();
+    await take(service(), inv(1));
+    expect(await service().waitingSessions(10)).toEqual([]);
+    await queue(2);
+    expect(await service().waitingSessions(10)).toEqual([session]);
+    await end(1);
+    await promote();
+    await end(2);
+    expect(await service().nextRun(session)).toBeUndefined();
+    expect(await service().waitingSessions(10)).toEqual([]);
+  });
+
+  test('takes nothing of a session that is not there; those that waited for it are still told', async () => {
+    expect(await queue(1)).toEqual({ state: 'gone' });
+    expect(await service().getSession(session)).toBeUndefined();
+    await create();
+    await take(service(), inv(2));
+    await queue(3);
+    await service().deleteSession(session);
+    expect(await service().nextRun(session)).toBe(run(3));
+    expect(await queue(3)).toEqual({ state: 'gone' });
+    await end(3);
+    expect(await service().nextRun(session)).toBeUndefined();
+  });
+}

@@ -1,0 +1,78 @@
+import type { SessionRef } from '@agentmesh/protocol';
+import type { InvocationRecord, InvocationRef } from './session-service.ts';
+
+/** What a run does when another invocation has the session: wait in order, give up, or have the other one cancelled and be the next. */
+export type WhenBusy = 'enqueue' | 'reject' | 'interrupt';
+
+/** What a delivery of a run finds when it wants to begin. */
+export type TakenSession =
+  | {
+      /** The invocation has the session, and this delivery the invocation. */
+      state: 'held';
+      /** Commits bear it; 1 at first, one more with each taking of the invocation. */
+      token: number;
+      /** How many deliveries in a row have taken the invocation, this one counted, and neither committed anything nor given it back. */
+      begun: number;
+      /** Why somebody wants it to end. */
+      cancelled?: string;
+    }
+  | {
+      /** Another invocation has the session, or is before this one in the queue. */
+      state: 'busy';
+      /** The invocation that has the session; absent when the queue's first one has not come yet. */
+      holder?: string;
+    }
+  | { state: 'ended' }
+  /** There is no such session. */
+  | { state: 'gone' };
+
+/**
+ * One writer per session: an invocation has the session from its first taking to its end, over all its deliveries and hops; others wait in a
+ * queue of the session, in order, without a process that would have to wait.
+ *
+ * The token is fencing as in Kleppmann's "How to do distributed locking": a queue that delivers a run again cannot know whether its first
+ * holder still works, and acks do not stop it; what all writes pass through, the store, does.
+ */
+export interface SessionLeases {
+  /**
+   * Takes the session for an invocation, or takes the invocation over from an earlier delivery, whose token then commits nothing more. When the
+   * session is busy, `run` is kept in its queue, first for `interrupt`; with `reject` nothing is. A second call for one that waits changes
+   * nothing. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
+   *
+   * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute
+   */
+  takeSession(
+    ref: InvocationRef,
+    options: { run: string; whenBusy: WhenBusy; leaseMs?: number },
+  ): Promise<TakenSession>;
+
+  /**
+   * A sign of life of the holder. Tells why the invocation shall end, if somebody wants it to.
+   *
+   * @throws MeshError `aborted` when another delivery or invocation has taken over
+   */
+  renewSession(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }>;
+
+  /** The delivery ends without a result and without having died: it does not count as begun. The session stays with the invocation. */
+  giveBackSession(ref: InvocationRef, token: number): Promise<void>;
+
+  /** The run whose turn it is, as it was given to `takeSession`; undefined when an invocation has the session or none waits. Takes nothing. */
+  nextRun(ref: SessionRef): Promise<string | undefined>;
+
+  /**
+   * The invocation's run was published: it has the session from now on, and its place in the queue is free. Nothing changes when another one has the
+   * session, or when it was not the first in the queue.
+   */
+  promoteRun(ref: InvocationRef, leaseMs?: number): Promise<void>;
+
+  /** Sessions in which runs wait, those that were looked at longest ago first. What a crash left waiting is found by it. */
+  waitingSessions(limit: number): Promise<SessionRef[]>;
+
+  /**
+   * Marks that the invocation shall end: its takings and renewals tell. One that waits in the queue is taken out of it and ends now, as failed
+   * with the code `cancelled`. One that has ended stays as it is.
+   */
+  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord>;
+}
+
+export const defaultLeaseMs = 60_000;

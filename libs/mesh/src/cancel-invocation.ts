@@ -1,0 +1,28 @@
+import type { InvocationRecord, InvocationRef } from '@agentmesh/agent';
+import type { Mesh } from './mesh.ts';
+import { publishEnd } from './publish.ts';
+import { startNext } from './run-queue.ts';
+
+/**
+ * Cancels an invocation: what works on it, in whatever process, is told and stops; a run that waits its turn never begins. The mark is kept, so
+ * that who did not hear it, or takes the run later, ends it too. Returns the record as it then is: `running` until those at work have stopped.
+ * One that has ended stays as it is.
+ */
+export async function cancelInvocation(
+  mesh: Mesh,
+  ref: InvocationRef,
+  reason = 'somebody cancelled it',
+): Promise<InvocationRecord> {
+  const before = await mesh.sessions.getInvocation(ref);
+  if (before.status !== 'running') return before;
+  const record = await mesh.sessions.cancelInvocation(ref, reason);
+  if (record.status === 'running') {
+    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
+    return record;
+  }
+  // It waited in the queue of its session: nobody else will tell.
+  const { error } = record;
+  await publishEnd(mesh, ref.invocationId, { status: 'failed', lastSeq: 0, ...(error && { error }) }, {});
+  await startNext(mesh, ref);
+  return record;
+}

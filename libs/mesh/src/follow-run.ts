@@ -1,0 +1,130 @@
+import type { InvocationRecord, InvocationRef, StoredEvent } from '@agentmesh/agent';
+import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
+import { LogReader, type NumberedEvent } from './log-reader.ts';
+import type { Mesh } from './mesh.ts';
+import { noSession } from './speaker.ts';
+import { watchInvocation } from './watch.ts';
+
+/** Events looked through at a time for the last one of an invocation. */
+const pageSize = 200;
+/** After so long without an event, an invocation of which no record is left is taken to be over, in ms: as long as records of ended ones are kept. */
+const forgottenMs = 3_600_000;
+
+/** How it stands with an invocation. */
+export interface InvocationState {
+  invocationId: string;
+  status: InvocationRecord['status'];
+  /** Model calls so far; absent when the record is not kept any more. */
+  llmCalls?: number;
+  /** Number of its last event in the session, so far; 0 without any. */
+  lastSeq: number;
+  /** Why it failed. */
+  error?: { code: string; message: string };
+  /** Why somebody wants it to end. */
+  cancelled?: string;
+}
+
+/**
+ * How it stands with an invocation of a session. One that has not begun yet has left no trace, like one that never was: both are `not_found`, unless
+ * the former was cancelled.
+ *
+ * @throws MeshError `not_found` for an unknown session or invocation
+ */
+export async function readInvocation(mesh: Mesh, ref: InvocationRef): Promise<InvocationState> {
+  return (await readState(mesh, ref)).state;
+}
+
+export interface FollowOptions {
+  /** Events up to this number of the session are known; default 0, all of the invocation's come. */
+  afterSeq?: number;
+  /** Ends the following at once; the run itself goes on. */
+  signal?: AbortSignal;
+}
+
+/** A run that somebody came back to. */
+export interface FollowedRun {
+  /** How it stood when it was come back to. */
+  state: InvocationState;
+  /** As those of a {@link StartedRun}, from `afterSeq` on. Pieces come only of what is said from now on. */
+  numbered: AsyncIterable<NumberedEvent>;
+  /** How it ended; settles after `numbered` has. */
+  end: Promise<InvocationEnd>;
+}
+
+/**
+ * Comes back to a run that was started anywhere, at any time: gives what was committed after `afterSeq`, and goes on until the end.
+ *
+ * @throws MeshError `not_found` as {@link readInvocation}; `invalid_argument` for an `afterSeq` that the session has not come to
+ */
+export async function followRun(
+  mesh: Mesh,
+  ref: InvocationRef,
+  { afterSeq = 0, signal }: FollowOptions = {},
+): Promise<FollowedRun> {
+  const { state, head } = await readState(mesh, ref);
+  if (afterSeq > head) {
+    throw new MeshError(
+      'invalid_argument',
+      `session ${ref.sessionId} has ${head} events, and none after ${afterSeq} can be known; give the id of the last event that came from it, or none`,
+    );
+  }
+  const { status, lastSeq, error } = state;
+  if (status !== 'running') {
+    const numbered = new LogReader(mesh, ref, afterSeq, signal).read(lastSeq);
+    return { state, numbered, end: Promise.resolve({ status, lastSeq, ...(error && { error }) }) };
+  }
+  const watch = await watchInvocation(mesh, ref, { afterSeq, catchUp: true, signal });
+  return { state, numbered: watch.events, end: watch.end };
+}
+
+async function readState(mesh: Mesh, ref: InvocationRef): Promise<{ state: InvocationState; head: number }> {
+  // In this order: of an invocation that has ended, all events are in the log.
+  const record = await mesh.sessions.getInvocation(ref);
+  const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
+  if (!session) throw noSession(ref);
+  const { invocationId } = ref;
+  const last = await lastEventOf(mesh, ref, session.seq);
+  if (!last && !neverBegan(record)) {
+    throw new MeshError(
+      'not_found',
+      `session ${ref.sessionId} has nothing of an invocation ${invocationId}; if it was accepted a moment ago it has not begun: ask again`,
+    );
+  }
+  const lastSeq = last?.seq ?? 0;
+  const { status, llmCalls, error, cancelled } = record;
+  const state =
+    last && isForgotten(record, last)
+      ? { invocationId, lastSeq, ...endIn(last) }
+      : { invocationId, lastSeq, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
+  return { state, head: session.seq };
+}
+
+/** Searched from the end: those that are asked for are mostly recent. */
+async function lastEventOf(mesh: Mesh, ref: InvocationRef, head: number): Promise<StoredEvent | undefined> {
+  for (let before = head; before > 0; before -= pageSize) {
+    const afterSeq = Math.max(before - pageSize, 0);
+    const page = await mesh.sessions.readEvents({ ...ref, afterSeq, limit: before - afterSeq });
+    const last = page.findLast(({ event }) => event.invocationId === ref.invocationId);
+    if (last) return last;
+  }
+  return undefined;
+}
+
+/** Refused or cancelled before it began: it has a record and no events. What has done something belongs to the session that has its events. */
+function neverBegan({ status, llmCalls, temp, cancelled }: InvocationRecord): boolean {
+  if (llmCalls > 0 || Object.keys(temp).length > 0) return false;
+  return status === 'failed' || (status === 'running' && cancelled !== undefined);
+}
+
+/** Records are kept for a while; an invocation without one has that of a running one that did nothing yet. */
+function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
+  const isBlank = status === 'running' && llmCalls === 0 && cancelled === undefined;
+  return isBlank && Date.now() - event.timestamp > forgottenMs;
+}
+
+/** How an invocation ended, by its last event: what fails is told by an event of its own (`settle`). */
+function endIn({ event }: StoredEvent): Pick<InvocationState, 'status' | 'error'> {
+  const { id, invocationId, errorCode = 'internal', errorMessage = 'the run failed' } = event;
+  if (id !== `${invocationId}/failure`) return { status: 'completed' };
+  return { status: 'failed', error: { code: errorCode, message: errorMessage } };
+}

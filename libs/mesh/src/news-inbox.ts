@@ -1,0 +1,60 @@
+import type { Message } from '@agentmesh/bus';
+
+/** Memory that news may take which wait for a slow reader, in bytes. */
+export const maxWaitingBytes = 4 * 1024 * 1024;
+/** What a message takes beside its payload, roughly, in bytes. */
+const messageBytes = 1_024;
+
+/** `look`: the log is to be read, as messages may have been missed. */
+export type News = Message | 'look';
+
+export interface NewsInbox {
+  put(news: News): void;
+  /** Waits for the next news, `ms` at most. */
+  take(ms: number): Promise<News | 'silence' | 'closed'>;
+  /** Ends the waiting; nothing is given out any more. */
+  close(): void;
+}
+
+/**
+ * A queue with one reader and a limit of memory. Beyond it all that waits is dropped and the reader is told to look into the log: committed
+ * events are there. Pieces of events are lost then, and so are messages that `isKept` does not name.
+ */
+export function newsInbox(isKept: (message: Message) => boolean, maxBytes = maxWaitingBytes): NewsInbox {
+  let items: News[] = [];
+  let bytes = 0;
+  let closed = false;
+  let wake = () => {};
+  const sizeOf = (news: News) => (news === 'look' ? 0 : news.bytes.byteLength + messageBytes);
+  return {
+    put(news) {
+      if (closed) return;
+      items.push(news);
+      bytes += sizeOf(news);
+      if (bytes > maxBytes) {
+        items = ['look', ...items.filter((each) => each !== 'look' && isKept(each))];
+        bytes = items.reduce((sum, each) => sum + sizeOf(each), 0);
+      }
+      wake();
+    },
+    async take(ms) {
+      if (items.length === 0 && !closed) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const timer = setTimeout(resolve, ms);
+        wake = resolve;
+        await promise;
+        clearTimeout(timer);
+      }
+      if (closed) return 'closed';
+      const news = items.shift();
+      if (news === undefined) return 'silence';
+      bytes -= sizeOf(news);
+      return news;
+    },
+    close() {
+      closed = true;
+      items = [];
+      wake();
+    },
+  };
+}

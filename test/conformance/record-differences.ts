@@ -1,0 +1,17 @@
+/**
+ * Writes `differences.json` anew: all that ADK does otherwise in the scenarios that say so. Look at what has changed before you commit it.
+ *
+ * `node test/conformance/record-differences.ts`
+ */
+import { writeFileSync } from 'node:fs';
+import { differencesOf } from './differences.ts';
+import { runLocal } from './run-local.ts';
+import { scenarios } from './scenarios/index.ts';
+
+const recorded: Record<string, string[]> = {};
+for (const scenario of scenarios.filter(({ differs }) => differs)) {
+  const ours = await runLocal('agentmesh', scenario);
+  recorded[scenario.name] = differencesOf(await runLocal('adk', scenario), ours);
+}
+const file = new URL('differences.json', import.meta.url);
+writeFileSync(file, `${JSON.stringify(recorded, null, 2)}\n`);
