@@ -43,10 +43,12 @@ export {
 } from './event.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { appendInstructions } from './flow/request.ts';
-export { executeTool, toolErrorText } from './flow/run-tool.ts';
+export type { ToolOutcome } from './flow/run-tool.ts';
+export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
+export { withEmitted } from './interleave.ts';
 export type { InvocationOptions } from './invocation.ts';
 export { runInvocation } from './invocation.ts';
 export type {

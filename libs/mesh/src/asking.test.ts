@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import { agentCard } from './mesh.ts';
 import { remoteAgent } from './remote-agent.ts';
-import { requestResult } from './request.ts';
+import { requestFrames } from './request.ts';
 import { serveAgent } from './serve-agent.ts';
 
 const to = (agentName: string) => calls('transfer_to_agent', { agentName });
@@ -129,7 +129,11 @@ describe('an agent that is asked', () => {
     await serveAgent(await world.connect('agent_typed'), typed(new ScriptedLlm(says('{"degrees": 4}'))));
     const client = await world.connect('client');
     const callee = { subject: client.subjects.agentAsk('typed'), isKnown: () => true };
-    const asked = async (message: string) => await requestResult(client, callee, { message }, {});
+    const asked = async (message: string) => {
+      for await (const frame of requestFrames(client, callee, { message }, {}))
+        if (frame.type === 'result') return frame.data;
+      return undefined;
+    };
     expect(answerSchema.parse(await asked('{"city":"Oslo"}')).output).toEqual({ degrees: 4 });
     const refusal = await asked('hello').catch((error: unknown) => MeshError.from(error));
     expect(refusal).toMatchObject({

@@ -1,4 +1,11 @@
-import { FunctionTool, getFunctionCalls, LlmAgent, SequentialAgent } from '@agentmesh/agent';
+import {
+  FunctionTool,
+  getFunctionCalls,
+  getFunctionResponses,
+  LlmAgent,
+  LongRunningFunctionTool,
+  SequentialAgent,
+} from '@agentmesh/agent';
 import type { Event } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
@@ -115,5 +122,37 @@ describe('a confirmation across processes', () => {
       'booker: booked',
     ]);
     expect(paid).toHaveLength(1);
+  });
+});
+
+describe('a long-running tool in another process', () => {
+  it('that is a generator says how far it is, and its last word is the result', async () => {
+    const { world, chat } = await conversation();
+    const convert = new LongRunningFunctionTool({
+      name: 'convert',
+      description: 'converts',
+      async *execute() {
+        yield { percent: 50 };
+        yield { percent: 90 };
+        return { done: true };
+      },
+    });
+    await serveTool(await world.connect('tool_convert'), convert);
+    const llm = new ScriptedLlm(calls('convert'), says('done'));
+    const root = new LlmAgent({ name: 'root', model: llm, tools: [remoteTool('convert')] });
+    await serveAgent(await world.connect('agent_root'), root, { app: 'app' });
+    const { events } = await (await chat()).say('go');
+    expect(events.map(brief)).toEqual([
+      'root: calls convert',
+      'root: gets {"percent":50}',
+      'root: gets {"percent":90}',
+      'root: gets {"done":true}',
+      'root: done',
+    ]);
+    expect(events.flatMap(getFunctionResponses).map(({ willContinue }) => willContinue)).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 });

@@ -1,10 +1,10 @@
-import { BaseTool, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
+import { BaseTool, type Context, FirstWord, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
 import { MeshError, parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { binding } from './binding.ts';
 import { hopHeaders } from './hop.ts';
-import { toolCard } from './mesh.ts';
-import { requestResult } from './request.ts';
+import { type Mesh, toolCard } from './mesh.ts';
+import { requestFrames } from './request.ts';
 
 /** A tool that runs in another process; its card tells what it takes. */
 export class RemoteTool extends BaseTool {
@@ -32,8 +32,12 @@ export class RemoteTool extends BaseTool {
     return this.#card()?.declaration;
   }
 
-  override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
-    const mesh = this.mesh.get();
+  override async runAsync(request: RunToolRequest): Promise<unknown> {
+    return this.#call(this.mesh.get(), request);
+  }
+
+  /** Yields what the tool says on its way. */
+  async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation, answers } = toolContext;
     const call: ToolCallInput = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
@@ -51,18 +55,28 @@ export class RemoteTool extends BaseTool {
       },
     };
     const callee = { subject: mesh.subjects.toolCall(this.name), isKnown: () => this.#card() !== undefined };
-    const data = await requestResult(mesh, callee, call, {
+    const frames = requestFrames(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });
-    const { response, failed, actions } = parse(toolResultSchema, data, `the result of tool ${this.name}`);
+    for await (const frame of frames) {
+      if (frame.type === 'progress') yield frame.data;
+      if (frame.type === 'result') return this.#take(frame.data, toolContext);
+    }
+    throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);
+  }
+
+  /** What the tool did beside is done here. @throws what the tool threw */
+  #take(data: unknown, toolContext: Context): unknown {
+    const result = parse(toolResultSchema, data, `the result of tool ${this.name}`);
+    const { response, isLastWord, failed, actions } = result;
     if (actions) {
       const { stateDelta, ...others } = actions;
       toolContext.state.update(stateDelta);
       Object.assign(toolContext.actions, others);
     }
     if (failed) throw failed.code === undefined ? new Error(failed.message) : MeshError.fromWire(failed);
-    return response;
+    return isLastWord ? response : new FirstWord(response);
   }
 
   #card() {

@@ -47,19 +47,6 @@ export async function* requestFrames(
   }
 }
 
-/** Asks a service and gives its result alone. @throws as {@link requestFrames} */
-export async function requestResult(
-  mesh: Mesh,
-  callee: Callee,
-  payload: unknown,
-  options: RequestOptions,
-): Promise<unknown> {
-  for await (const frame of requestFrames(mesh, callee, payload, options)) {
-    if (frame.type === 'result') return frame.data;
-  }
-  throw new MeshError('unavailable', `the answer of ${callee.subject} ended without a result`);
-}
-
 /** A callee that died or is busy may have a healthy sibling; of a run that was taken over nobody waits for the answer. */
 function isWorthRepeating({ code, retryable }: MeshError): boolean {
   return retryable && code !== 'aborted';

@@ -9,6 +9,7 @@ import {
   newFunctionCallId,
   newInvocationId,
   toolErrorText,
+  withEmitted,
 } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
@@ -83,7 +84,11 @@ async function* handleCall(
   const signal = AbortSignal.any([request.signal, stopping, cancel.signal]);
   const holder = `${mesh.bus.replica}/${randomUUID()}`;
   const once = { results: mesh.callResults, tool: tool.name, holder, resultTtlMs, signal };
-  yield { type: 'result', data: await oncePerCall(once, call, () => runTool(tool, call, services, signal)) };
+  const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
+    const report = (progress: unknown) => emit({ type: 'progress', data: progress });
+    return await oncePerCall(once, call, () => runTool(tool, call, services, signal, report));
+  });
+  yield { type: 'result', data };
 }
 
 interface CallOptions {
@@ -98,6 +103,7 @@ async function runTool(
   call: ToolCall,
   services: InvocationServices,
   abortSignal: AbortSignal,
+  report: (progress: unknown) => void,
 ): Promise<ToolResult> {
   const actions = createEventActions();
   const functionCallId = call.callId ?? newFunctionCallId();
@@ -107,7 +113,12 @@ async function runTool(
     { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
   );
   try {
-    return { response: await executeTool(tool, call.args, toolContext), actions };
+    const run = executeTool(tool, call.args, toolContext);
+    for (;;) {
+      const step = await run.next();
+      if (!step.done) report(step.value);
+      else return { response: step.value.response, isLastWord: step.value.isLastWord, actions };
+    }
   } catch (error) {
     abortSignal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);

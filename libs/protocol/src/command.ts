@@ -135,6 +135,8 @@ export type ToolCallInput = z.input<typeof toolCallSchema>;
 export const toolResultSchema = z.object({
   /** Absent when a long-running tool has no first result. */
   response: z.unknown().optional(),
+  /** The tool worked until its end: nobody else will answer the call of a long-running one. */
+  isLastWord: z.boolean().optional(),
   /** It failed: why, for the callbacks of the agent that called. The response says it in words. */
   failed: z.object({ code: z.string().optional(), message: z.string() }).optional(),
   actions: eventActionsSchema.optional(),

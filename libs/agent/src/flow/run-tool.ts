@@ -36,7 +36,7 @@ export async function* runTool(
   if (instead) outcome = { response: wrapResult(instead), isLastWord: false };
   else {
     try {
-      outcome = yield* work(tool, args, context);
+      outcome = yield* executeTool(tool, args, context);
     } catch (thrown) {
       context.abortSignal?.throwIfAborted();
       const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
@@ -59,39 +59,42 @@ export async function* runTool(
 }
 
 /**
- * Runs a tool without callbacks and gives its result as a JSON object; undefined for a long-running tool that has no first result. What a
- * generator yields on its way is not passed on.
+ * Runs a tool without callbacks. Yields what a tool that is a generator says on its way; results are JSON objects.
  *
  * @throws what the tool throws
  */
-export async function executeTool(
+export async function* executeTool(
   tool: BaseTool,
   args: Json,
-  toolContext: Context,
-): Promise<Json | undefined> {
-  const run = work(tool, args, toolContext);
-  for (;;) {
-    const step = await run.next();
-    if (step.done) return step.value.response;
+  context: Context,
+): AsyncGenerator<Json, ToolOutcome, void> {
+  const { abortSignal } = context;
+  const result = await unlessAborted(tool.runAsync({ args, toolContext: context }), abortSignal);
+  if (!isGenerator(result)) return firstWord(tool, result);
+  try {
+    for (;;) {
+      const step = await unlessAborted(Promise.resolve(result.next()), abortSignal);
+      if (!step.done) yield wrapResult(step.value);
+      else if (step.value instanceof FirstWord) return firstWord(tool, step.value.result);
+      else return { response: wrapResult(step.value), isLastWord: true };
+    }
+  } finally {
+    // Not waited for: a generator that hangs would hang its own end too.
+    Promise.resolve(result.return?.()).catch(() => {});
   }
 }
 
-async function* work(tool: BaseTool, args: Json, context: Context): AsyncGenerator<Json, ToolOutcome, void> {
-  const { abortSignal } = context;
-  const result = await unlessAborted(tool.runAsync({ args, toolContext: context }), abortSignal);
-  if (isGenerator(result)) {
-    try {
-      for (;;) {
-        const step = await unlessAborted(Promise.resolve(result.next()), abortSignal);
-        if (step.done) return { response: wrapResult(step.value), isLastWord: true };
-        yield wrapResult(step.value);
-      }
-    } finally {
-      // Not waited for: a generator that hangs would hang its own end too.
-      Promise.resolve(result.return?.()).catch(() => {});
-    }
+/** Returned by a generator that only passes on what another tool does: its result is that tool's first word, not its last. */
+export class FirstWord {
+  readonly result: unknown;
+
+  constructor(result: unknown) {
+    this.result = result;
   }
-  const hasNone = tool.isLongRunning && (result === undefined || result === null);
+}
+
+function firstWord({ isLongRunning }: BaseTool, result: unknown): ToolOutcome {
+  const hasNone = isLongRunning && (result === undefined || result === null);
   return { response: hasNone ? undefined : wrapResult(result), isLastWord: false };
 }
 
