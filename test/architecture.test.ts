@@ -12,6 +12,7 @@ const mayImport: Record<string, readonly string[]> = {
   bus: ['protocol'],
   store: ['protocol', 'agent'],
   mesh: ['protocol', 'agent', 'bus', 'store', 'service'],
+  cli: ['protocol', 'bus', 'mesh', 'service'],
   testing: [],
 };
 

@@ -1,4 +1,4 @@
-// npm run demo | start | test | test:unit | bench | check: brings what is missing, then runs the command with Node 24.
+// npm run demo | start | test | test:unit | bench | mesh | check: brings what is missing, then runs the command with Node 24.
 // Plain JavaScript for Node >= 20: this runs before anything is installed.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ const commands = {
   demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },
   start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
   bench: { servers: 'local', run: (args, env) => runNode(['test/bench/main.ts', ...args], env) },
+  mesh: { servers: 'none', run: (args, env) => runNode(['libs/cli/src/main.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
   'test:unit': { servers: 'none', run: (args, env) => vitest(['--project', 'unit', ...args], env) },
   test: {

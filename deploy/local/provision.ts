@@ -15,6 +15,12 @@ const config = readConfig({
       default: 'file',
     },
   ),
+  ackWaitMs: variable(
+    'MESH_ACK_WAIT_MS',
+    'a run whose process gives no sign of life for so long goes to another replica, in ms',
+    integer(1_000, 600_000),
+    { default: '4000' },
+  ),
 });
 
 // Makes what the mesh needs in JetStream, with a user of its own: services have no right to.
@@ -25,6 +31,7 @@ await provision({
   namespace: config.namespace,
   replicas: config.replicas,
   storage: config.storage,
+  ackWaitMs: config.ackWaitMs,
   agents: samples.flatMap(({ manifest }) => (manifest.kind === 'agent' ? [manifest.name] : [])),
 });
 console.log('provisioned: streams, consumers and the bucket of cards are there');

@@ -101,3 +101,9 @@ export function answerText(event: Event): string {
     .map(({ text, thought }) => (thought ? '' : (text ?? '')))
     .join('');
 }
+
+/** What a model counted for its answer, in and out; 0 where it did not. */
+export function tokensOf({ usageMetadata }: Event): number {
+  const tokens = usageMetadata?.totalTokenCount ?? 0;
+  return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
+}

@@ -9,7 +9,7 @@ import {
   type SessionRef,
   toJson,
 } from '@agentmesh/protocol';
-import { getFunctionCalls } from './event.ts';
+import { getFunctionCalls, tokensOf } from './event.ts';
 import { InMemoryLeases } from './in-memory-leases.ts';
 import type { SessionLeases, TakenSession } from './session-leases.ts';
 import type {
@@ -41,6 +41,7 @@ interface StoredInvocation {
   owner: string;
   temp: JsonMap;
   llmCalls: number;
+  tokens: number;
   token: number;
   begun: number;
   cancelled?: string;
@@ -127,6 +128,7 @@ export class InMemorySessionService implements SessionService {
       if (session.seq > stored.events.length) throw notTheSame(session.id);
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
+      invocation.tokens += tokensOf(event);
       stored.updated = event.timestamp;
       this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
@@ -151,6 +153,7 @@ export class InMemorySessionService implements SessionService {
       ...end,
       temp: withPrefix('temp:', found?.temp),
       llmCalls: found?.llmCalls ?? 0,
+      tokens: found?.tokens ?? 0,
       ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
     };
   }
@@ -235,6 +238,7 @@ export class InMemorySessionService implements SessionService {
       owner,
       temp: new Map(),
       llmCalls: 0,
+      tokens: 0,
       token: 0,
       begun: 0,
       seqs: new Map(),

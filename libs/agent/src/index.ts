@@ -40,6 +40,7 @@ export {
   newFunctionCallId,
   newInvocationId,
   stringifyContent,
+  tokensOf,
 } from './event.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { appendInstructions } from './flow/request.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { AgentTool } from './agent-tool.ts';
 import type { Context } from './context.ts';
 import { getFunctionResponses } from './event.ts';
 import { FunctionTool } from './function-tool.ts';
@@ -183,6 +184,20 @@ describe('an LLM agent', () => {
     const { llm } = await scriptedModel({ error: { status: 429, message: 'slow down' } });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
     expect((await say('go')).map(brief)).toEqual(['root: fails 429']);
+  });
+
+  it('stops at the limit of tokens, agents used as tools included', async () => {
+    const usage = { totalTokenCount: 60 };
+    const child = await scriptedModel({ text: 'child', usage });
+    const { llm } = await scriptedModel({ calls: [{ name: 'child', args: { request: 'x' } }], usage });
+    const agent = new LlmAgent({
+      name: 'root',
+      model: llm,
+      tools: [new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm }) })],
+    });
+    const events = await (await chat(agent)).say('go', { maxTokens: 100 });
+    expect(events.map(brief).at(-1)).toBe('root: fails resource_exhausted');
+    expect(events.at(-1)?.errorMessage).toContain('100 tokens and has used 120');
   });
 
   it('stops at the limit of model calls', async () => {

@@ -48,6 +48,8 @@ export interface InvocationRecord {
   /** `temp:` state, keys with their prefix. */
   temp: Record<string, unknown>;
   llmCalls: number;
+  /** Tokens of the answers that were committed, in and out (`usageMetadata.totalTokenCount`), over all its sessions. */
+  tokens: number;
   /** Why somebody wants it to end; see `cancelInvocation`. */
   cancelled?: string;
   /** Why it failed: an error code of the mesh and its message. */

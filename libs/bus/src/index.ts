@@ -23,6 +23,8 @@ export type { MemoryConnectOptions, MemoryHubOptions } from './memory/hub.ts';
 export { MemoryHub } from './memory/hub.ts';
 export type { NatsOptions } from './nats/connect.ts';
 export { connectNats } from './nats/connect.ts';
+export type { DeadLetters, StoredDeadLetter } from './nats/dead-letters.ts';
+export { openDeadLetters } from './nats/dead-letters.ts';
 export type { NatsAddress } from './nats/dial.ts';
 export type { ProvisionOptions } from './nats/provision.ts';
 export { provision } from './nats/provision.ts';

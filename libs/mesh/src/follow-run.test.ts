@@ -158,22 +158,44 @@ describe('coming back to a run', () => {
   it('holds little of what a slow reader does not take, and gives it every committed event nevertheless', async () => {
     const { mesh, ref, commit, piece, finish } = await world();
     await commit('hi', { author: 'user' });
+    await commit('begins');
     const run = await followRun(mesh, ref);
+    const reader = run.numbered[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toMatchObject({ seq: 2 });
+    await piece('heard');
+    expect((await reader.next()).value).toMatchObject({ event: { partial: true } });
     const size = 100_000;
     const expected: string[] = [];
     for (let at = 0; at < 150; at += 1) {
       await piece('p'.repeat(size));
       if (at % 10 === 0) {
         await commit(`n${at}`);
-        expected.push(`${expected.length + 2} n${at}`);
+        expected.push(`${expected.length + 3} n${at}`);
       }
     }
     await finish();
-    const got = await all(run.numbered);
+    const got = await all({ [Symbol.asyncIterator]: () => reader });
     expect(got.filter((line) => !line.startsWith('-'))).toEqual(expected);
     const pieces = got.filter((line) => line.startsWith('-'));
     expect(pieces.length * size).toBeLessThan(maxWaitingBytes);
     expect(await run.end).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('the end of a run', () => {
+  it('is not told before what was committed while it was asked for', async () => {
+    const { mesh, ref, sessions, commit, finish } = await world();
+    await commit('hi', { author: 'user' });
+    const ask = sessions.getInvocation.bind(sessions);
+    const asked = vi.spyOn(sessions, 'getInvocation');
+    const run = await followRun(mesh, ref);
+    asked.mockImplementationOnce(async (which) => {
+      await commit('last', {}, false);
+      await finish();
+      return await ask(which);
+    });
+    expect(await all(run.numbered)).toEqual(['2 last']);
+    expect(await run.end).toEqual({ status: 'completed', lastSeq: 2 });
   });
 });
 

@@ -27,6 +27,7 @@ export { remoteAgent } from './remote-agent.ts';
 export type { RemoteTool } from './remote-tool.ts';
 export { remoteTool } from './remote-tool.ts';
 export { bindRemotes } from './remotes.ts';
+export { replayDeadLetter } from './replay-dead-letter.ts';
 export { appNames, rootOf } from './root.ts';
 export type { RunOptions, RunRequest, StartedRun } from './run-client.ts';
 export { startRun } from './run-client.ts';

@@ -18,6 +18,8 @@ const callId = z.string().min(1).max(256);
 export const runConfigSchema = z.object({
   /** Model calls in the whole invocation; 0 or less is no limit. */
   maxLlmCalls: z.number().int().max(Number.MAX_SAFE_INTEGER).default(500),
+  /** Tokens of all model calls in the whole invocation, in and out, as models count them; 0 or less is no limit. */
+  maxTokens: z.number().int().max(Number.MAX_SAFE_INTEGER).default(0),
   /** `sse`: pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /** The client makes the tool calls: the run ends with them, and goes on when their function responses come. */

@@ -13,6 +13,7 @@ export function recordOf(fields: string[]): InvocationRecord {
     ...end,
     temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
     llmCalls: Number(values.get('calls') ?? 0),
+    tokens: Number(values.get('tokens') ?? 0),
     ...(values.has('cancel') && { cancelled: values.get('cancel') ?? '' }),
   };
 }

@@ -11,6 +11,7 @@ import {
   type SessionService,
   type StoredEvent,
   type TakenSession,
+  tokensOf,
 } from '@agentmesh/agent';
 import {
   type Event,
@@ -279,6 +280,7 @@ export class RedisSessionService implements SessionService {
         ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],
         ...this.#ttls,
         token ?? '',
+        tokensOf(event),
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
       ],
     );

@@ -94,12 +94,13 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 /**
  * KEYS session, events, state, user, sessions, invocation, outbox.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
- * invocation in ms, the invocation's token or '', then session, user, temp and app entries.
+ * invocation in ms, the invocation's token or '', tokens of the model, then session, user, temp and app entries.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
+local tokens = next_arg()
 local seq = redis.call('HGET', KEYS[1], 'seq')
 if not seq then return 'gone' end
 if is_fenced(KEYS[6], fence) then return 'fenced' end
@@ -117,6 +118,7 @@ redis.call('HSET', KEYS[1], 'updated', timestamp)
 if redis.call('HGET', KEYS[1], 'hidden') == '0' then redis.call('ZADD', KEYS[5], timestamp, id) end
 redis.call('HSET', KEYS[6], field, seq)
 if fence ~= '' then redis.call('HDEL', KEYS[6], 'begun') end
+if tokens ~= '0' then redis.call('HINCRBY', KEYS[6], 'tokens', tokens) end
 write_fields(KEYS[3], '')
 write_fields(KEYS[4], '')
 write_fields(KEYS[6], 'temp:')

@@ -24,7 +24,12 @@ export function fencing(service: TheService): void {
     expect(await take(service(), ref)).toBe(2);
     expect(await take(service(), { ...ref, sessionId: 't', invocationId: 'inv-2' })).toBe(1);
     expect(await take(service(), { ...ref, userId: 'bob' })).toBe(1);
-    expect(await service().getInvocation(ref)).toEqual({ status: 'running', temp: {}, llmCalls: 0 });
+    expect(await service().getInvocation(ref)).toEqual({
+      status: 'running',
+      temp: {},
+      llmCalls: 0,
+      tokens: 0,
+    });
   });
 
   test('gives each of many takers a token of its own', async () => {
@@ -71,7 +76,7 @@ export function fencing(service: TheService): void {
     expect(await service().getInvocation(ref)).toEqual(before);
     expect(await service().countLlmCall(ref, 2)).toBe(1);
     expect(await service().countLlmCall(ref)).toBe(2);
-    const ended = { ...before, status: 'completed', llmCalls: 2 };
+    const ended = { ...before, status: 'completed', llmCalls: 2, tokens: 0 };
     expect(await service().endInvocation(ref, { status: 'completed' }, 2)).toEqual(ended);
     await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
   });

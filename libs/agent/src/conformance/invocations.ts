@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { appName, deltaOf, refOf, type TheService, userId } from './session-service.ts';
+import { appName, deltaOf, eventOf, refOf, type TheService, userId } from './session-service.ts';
 
 /** The record beside the events. */
 export function invocations(service: TheService): void {
   const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
-  const fresh = { status: 'running', temp: {}, llmCalls: 0 };
+  const fresh = { status: 'running', temp: {}, llmCalls: 0, tokens: 0 };
 
   test('has the record of an invocation that did nothing yet', async () => {
     expect(await service().getInvocation(ref)).toEqual(fresh);
@@ -16,7 +16,20 @@ export function invocations(service: TheService): void {
     expect(await service().countLlmCall({ ...ref, sessionId: 'child' })).toBe(33);
     expect(await service().countLlmCall({ ...ref, invocationId: 'inv-2' })).toBe(1);
     expect(await service().countLlmCall({ ...ref, userId: 'bob' })).toBe(1);
-    expect(await service().getInvocation(ref)).toEqual({ ...fresh, llmCalls: 33 });
+    expect(await service().getInvocation(ref)).toEqual({ ...fresh, llmCalls: 33, tokens: 0 });
+  });
+
+  test('counts the tokens of committed answers, once each, over all sessions of the invocation', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const child = await service().createSession({ appName, userId, sessionId: 'child', hidden: true });
+    const answer = (totalTokenCount: number) => eventOf({ usageMetadata: { totalTokenCount } });
+    const first = answer(7);
+    for (const event of [first, first, eventOf()]) await service().appendEvent({ session, event });
+    await service().appendEvent({ session: child, event: answer(5) });
+    for (const strange of [-3, 0.5, Number.MAX_VALUE]) {
+      await service().appendEvent({ session, event: answer(strange) });
+    }
+    expect((await service().getInvocation(ref)).tokens).toBe(12);
   });
 
   test('keeps the first end', async () => {
@@ -40,7 +53,7 @@ export function invocations(service: TheService): void {
     await service().appendEvent({ session, event: deltaOf({ 'temp:t': 'x' }) });
     await service().countLlmCall({ ...refOf(session), invocationId: 'inv-1' });
     const record = await service().endInvocation(ref, { status: 'completed' });
-    expect(record).toEqual({ status: 'completed', temp: { 'temp:t': 'x' }, llmCalls: 1 });
+    expect(record).toEqual({ status: 'completed', temp: { 'temp:t': 'x' }, llmCalls: 1, tokens: 0 });
   });
 
   test('keeps what it returns', async () => {

@@ -57,9 +57,9 @@ async function* askModel(
   context: Context,
   request: LlmRequest,
 ): AsyncGenerator<LlmResponse, void, void> {
-  const overLimit = await countCall(invocation);
-  if (overLimit) {
-    yield overLimit;
+  const refusal = await countCall(invocation);
+  if (refusal) {
+    yield refusal;
     return;
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
@@ -79,14 +79,19 @@ async function* askModel(
   }
 }
 
+/** The limits are of the whole invocation: of all its agents, in all processes. */
 async function countCall({ sessionService, ref, runConfig }: InvocationContext) {
-  const { maxLlmCalls } = runConfig;
+  const { maxLlmCalls, maxTokens } = runConfig;
   const calls = await sessionService.countLlmCall(ref);
-  if (maxLlmCalls <= 0 || calls <= maxLlmCalls) return undefined;
-  return {
-    errorCode: 'resource_exhausted',
-    errorMessage: `the invocation may make ${maxLlmCalls} model calls and has made them`,
-  };
+  if (maxLlmCalls > 0 && calls > maxLlmCalls)
+    return overLimit(`may make ${maxLlmCalls} model calls and has made them`);
+  if (maxTokens <= 0) return undefined;
+  const { tokens } = await sessionService.getInvocation(ref);
+  return tokens < maxTokens ? undefined : overLimit(`may use ${maxTokens} tokens and has used ${tokens}`);
+}
+
+function overLimit(what: string) {
+  return { errorCode: 'resource_exhausted', errorMessage: `the invocation ${what}` };
 }
 
 function toEvent(

@@ -1,0 +1,132 @@
+import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
+import { provision } from '@agentmesh/bus';
+import { type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
+import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
+import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from './commands.ts';
+
+/** Answers when it is told to, and not when it is aborted. */
+class Model extends BaseLlm {
+  hangs = false;
+
+  constructor() {
+    super({ model: 'model' });
+  }
+
+  override async *generateContentAsync(
+    _request: LlmRequest,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<LlmResponse, void, void> {
+    if (this.hangs)
+      await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    yield { content: { role: 'model', parts: [{ text: 'hello' }] } };
+  }
+}
+
+describe('the operator command', () => {
+  let servers: Server[] = [];
+  let mesh: ConnectedMesh;
+  let config: ReturnType<typeof readConfig<typeof serviceConfig>>;
+  const model = new Model();
+  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
+  const owners = new AsyncDisposableStack();
+
+  beforeAll(async () => {
+    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
+    servers = [nats, redis];
+    config = readConfig(serviceConfig, { NATS_URL: nats.url, REDIS_URL: redis.url });
+    await provision({ url: nats.url, agents: ['solo'], storage: 'memory' });
+    mesh = owners.use(await connectService('agent_solo', config, log));
+    const served = await serveAgent(mesh, new LlmAgent({ name: 'solo', model }), { app: 'app' });
+    owners.defer(() => served.stop({ graceMs: 0 }));
+    await mesh.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
+    await until(() => mesh.bus.directory.list('agent').length === 1, { what: 'the card of the agent' });
+  });
+  afterAll(async () => {
+    await owners.disposeAsync();
+    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  async function command(...words: string[]): Promise<string[]> {
+    const lines: string[] = [];
+    await runCommand(words, { config, log, print: (line) => lines.push(line) });
+    return lines;
+  }
+
+  const bury = (payload: unknown, id: string) =>
+    mesh.bus.enqueue(
+      mesh.subjects.dead('agent', 'solo'),
+      {
+        subject: mesh.subjects.agentRun('solo'),
+        payload,
+        headers: {},
+        error: { code: 'internal', message: 'it failed' },
+        attempts: 6,
+        replica: 'r',
+        time: 1_700_000_000_000,
+      },
+      { messageId: id },
+    );
+
+  it('lists, shows, plays again and removes dead letters', async () => {
+    expect(await command('dead-letters', 'list')).toEqual(['there are none']);
+    await bury({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' }, 'one');
+    await bury('rubbish', 'two');
+    expect(await command('dead-letters', 'list')).toEqual([
+      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
+      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
+    ]);
+    expect(await command('dead-letters', 'list', '1')).toHaveLength(1);
+    expect(JSON.parse((await command('dead-letters', 'show', '2')).join(''))).toMatchObject({
+      seq: 2,
+      letter: { payload: 'rubbish', attempts: 6 },
+    });
+    expect((await command('dead-letters', 'replay', '1'))[0]).toMatch(
+      /^invocation e-.* of agent solo has begun$/,
+    );
+    const words = async () =>
+      (await mesh.sessions.getSession({ appName: 'app', userId: 'u', sessionId: 's' }))?.events.map(
+        ({ content }) => content?.parts?.[0]?.text,
+      );
+    await until(async () => (await words())?.length === 2, { what: 'the answer' });
+    expect(await words()).toEqual(['hi', 'hello']);
+    await expect(command('dead-letters', 'replay', '1')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(command('dead-letters', 'replay', '2')).rejects.toMatchObject({
+      code: 'failed_precondition',
+    });
+    await command('dead-letters', 'remove', '2');
+    expect(await command('dead-letters', 'list')).toEqual(['there are none']);
+  });
+
+  it('cancels an invocation', async () => {
+    model.hangs = true;
+    const invocationId = 'e-cancel';
+    const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId };
+    await mesh.bus.enqueue(
+      mesh.subjects.agentRun('solo'),
+      { invocationId, app: 'app', user: 'u', session: 's', message: 'wait' },
+      { messageId: `${invocationId}:0` },
+    );
+    const log = () => mesh.sessions.readEvents(ref);
+    await until(async () => (await log()).some(({ event }) => event.invocationId === invocationId), {
+      what: 'the run to begin',
+    });
+    expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['told all who work on it']);
+    await until(async () => (await mesh.sessions.getInvocation(ref)).status === 'failed', {
+      what: 'the end',
+    });
+    expect((await log()).at(-1)?.event.errorCode).toBe('cancelled');
+    expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
+  });
+
+  it.each([[['nonsense']], [['dead-letters', 'show', 'x']], [['dead-letters', 'show']], [['cancel', 'app']]])(
+    'says how it is used: %s',
+    async (words) => {
+      await expect(command(...words)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining('usage: agentmesh'),
+      });
+    },
+  );
+});

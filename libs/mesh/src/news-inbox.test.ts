@@ -1,0 +1,38 @@
+import type { Message } from '@agentmesh/bus';
+import { expect, it } from 'vitest';
+import { type News, newsInbox } from './news-inbox.ts';
+
+const message = (subject: string, size = 0): Message => ({
+  subject,
+  headers: {},
+  bytes: new Uint8Array(size),
+  json: () => undefined,
+});
+const nameOf = (news: News | 'silence' | 'closed') => (typeof news === 'string' ? news : news.subject);
+
+it('drops what waits beyond its limit but what is to be kept, and has the log looked at instead', async () => {
+  const inbox = newsInbox(({ subject }) => subject === 'end', 10_000);
+  inbox.put(message('a', 4_000));
+  inbox.put(message('end'));
+  inbox.put(message('b', 4_000));
+  inbox.put(message('c', 4_000));
+  const got = [await inbox.take(0), await inbox.take(0), await inbox.take(0)];
+  expect(got.map(nameOf)).toEqual(['look', 'end', 'c']);
+  expect(await inbox.take(0)).toBe('silence');
+  // There is room again.
+  inbox.put(message('d', 8_000));
+  expect(nameOf(await inbox.take(0))).toBe('d');
+  inbox.put(message('e', 8_000));
+  expect(nameOf(await inbox.take(0))).toBe('e');
+});
+
+it('wakes who waits when something comes, and when it is closed', async () => {
+  const inbox = newsInbox(() => false);
+  const next = inbox.take(60_000);
+  inbox.put('look');
+  expect(await next).toBe('look');
+  const last = inbox.take(60_000);
+  inbox.close();
+  inbox.put('look');
+  expect([await last, await inbox.take(60_000)]).toEqual(['closed', 'closed']);
+});
