@@ -1,6 +1,7 @@
 import {
   type BaseAgent,
   checkAsk,
+  type InvocationRef,
   newInvocationId,
   openSession,
   readAnswer,
@@ -14,13 +15,17 @@ import {
   type Ask,
   askSchema,
   type Frame,
+  header,
   MeshError,
   parse,
   type SessionRef,
 } from '@agentmesh/protocol';
 import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
-import { publishEvent, publishToSession, refOf } from './publish.ts';
+import { keepAlive } from './keep-alive.ts';
+import type { Mesh } from './mesh.ts';
+import { publishEnd, publishEvent, publishToSession, refOf } from './publish.ts';
+import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
@@ -61,18 +66,84 @@ async function* answerAsk(
   request: IncomingRequest,
   ask: Ask,
 ): AsyncGenerator<Frame, void, void> {
-  const { mesh, agent, stopping } = served;
   const session = await sessionOf(served, ask);
   const { parent, step } = ask;
   const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();
-  const carrier = hopHeaders(request.headers);
   using cancel = served.cancellations.signalOf(invocationId);
-  using until = signalOf(request.headers, request.signal, stopping, cancel.signal);
+  if (parent || step) {
+    // The invocation belongs to the one who asked, and so does the session of a step.
+    const token = tokenOf(request.headers);
+    yield* work(served, request, ask, { session, invocationId, token, cancelled: cancel.signal });
+    return;
+  }
+  const { mesh } = served;
+  const ref = { ...refOf(session), invocationId };
+  const token = await tokenFor(mesh, ref);
+  using _alive = keepAlive(mesh, ref, token, cancel);
+  // What others said until the session was ours.
+  const current = ask.session === undefined ? session : await sessionOf(served, ask);
+  let end: AskEnd = {
+    status: 'failed',
+    error: { code: 'cancelled', message: 'nobody waited for the answer' },
+  };
+  try {
+    yield* work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal });
+    end = { status: 'completed' };
+  } catch (error) {
+    end = { status: 'failed', error: MeshError.from(error).toWire() };
+    throw error;
+  } finally {
+    await endAsk(mesh, ref, token, end, current.seq);
+  }
+}
+
+type AskEnd = Parameters<SessionService['endInvocation']>[1];
+
+/** An ask is answered at once or not at all: it cannot wait for its turn in the session. */
+async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
+  const taken = await sessions.takeSession(ref, { run: '', whenBusy: 'reject' });
+  if (taken.state === 'held') return taken.token;
+  throw new MeshError(
+    'resource_exhausted',
+    `another run is at work in session ${ref.sessionId}; ask again later, or without a session`,
+  );
+}
+
+async function endAsk(
+  mesh: Mesh,
+  ref: InvocationRef,
+  token: number,
+  end: AskEnd,
+  lastSeq: number,
+): Promise<void> {
+  await fenced(mesh.sessions, token).endInvocation(ref, end);
+  await publishEnd(mesh, ref.invocationId, { ...end, lastSeq }, {});
+  await startNext(mesh, ref);
+}
+
+interface AskWork {
+  session: Session;
+  invocationId: string;
+  token: number | undefined;
+  cancelled: AbortSignal;
+}
+
+async function* work(
+  served: ServedAgent,
+  request: IncomingRequest,
+  ask: Ask,
+  { session, invocationId, token, cancelled }: AskWork,
+): AsyncGenerator<Frame, void, void> {
+  const { mesh, agent, stopping } = served;
+  const { parent, step } = ask;
+  const incoming = hopHeaders(request.headers);
+  const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
+  using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const events = runInvocation({
     ...served.services,
     agent,
     session,
-    sessionService: fenced(mesh.sessions, tokenOf(request.headers)),
+    sessionService: fenced(mesh.sessions, token),
     invocationId,
     ...(step ? stepOptions(step) : { newMessage: checkAsk(agent, ask.message) }),
     runConfig: ask.runConfig,
@@ -87,10 +158,6 @@ async function* answerAsk(
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
-  }
-  // The invocation of a call or a step belongs to the one who asked.
-  if (!parent && !step) {
-    await mesh.sessions.endInvocation({ ...refOf(session), invocationId }, { status: 'completed' });
   }
   yield { type: 'result', data: answerOf(agent, session, invocationId, step !== undefined) };
 }

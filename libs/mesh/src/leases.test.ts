@@ -4,6 +4,7 @@ import { cancelInvocation } from './cancel-invocation.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import type { Mesh } from './mesh.ts';
 import { remoteTool } from './remote-tool.ts';
+import { requestFrames } from './request.ts';
 import { startRun } from './run-client.ts';
 import { serveAgent } from './serve-agent.ts';
 import { serveTool } from './serve-tool.ts';
@@ -245,3 +246,37 @@ function untilDead({ bus, sessions }: Mesh): Mesh['sessions'] {
     },
   });
 }
+
+describe('the ask of a program in a session', () => {
+  it('is refused while a run is at work there, and holds back runs while it is', async () => {
+    const { world, llm, client, ref, start, log } = await slowMesh();
+    const ask = async (message: string) => {
+      const callee = { subject: client.subjects.agentAsk('solo'), isKnown: () => true };
+      const payload = { message, app: 'app', user: 'u', session: ref.sessionId };
+      for await (const frame of requestFrames(client, callee, payload, {}))
+        if (frame.type === 'result') return frame.data;
+      return undefined;
+    };
+    const run = await start('one');
+    await expect.poll(() => llm.seen).toEqual(['one']);
+    await expect(ask('two')).rejects.toMatchObject({ code: 'resource_exhausted' });
+    await llm.answer();
+    await run.all;
+    const asked = ask('three');
+    await expect.poll(() => llm.seen).toEqual(['one', 'three']);
+    const waiting = await start('four');
+    await expect.poll(() => world.sessions.waitingSessions(1)).toHaveLength(1);
+    await llm.answer();
+    expect(await asked).toMatchObject({ text: 're: three' });
+    await llm.answer();
+    await waiting.all;
+    expect(await log()).toEqual([
+      'user: one',
+      'solo: re: one',
+      'user: three',
+      'solo: re: three',
+      'user: four',
+      'solo: re: four',
+    ]);
+  });
+});

@@ -10,9 +10,9 @@ import {
   type WaitingRun,
 } from '@agentmesh/protocol';
 import { cancelInvocation } from './cancel-invocation.ts';
-import type { CancelSignal } from './cancellations.ts';
 import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
+import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import { startNext } from './run-queue.ts';
@@ -23,8 +23,6 @@ import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
 
 const done: WorkOutcome = { done: true };
-/** How often a delivery shows that it lives, in ms: a fraction of the time for which a session is held without a sign. */
-const renewMs = 10_000;
 /** So many processes may die at a run, each before it committed anything, until it is put away. */
 const maxBegun = 5;
 
@@ -130,21 +128,6 @@ async function think(
   });
   for await (const event of events) await publishEvent(mesh, session, event, carrier);
   return next;
-}
-
-/** Shows that the run is alive, and looks whether it shall end: the message that says so may be lost. */
-function keepAlive(mesh: Mesh, ref: InvocationRef, token: number, { cancel }: CancelSignal): Disposable {
-  const renew = async () => {
-    try {
-      const { cancelled } = await mesh.sessions.renewSession(ref, token);
-      if (cancelled !== undefined) cancel(cancelled);
-    } catch (error) {
-      // The next one may succeed; a run that was taken over finds out at its next commit.
-      mesh.log.debug({ err: error, ...ref }, 'could not show that a run is alive');
-    }
-  };
-  const timer = setInterval(() => void renew(), renewMs);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function waitingRun(
