@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
@@ -212,13 +213,52 @@ describe('the gateway', () => {
     const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi' } };
     const answer = await client.run('stock_app', session, '', {
       newMessage: { parts: [file] },
-      run_config: { save_input_blobs_as_artifacts: true, max_llm_calls: 0 },
+      run_config: { save_input_blobs_as_artifacts: true },
     });
     // The sample keeps no files, and says so before it asks its model.
     expect(await answerOf(answer)).toMatchObject({
       body: { code: 'failed_precondition', error: expect.stringContaining('artifactService') },
     });
   });
+
+  it('lets a client make the tool calls itself', async () => {
+    const session = await client.createSession('stock_app');
+    const runConfig = { run_config: { pause_on_tool_calls: true } };
+    const [asked, ...more] = await client.events('stock_app', session, 'Price of NVDA?', runConfig);
+    expect(more).toEqual([]);
+    const call = asked?.content?.parts?.[0]?.functionCall;
+    const response = { status: 'success', ticker: 'NVDA', price: 1 };
+    const functionResponse = { id: call?.id, name: call?.name, response };
+    const answer = await client.run('stock_app', session, '', {
+      newMessage: { parts: [{ functionResponse }] },
+    });
+    expect(answer.headers.get('x-invocation-id')).toMatch(/^e-/);
+    expect(lastText((await answer.json()) as Event[])).toBe('NVDA stands at $1.');
+  });
+
+  it('lets a client have a run cost less, not more', async () => {
+    const session = await client.createSession('stock_app');
+    const once = { runConfig: { maxLlmCalls: 1 } };
+    const events = await client.events('stock_app', session, 'Price of NVDA?', once);
+    expect(events.map(({ errorCode }) => errorCode)).toEqual([undefined, undefined, 'resource_exhausted']);
+    for (const max_llm_calls of [0, -1, 501, 1.5, '3']) {
+      const answer = await client.run('stock_app', session, 'hi', { run_config: { max_llm_calls } });
+      expect(await answerOf(answer)).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(/maxLlmCalls: may be 1 to 500/) },
+      });
+    }
+  });
+
+  it('stops at once when its connections have nothing to do', async () => {
+    const gateway = await mesh.start('gateway');
+    const { hostname, port } = new URL(gateway.address ?? '');
+    // As browsers open some ahead.
+    const unused = connect(Number(port), hostname);
+    await once(unused, 'connect');
+    await fetch(`${gateway.address}/version`);
+    expect(await gateway.stop()).toBe(0);
+  }, 10_000);
 
   it('answers a body that is too large before it is sent', async () => {
     const { port } = new URL(mesh.gatewayUrl);

@@ -17,6 +17,12 @@ export const gatewayConfig = {
   runTimeoutMs: variable('MESH_RUN_TIMEOUT_MS', 'longest time of one run, in ms', integer(1, 86_400_000), {
     default: '600000',
   }),
+  unreadMs: variable(
+    'MESH_UNREAD_MS',
+    'how long a client may leave a stream of events unread, in ms; then it is let go and may come back',
+    integer(1, 3_600_000),
+    { default: '30000' },
+  ),
   whenAbsent: variable(
     'MESH_WHEN_ABSENT',
     'no replica of the agent is up: reject with 503 at once, or enqueue and wait for one (agents that scale to zero)',

@@ -5,15 +5,22 @@ import type { GatewayContext } from './context.ts';
 /** How long the gateway waits past the deadline of a run for the word that it is over, in ms. */
 const lateMs = 2_000;
 
-/** Ends the watching of a run: when the client goes away, when the gateway stops, or some time after the run's deadline. Dispose it. */
-export function watchUntil(
-  { config, stopping }: GatewayContext,
-  { raw }: FastifyReply,
-): { signal: AbortSignal; left: AbortSignal } & Disposable {
+/** How long a client's run is watched. */
+export interface RunWatch extends Disposable {
+  /** Aborted when the watching shall end: by `left`, when the gateway stops, or some time after the run's deadline. */
+  signal: AbortSignal;
+  /** Aborted when the client goes away before its answer is complete. */
+  left: AbortSignal;
+}
+
+/** Dispose it: a timer that runs on would keep the answer in memory. */
+export function watchUntil({ config, stopping }: GatewayContext, { raw }: FastifyReply): RunWatch {
   const left = new AbortController();
-  raw.once('close', () => {
+  const onClose = () => {
     if (!raw.writableFinished) left.abort();
-  });
+  };
+  raw.once('close', onClose);
+  if (raw.destroyed) onClose();
   const until = deadlineSignal(config.runTimeoutMs + lateMs, left.signal, stopping);
   return { signal: until.signal, left: left.signal, [Symbol.dispose]: () => until[Symbol.dispose]() };
 }

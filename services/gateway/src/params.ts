@@ -6,6 +6,13 @@ import type { GatewayContext } from './context.ts';
 
 const userParams = z.object({ app: z.string().min(1), user: z.string().min(1) });
 const sessionParams = userParams.extend({ session: z.string().min(1) });
+const invocationParams = z.object({ invocation: z.string().min(1) });
+
+/** The number of an event in its session, as a client sends it. */
+export const position = z
+  .string('must be given once')
+  .regex(/^\d{1,15}$/, 'must be a whole number: the id of the last event that came')
+  .transform(Number);
 
 /** The user of a path, in an app that there is. @throws MeshError `not_found` */
 export async function readUser(
@@ -21,6 +28,12 @@ export async function readUser(
 export async function readSession(context: GatewayContext, request: FastifyRequest) {
   const { session } = parse(sessionParams, request.params, 'the path');
   return { ...(await readUser(context, request)), sessionId: session };
+}
+
+/** The invocation of a path, in an app that there is. @throws MeshError `not_found` */
+export async function readInvocationRef(context: GatewayContext, request: FastifyRequest) {
+  const { invocation: invocationId } = parse(invocationParams, request.params, 'the path');
+  return { ...(await readSession(context, request)), invocationId };
 }
 
 /** A body in either spelling of its keys; an absent one is empty. */

@@ -1,6 +1,7 @@
 import { connectService } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type Logger, startHealth } from '@agentmesh/service';
+import { orderlyClose } from './close-server.ts';
 import type { GatewayConfig } from './config.ts';
 import { buildServer } from './server.ts';
 
@@ -23,17 +24,21 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
   owners.defer(() => shown.stop());
   const stopping = new AbortController();
   const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config.bodyLimit);
+  const close = orderlyClose(server);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {
     draining = true;
     const giveUp = setTimeout(
       () =>
         stopping.abort(
-          new MeshError('unavailable', 'this gateway stops; the run goes on and its session will hold it'),
+          new MeshError(
+            'unavailable',
+            'this gateway stops; the run goes on, and any other gateway tells of it from the last id on',
+          ),
         ),
       Math.max(config.graceMs - closingMs, 0),
     );
-    await server.close();
+    await close();
     clearTimeout(giveUp);
   });
   log.info({ addresses: server.addresses() }, 'listening');

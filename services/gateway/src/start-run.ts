@@ -1,9 +1,22 @@
+import type { InvocationRef } from '@agentmesh/agent';
 import { type StartedRun, startRun } from '@agentmesh/mesh';
-import { type Headers, MeshError, messageSchema, runConfigSchema } from '@agentmesh/protocol';
+import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
 import { readBody } from './params.ts';
+
+/** Model calls of one run at most: what runs have that are not told. */
+const { maxLlmCalls: mostLlmCalls } = runConfigSchema.parse({});
+
+/** A client may have a run cost less than the mesh allows, not more: ADK's 0 for no limit is refused too. */
+const callsAllowed = `may be 1 to ${mostLlmCalls}`;
+const maxLlmCalls = z
+  .number(callsAllowed)
+  .int(callsAllowed)
+  .min(1, callsAllowed)
+  .max(mostLlmCalls, callsAllowed)
+  .default(mostLlmCalls);
 
 const body = z.object({
   appName: z.string().min(1),
@@ -12,8 +25,11 @@ const body = z.object({
   newMessage: messageSchema,
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
-  // What a client may decide; how much a run may cost is not among it.
-  runConfig: runConfigSchema.pick({ saveInputBlobsAsArtifacts: true }).prefault({}),
+  runConfig: runConfigSchema
+    .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true })
+    .extend({ maxLlmCalls })
+    .prefault({}),
+  whenBusy: whenBusySchema.default('enqueue'),
 });
 
 /** Reads a run request and starts it. When `signal` aborts, the watching ends; the run itself goes on. */
@@ -22,11 +38,9 @@ export async function startRequestedRun(
   request: FastifyRequest,
   signal: AbortSignal,
   streams: boolean,
-): Promise<StartedRun> {
-  const { appName, userId, sessionId, newMessage, stateDelta, streaming, runConfig } = readBody(
-    body,
-    request,
-  );
+): Promise<StartedRun & { ref: InvocationRef }> {
+  const { appName, userId, sessionId, ...run } = readBody(body, request);
+  const { newMessage, stateDelta, streaming, runConfig, whenBusy } = run;
   // Only agents call functions: a call in a person's message would be a forged one.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -36,7 +50,7 @@ export async function startRequestedRun(
   if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
     throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
   }
-  return await startRun(
+  const started = await startRun(
     mesh,
     {
       app: appName,
@@ -46,6 +60,7 @@ export async function startRequestedRun(
       message: { ...newMessage, role: 'user' },
       ...(stateDelta && { stateDelta }),
       runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
+      whenBusy,
     },
     {
       headers: traceHeaders(request),
@@ -54,6 +69,7 @@ export async function startRequestedRun(
       signal,
     },
   );
+  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId } };
 }
 
 function traceHeaders({ headers }: FastifyRequest): Headers {

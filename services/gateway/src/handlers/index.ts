@@ -1,12 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from '../context.ts';
+import { cancelInvocation } from './cancel-invocation.ts';
 import { createNamedSession } from './create-named-session.ts';
 import { createSession } from './create-session.ts';
 import { deleteSession } from './delete-session.ts';
 import { eventGraph } from './event-graph.ts';
+import { followInvocation } from './follow-invocation.ts';
+import { getInvocation } from './get-invocation.ts';
 import { getSession } from './get-session.ts';
 import { index } from './index-page.ts';
 import { listApps } from './list-apps.ts';
+import { listEvents } from './list-events.ts';
 import { listSessions } from './list-sessions.ts';
 import { patchSession } from './patch-session.ts';
 import { run } from './run.ts';
@@ -23,8 +27,9 @@ export interface Route {
 
 const sessions = '/apps/:app/users/:user/sessions';
 const session = `${sessions}/:session`;
+const invocation = `${session}/invocations/:invocation`;
 
-/** Where a request enters. Paths, bodies and answers are those of ADK's API server. */
+/** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
 export const routes: Route[] = [
   { method: 'GET', url: '/', handle: index },
   { method: 'GET', url: '/version', handle: version },
@@ -35,8 +40,12 @@ export const routes: Route[] = [
   { method: 'POST', url: session, handle: createNamedSession },
   { method: 'PATCH', url: session, handle: patchSession },
   { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'GET', url: `${session}/events`, handle: listEvents },
   { method: 'GET', url: `${session}/events/*`, handle: eventGraph },
   { method: 'GET', url: `/dev${session}/events/*`, handle: eventGraph },
+  { method: 'GET', url: invocation, handle: getInvocation },
+  { method: 'GET', url: `${invocation}/events`, handle: followInvocation },
+  { method: 'POST', url: `${invocation}/cancel`, handle: cancelInvocation },
   { method: 'POST', url: '/run', handle: run },
   { method: 'POST', url: '/run_sse', handle: runSse },
 ];

@@ -1,0 +1,103 @@
+import type { ServerResponse } from 'node:http';
+import { MeshError } from '@agentmesh/protocol';
+
+/** A line now and then keeps proxies from closing a connection on which a model thinks, in ms. */
+const keepAliveMs = 15_000;
+/** How long a client has for the rest when nobody can wait for it any longer, in ms. */
+const lastMs = 1_000;
+
+export interface SseFrame {
+  data: unknown;
+  /** By which the client comes back. A frame without one leaves the client at the last. */
+  id?: number | undefined;
+}
+
+export interface SseOptions {
+  headers: Record<string, string>;
+  /** Ends the waiting for a slow client. */
+  signal: AbortSignal;
+  /** How long a client may leave what it was sent unread, in ms. */
+  unreadMs: number;
+  /** Aborted when the gateway stops. */
+  stopping: AbortSignal;
+}
+
+/** Server-sent events (WHATWG HTML, "Server-sent events") to one client. */
+export interface SseStream {
+  /**
+   * Resolves when the client can take more, so that it slows down the reading and nothing heaps up here.
+   *
+   * @throws MeshError `resource_exhausted` when it has not read for `unreadMs`
+   */
+  send(frame: SseFrame): Promise<void>;
+  /** Ends the answer, and the connection if the client does not read the rest in time. */
+  close(last?: SseFrame): void;
+}
+
+export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
+  const { headers, signal, unreadMs, stopping } = options;
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    ...headers,
+  });
+  raw.flushHeaders();
+  const keepAlive = setInterval(() => {
+    if (!raw.writableNeedDrain) raw.write(': keep-alive\n\n');
+  }, keepAliveMs);
+  raw.once('close', () => clearInterval(keepAlive));
+  if (raw.destroyed) clearInterval(keepAlive);
+  let patience = unreadMs;
+  return {
+    async send(frame) {
+      if (raw.write(textOf(frame)) || signal.aborted) return;
+      if (await drained(raw, signal, unreadMs)) return;
+      patience = lastMs;
+      throw new MeshError(
+        'resource_exhausted',
+        `nothing was read for ${unreadMs} ms; read on from the last id that came`,
+      );
+    },
+    close(last) {
+      clearInterval(keepAlive);
+      raw.end(last && textOf(last));
+      // A client that does not read would hold the connection, and with it the gateway's stop.
+      if (!raw.writableFinished && !raw.destroyed) cutWhenUnread(raw, patience, stopping);
+    },
+  };
+}
+
+function textOf({ id, data }: SseFrame): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Resolves when all was read or the signal aborts, or with false after `ms`. */
+function drained(raw: ServerResponse, signal: AbortSignal, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isRead: boolean) => {
+      clearTimeout(timer);
+      raw.off('drain', go);
+      signal.removeEventListener('abort', go);
+      resolve(isRead);
+    };
+    const go = () => settle(true);
+    const timer = setTimeout(() => settle(false), ms);
+    raw.once('drain', go);
+    signal.addEventListener('abort', go);
+  });
+}
+
+function cutWhenUnread(raw: ServerResponse, ms: number, stopping: AbortSignal): void {
+  const cut = () => raw.destroy();
+  let timer = setTimeout(cut, stopping.aborted ? lastMs : ms);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = setTimeout(cut, lastMs);
+  };
+  stopping.addEventListener('abort', hurry, { once: true });
+  raw.once('close', () => {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', hurry);
+  });
+}

@@ -1,0 +1,44 @@
+import type { NumberedEvent } from '@agentmesh/mesh';
+import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
+import type { FastifyReply } from 'fastify';
+import type { GatewayContext } from './context.ts';
+import { errorBody } from './errors.ts';
+import type { RunWatch } from './left.ts';
+import { openSse, type SseFrame } from './sse-stream.ts';
+
+export interface StreamedRun {
+  invocationId: string;
+  numbered: AsyncIterable<NumberedEvent>;
+  end: Promise<InvocationEnd>;
+}
+
+/**
+ * Tells a client what happens in a run, as server-sent events, until the end. A committed event comes with its number in the session as its id, a
+ * piece of one without. What goes wrong is told by a last frame `{"error": …}`. Returns whether the run is over.
+ */
+export async function streamRun(
+  { config, stopping, log }: GatewayContext,
+  { raw }: FastifyReply,
+  { signal, left }: RunWatch,
+  { invocationId, numbered, end }: StreamedRun,
+): Promise<boolean> {
+  const headers = { 'x-invocation-id': invocationId };
+  const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs });
+  let isOver = false;
+  let last: SseFrame | undefined;
+  try {
+    for await (const { event, seq } of numbered) await sse.send({ data: event, id: seq });
+    const { status, error } = await end;
+    isOver = true;
+    if (status === 'failed' && error) last = { data: errorBody(MeshError.fromWire(error)) };
+  } catch (thrown) {
+    const error = MeshError.from(thrown, 'the gateway failed; its log has the cause');
+    if (error.code === 'internal' && !left.aborted) log.error({ err: thrown, invocationId }, 'stream failed');
+    if (error.code === 'resource_exhausted')
+      log.warn({ invocationId }, 'let go of a client that does not read');
+    last = { data: errorBody(error) };
+  } finally {
+    sse.close(last);
+  }
+  return isOver;
+}
