@@ -24,6 +24,8 @@ export interface Server extends AsyncDisposable {
 export interface NatsOptions {
   /** More text of nats-server.conf: accounts, users, permissions, limits. */
   configuration?: string;
+  /** Its name, by which its peers in a cluster know it again; default one of its own at each start. */
+  name?: string;
   /** JetStream's folder; default a temporary one. */
   dataDir?: string;
   /** Default a free one. */
@@ -65,9 +67,15 @@ export async function startRedis(options: RedisOptions = {}): Promise<Server> {
   );
 }
 
-async function startLocalNats({ configuration, dataDir, port, jetstream = true }: NatsOptions) {
-  // The name proves that the server which answers is ours, and not one that was faster on that port.
-  const name = `test-${randomUUID()}`;
+/** As {@link startNats}, always by the local program. */
+export async function startLocalNats({
+  configuration,
+  dataDir,
+  port,
+  jetstream = true,
+  // It proves that the server which answers is ours, and not one that was faster on that port.
+  name = `test-${randomUUID()}`,
+}: NatsOptions): Promise<Server> {
   return startLocalServer({
     name: 'nats-server',
     scheme: 'nats',
