@@ -11,6 +11,7 @@ import {
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from './event.ts';
 import { InMemoryLeases } from './in-memory-leases.ts';
+import { type PendingCall, pendingChanges } from './pending.ts';
 import type { SessionLeases, TakenSession } from './session-leases.ts';
 import type {
   GetSessionConfig,
@@ -59,6 +60,7 @@ export class InMemorySessionService implements SessionService {
   readonly #users = new Map<string, JsonMap>();
   readonly #invocations = new Map<string, StoredInvocation>();
   readonly #leases = new InMemoryLeases();
+  readonly #pending = new Map<string, Map<string, PendingCall>>();
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
@@ -103,6 +105,9 @@ export class InMemorySessionService implements SessionService {
     }
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
     this.#leases.free(key);
+    const pending = this.#pending.get(this.#keys.pending(ref.appName, ref.userId));
+    for (const { id, sessionId } of pending?.values() ?? [])
+      if (sessionId === ref.sessionId) pending?.delete(id);
     for (const [id, { owner, seqs }] of this.#invocations) {
       if (owner === key) this.#invocations.delete(id);
       else for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
@@ -129,6 +134,7 @@ export class InMemorySessionService implements SessionService {
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);
+      this.#notePending(ref, JSON.parse(json));
       stored.updated = event.timestamp;
       this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
@@ -136,6 +142,23 @@ export class InMemorySessionService implements SessionService {
     const missed = stored.events.slice(session.seq, seq).map(parseEvent);
     if (missed.length > 0) bringUpToDate(session, missed, delta);
     return missed.at(-1) ?? parseEvent(stored.events[seq - 1] ?? json);
+  }
+
+  async listPending({
+    appName,
+    userId,
+    sessionId,
+  }: Parameters<SessionService['listPending']>[0]): Promise<PendingCall[]> {
+    const all = [...(this.#pending.get(this.#keys.pending(appName, userId))?.values() ?? [])];
+    const wanted = sessionId === undefined ? all : all.filter((call) => call.sessionId === sessionId);
+    return structuredClone(wanted.sort(oldestFirst));
+  }
+
+  #notePending({ appName, userId, sessionId }: SessionRef, event: Event): void {
+    const { opened, closed } = pendingChanges(event, sessionId);
+    const ofUser = entry(this.#pending, this.#keys.pending(appName, userId), () => new Map());
+    for (const call of opened) ofUser.set(call.id, call);
+    for (const id of closed) ofUser.delete(id);
   }
 
   async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
@@ -332,6 +355,10 @@ function eventFilter({ numRecentEvents, afterTimestamp }: GetSessionConfig = {})
 function assertCount(name: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 0) return;
   throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
+}
+
+function oldestFirst(a: PendingCall, b: PendingCall): number {
+  return a.created - b.created || (a.id < b.id ? -1 : 1);
 }
 
 function newestFirst(a: StoredSession, b: StoredSession): number {

@@ -72,6 +72,8 @@ export { BaseLlm } from './models/llm.ts';
 export { LLMRegistry } from './models/registry.ts';
 export type { LlmRouter, RoutedLlmOptions } from './models/routed-llm.ts';
 export { RoutedLlm } from './models/routed-llm.ts';
+export type { PendingCall } from './pending.ts';
+export { pendingChanges } from './pending.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export type { LogLine } from './plugins/logging-plugin.ts';

@@ -1,4 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
+import type { PendingCall } from './pending.ts';
 import type { SessionLeases } from './session-leases.ts';
 
 /** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
@@ -114,6 +115,12 @@ export interface SessionService extends SessionLeases {
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
+
+  /**
+   * What waits for an answer from outside: of one session, or of all sessions of the user, hidden ones included; oldest first. Kept in the same
+   * step as the events that ask and answer.
+   */
+  listPending(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
 
   /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
   getInvocation(ref: InvocationRef): Promise<InvocationRecord>;

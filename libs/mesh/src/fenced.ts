@@ -12,6 +12,7 @@ export function fenced(sessions: SessionService, token: number | undefined): Ses
     getSession: (request) => sessions.getSession(request),
     listSessions: (request) => sessions.listSessions(request),
     deleteSession: (ref) => sessions.deleteSession(ref),
+    listPending: (request) => sessions.listPending(request),
     readEvents: (request) => sessions.readEvents(request),
     getInvocation: (ref) => sessions.getInvocation(ref),
     takeSession: (ref, options) => sessions.takeSession(ref, options),

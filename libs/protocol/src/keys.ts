@@ -28,6 +28,8 @@ export function keys(prefix = 'am') {
     app: (app: string) => `${prefix}:{${encodeToken(app)}}:app`,
     /** Stream: `app:` deltas that are committed and not yet applied to {@link app}. */
     appOutbox: (app: string, user: string) => `${tag(app, user)}:app-outbox`,
+    /** Hash: what waits for an answer in all sessions of the user, by call id. */
+    pending: (app: string, user: string) => `${tag(app, user)}:pending`,
     /** Sorted set: session ids by last update, in ms. */
     sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
     /**

@@ -5,6 +5,8 @@ import {
   type InvocationRef,
   type ListSessionsRequest,
   type ListSessionsResponse,
+  type PendingCall,
+  pendingChanges,
   pickScopes,
   type Session,
   type SessionLeases,
@@ -154,6 +156,9 @@ export class RedisSessionService implements SessionService {
     const { invocations, calls } = await this.#mentionedIn(ref);
     // First, so that a delete that was cut short finds them again.
     for (const call of calls) await this.#deleteChild({ appName, userId, sessionId: call });
+    const pending = (await this.listPending(ref)).map(({ id }) => id);
+    if (pending.length > 0)
+      await this.#connection.run((redis) => redis.hdel(keys.pending(appName, userId), ...pending));
     await this.#connection.script(
       deleteScript,
       [
@@ -191,6 +196,19 @@ export class RedisSessionService implements SessionService {
       redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
     );
     return log.map(storedEventOf);
+  }
+
+  async listPending({
+    appName,
+    userId,
+    sessionId,
+  }: Parameters<SessionService['listPending']>[0]): Promise<PendingCall[]> {
+    const key = this.#keys.pending(appName, userId);
+    const all = await this.#connection.run((redis) => redis.hvals(key));
+    return all
+      .map((json) => JSON.parse(json) as PendingCall)
+      .filter((call) => sessionId === undefined || call.sessionId === sessionId)
+      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
   }
 
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
@@ -265,6 +283,7 @@ export class RedisSessionService implements SessionService {
     const ref = refOf(session);
     const keys = this.#keys;
     const delta = splitDelta(event.actions.stateDelta, 'the state delta');
+    const { opened, closed } = pendingChanges(JSON.parse(json) as Event, id);
     const result = await this.#connection.script<CommitResult>(
       commitScript,
       [
@@ -275,6 +294,7 @@ export class RedisSessionService implements SessionService {
         keys.sessions(appName, userId),
         keys.invocation(appName, userId, event.invocationId),
         keys.appOutbox(appName, userId),
+        keys.pending(appName, userId),
       ],
       [
         ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],
@@ -282,6 +302,9 @@ export class RedisSessionService implements SessionService {
         token ?? '',
         tokensOf(event),
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
+        ...scriptArgs(opened.map((call) => [call.id, JSON.stringify(call)])),
+        closed.length,
+        ...closed,
       ],
     );
     if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);

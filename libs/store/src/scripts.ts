@@ -92,9 +92,10 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 `);
 
 /**
- * KEYS session, events, state, user, sessions, invocation, outbox.
+ * KEYS session, events, state, user, sessions, invocation, outbox, pending.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
- * invocation in ms, the invocation's token or '', tokens of the model, then session, user, temp and app entries.
+ * invocation in ms, the invocation's token or '', tokens of the model, then session, user, temp and app entries, calls that wait from now on,
+ * and the ids of those that wait no longer.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
@@ -123,6 +124,8 @@ write_fields(KEYS[3], '')
 write_fields(KEYS[4], '')
 write_fields(KEYS[6], 'temp:')
 write_outbox(KEYS[7])
+write_fields(KEYS[8], '')
+for _ = 1, tonumber(next_arg()) do redis.call('HDEL', KEYS[8], next_arg()) end
 touch_invocation(KEYS[6], token, running_ms, ended_ms)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);

@@ -5,6 +5,7 @@ import { committing } from './committing.ts';
 import { fencing } from './fencing.ts';
 import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
+import { pending } from './pending.ts';
 import { reading } from './reading.ts';
 import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
@@ -33,6 +34,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));
     describe('leases', () => leases(service));
+    describe('pending calls', () => pending(service));
   });
 }
 

@@ -11,6 +11,7 @@ import { getSession } from './get-session.ts';
 import { index } from './index-page.ts';
 import { listApps } from './list-apps.ts';
 import { listEvents } from './list-events.ts';
+import { listPendingOfSession, listPendingOfUser } from './list-pending.ts';
 import { listSessions } from './list-sessions.ts';
 import { patchSession } from './patch-session.ts';
 import { run } from './run.ts';
@@ -40,6 +41,8 @@ export const routes: Route[] = [
   { method: 'POST', url: session, handle: createNamedSession },
   { method: 'PATCH', url: session, handle: patchSession },
   { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'GET', url: `${session}/pending`, handle: listPendingOfSession },
+  { method: 'GET', url: '/apps/:app/users/:user/pending', handle: listPendingOfUser },
   { method: 'GET', url: `${session}/events`, handle: listEvents },
   { method: 'GET', url: `${session}/events/*`, handle: eventGraph },
   { method: 'GET', url: `/dev${session}/events/*`, handle: eventGraph },

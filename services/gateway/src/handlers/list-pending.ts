@@ -1,0 +1,16 @@
+import { knownSession } from '../known-session.ts';
+import { readSession, readUser } from '../params.ts';
+import type { Handler } from './index.ts';
+
+/** What a session waits for: confirmations, credentials, results of long-running calls. */
+export const listPendingOfSession: Handler = async (context, request) => {
+  const ref = await readSession(context, request);
+  await knownSession(context, ref, { numRecentEvents: 0 });
+  return { pending: await context.mesh.sessions.listPending(ref) };
+};
+
+/** The same of all sessions of a user; those of agents that are used as tools are among them. */
+export const listPendingOfUser: Handler = async (context, request) => {
+  const { appName, userId } = await readUser(context, request);
+  return { pending: await context.mesh.sessions.listPending({ appName, userId }) };
+};
