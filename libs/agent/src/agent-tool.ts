@@ -1,6 +1,6 @@
-import { MeshError } from '@agentmesh/protocol';
-import { type Content, type FunctionDeclaration, Type } from '@google/genai';
-import { type AgentAnswer, readAnswer } from './agent-answer.ts';
+import { MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import { type Content, type FunctionCall, type FunctionDeclaration, Type } from '@google/genai';
+import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import { openSession } from './child-session.ts';
@@ -9,6 +9,7 @@ import { newFunctionCallId } from './event.ts';
 import { forwardArtifacts } from './flow/forward-artifacts.ts';
 import { forwardEvents } from './flow/forward-events.ts';
 import { missingKeys } from './flow/output-schema.ts';
+import { answerToQuestion, questionNames } from './flow/questions.ts';
 import { ToolArgumentsError } from './function-tool.ts';
 import { runInvocation } from './invocation.ts';
 import type { TransferPort } from './invocation-context.ts';
@@ -66,7 +67,7 @@ export class AgentTool extends BaseTool {
       ? await this.agent.ask(message, toolContext)
       : await askHere(this.agent, message, toolContext);
     await takeOver(answer, toolContext);
-    if (answer.openCalls?.length) return this.#waiting(answer);
+    if (answer.openCalls?.length) return this.#waiting(answer, toolContext);
     if (this.#skipSummarization) toolContext.actions.skipSummarization = true;
     if (answer.output !== undefined) return answer.output;
     return (
@@ -74,8 +75,13 @@ export class AgentTool extends BaseTool {
     );
   }
 
-  /** A question within the agent's own session is not lost: the caller is told that there is no answer yet, and why. */
-  #waiting({ openCalls, text }: AgentAnswer) {
+  /**
+   * A question within the agent's own session is not lost: one for a confirmation becomes this call's own, whose answer goes to the agent; of all
+   * else the caller is told that there is no answer yet, and why.
+   */
+  #waiting({ openCalls = [], text }: AgentAnswer, toolContext: Context) {
+    const question = openCalls.find(({ name }) => name === questionNames.confirmation);
+    if (question) toolContext.requestConfirmation(passedOn(this.name, question));
     return {
       status: 'pending',
       message: `agent ${this.name} has not finished: it waits for answers to calls of its own`,
@@ -136,6 +142,23 @@ function parseObject(agent: string, text: string): Record<string, unknown> {
   throw new ToolArgumentsError(agent, 'the message must be a JSON object that fits its input schema');
 }
 
+/** What an agent asks a person, as the question of who called it. */
+function passedOn(agent: string, { args }: OpenCall): Omit<ToolConfirmation, 'confirmed'> {
+  const { toolConfirmation, originalFunctionCall } = args as {
+    toolConfirmation?: ToolConfirmation;
+    originalFunctionCall?: FunctionCall;
+  };
+  const { hint, payload, within } = toolConfirmation ?? {};
+  const { name = '', args: callArgs = {} } = originalFunctionCall ?? {};
+  return {
+    ...(hint !== undefined && { hint }),
+    ...(payload !== undefined && { payload }),
+    within: within
+      ? { ...within, agents: [agent, ...within.agents] }
+      : { agents: [agent], call: { name, args: callArgs } },
+  };
+}
+
 function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
   return 'ask' in agent && typeof agent.ask === 'function';
 }
@@ -168,6 +191,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   }
   const { sessionService, invocationId, runConfig, carrier, pluginManager, observe, transfers } = context;
   const artifactService = forwardArtifacts(context);
+  const { toolConfirmation } = toolContext;
   const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
   const session = await openSession(sessionService, {
     appName: toolContext.appName,
@@ -180,7 +204,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     session,
     sessionService,
     invocationId,
-    newMessage: message,
+    newMessage: (toolConfirmation && answerToQuestion(session.events, toolConfirmation)) ?? message,
     runConfig,
     carrier,
     pluginManager,

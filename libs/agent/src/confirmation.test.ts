@@ -302,25 +302,48 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([5]);
   });
 
-  it('within an agent used as a tool: the caller learns what it waits for', async () => {
-    const child = await scriptedModel(paying(5));
-    const parent = await scriptedModel(
-      { calls: [{ name: 'child', args: { request: 'pay' } }] },
-      { text: 'it waits' },
+  it('within agents used as tools is asked by the caller, and the answer goes down to the tool', async () => {
+    const inner = await scriptedModel(paying(5), paying(6), { text: 'paid both' });
+    const middle = await scriptedModel(
+      { calls: [{ name: 'inner', args: { request: 'pay' } }] },
+      { text: 'middle says so' },
+    );
+    const outer = await scriptedModel(
+      { calls: [{ name: 'middle', args: { request: 'pay' } }] },
+      { text: 'all paid' },
     );
     const { pay, paid } = cashier();
+    const innerAgent = new LlmAgent({ name: 'inner', model: inner.llm, tools: [pay] });
+    const middleAgent = new LlmAgent({
+      name: 'middle',
+      model: middle.llm,
+      tools: [new AgentTool({ agent: innerAgent })],
+    });
     const agent = new LlmAgent({
-      name: 'parent',
-      model: parent.llm,
-      tools: [new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm, tools: [pay] }) })],
+      name: 'outer',
+      model: outer.llm,
+      tools: [new AgentTool({ agent: middleAgent })],
     });
-    const [, result] = await (await chat(agent)).say('go');
-    const { response } = (result && getFunctionResponses(result)[0]) ?? {};
-    expect(response).toMatchObject({
-      status: 'pending',
-      openCalls: [{ name: 'adk_request_confirmation' }],
+    const { say, answer } = await crashingChat(agent);
+    const first = await say('go');
+    expect(first.map(brief)).toEqual(['outer: calls middle', 'outer: calls adk_request_confirmation']);
+    expect(questionIn(first)?.args).toMatchObject({
+      originalFunctionCall: { name: 'middle' },
+      toolConfirmation: {
+        hint: expect.stringContaining('pay'),
+        within: { agents: ['middle', 'inner'], call: { name: 'pay', args: { amount: 5 } } },
+      },
     });
-    expect(paid).toEqual([]);
+    const second = await answer(questionIn(first)?.id, { confirmed: true });
+    expect(second.map(brief)).toEqual(['outer: calls adk_request_confirmation']);
+    expect(questionIn(second)?.args?.toolConfirmation).toMatchObject({
+      within: { call: { args: { amount: 6 } } },
+    });
+    expect(paid).toEqual([5]);
+    const third = await answer(questionIn(second)?.id, { confirmed: false });
+    expect(third.map(brief)).toEqual(['outer: gets {"result":"middle says so"}', 'outer: all paid']);
+    expect(paid).toEqual([5]);
+    expect(JSON.stringify(inner.requests.at(-1)?.contents)).toContain('rejected');
   });
 });
 

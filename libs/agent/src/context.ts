@@ -158,11 +158,12 @@ export class Context extends ReadonlyContext {
    * @param request `hint`: what is asked, in words; `payload`: what the person may change, the answer has it as it was changed
    * @throws MeshError `failed_precondition` outside of a tool call
    */
-  requestConfirmation({ hint, payload }: { hint?: string; payload?: unknown } = {}): void {
+  requestConfirmation({ hint, payload, within }: Omit<ToolConfirmation, 'confirmed'> = {}): void {
     this.actions.requestedToolConfirmations[this.#call('requestConfirmation')] = {
       ...(hint !== undefined && { hint }),
       confirmed: false,
       ...(payload !== undefined && { payload }),
+      ...(within && { within }),
     };
   }
 

@@ -43,6 +43,7 @@ export {
   tokensOf,
 } from './event.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
+export { answerToQuestion } from './flow/questions.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
 export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';

@@ -1,4 +1,5 @@
 import {
+  answerToQuestion,
   type BaseAgent,
   checkAsk,
   type InvocationRef,
@@ -20,6 +21,7 @@ import {
   parse,
   type SessionRef,
 } from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
 import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -145,7 +147,7 @@ async function* work(
     session,
     sessionService: fenced(mesh.sessions, token),
     invocationId,
-    ...(step ? stepOptions(step) : { newMessage: checkAsk(agent, ask.message) }),
+    ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
@@ -160,6 +162,12 @@ async function* work(
     if (event.author !== 'user') yield { type: 'event', data: event };
   }
   yield { type: 'result', data: answerOf(agent, session, invocationId, step !== undefined) };
+}
+
+/** An agent that had asked a person within the call goes on with the answer. */
+function messageOf(agent: BaseAgent, { message, parent, confirmation }: Ask, { events }: Session): Content {
+  const answer = parent && confirmation && answerToQuestion(events, confirmation);
+  return answer ?? checkAsk(agent, message);
 }
 
 /** Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. */

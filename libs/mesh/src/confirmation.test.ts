@@ -1,4 +1,5 @@
 import {
+  AgentTool,
   FunctionTool,
   getFunctionCalls,
   getFunctionResponses,
@@ -97,6 +98,30 @@ describe('a confirmation across processes', () => {
     expect(after.agent).toBe('helper');
     expect(after.events.map(brief)).toEqual(['helper: gets {"paid":{"sum":9}}', 'helper: done']);
     expect(paid).toHaveLength(1);
+  });
+
+  it('within an agent elsewhere that is used as a tool is asked by the caller, and the answer goes there', async () => {
+    const { world, chat } = await conversation();
+    const { pay, paid } = cashier();
+    const child = new LlmAgent({
+      name: 'child',
+      model: new ScriptedLlm(calls('pay'), says('paid')),
+      tools: [remoteTool('pay')],
+    });
+    const root = new LlmAgent({
+      name: 'root',
+      model: new ScriptedLlm(calls('child', { request: 'pay' }), says('done')),
+      tools: [new AgentTool({ agent: remoteAgent('child') })],
+    });
+    await serveTool(await world.connect('tool_pay'), pay);
+    await serveAgent(await world.connect('agent_child'), child);
+    await serveAgent(await world.connect('agent_root'), root, { app: 'app' });
+    const { say, answer } = await chat();
+    const { events } = await say('go');
+    expect(events.map(brief)).toEqual(['root: calls child', 'root: calls adk_request_confirmation']);
+    const after = await answer(events, { confirmed: true, payload: { sum: 2 } });
+    expect(after.events.map(brief)).toEqual(['root: gets {"result":"paid"}', 'root: done']);
+    expect(paid).toEqual([{ sum: 2 }]);
   });
 
   it('pauses a workflow whose step is elsewhere; the workflow goes on behind it', async () => {

@@ -59,10 +59,12 @@ export class RemoteAgent extends BaseAgent implements Askable {
       invocationContext,
       abortSignal,
       state,
+      toolConfirmation,
       functionCallId: callId = newFunctionCallId(),
     } = toolContext;
     const ask: AskInput = {
       message,
+      ...(toolConfirmation && { confirmation: toolConfirmation }),
       state: pickScopes(state.toRecord(), ['session']),
       parent: {
         app: toolContext.appName,

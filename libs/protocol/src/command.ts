@@ -79,6 +79,8 @@ export const askSchema = z.object({
   message: messageSchema,
   /** Who asks, when it is a call of another agent. */
   parent: parentSchema.optional(),
+  /** What a person said to the question that the agent had asked within this call: it goes on with that. */
+  confirmation: toolConfirmationSchema.optional(),
   /** Where it is a step: it works in that session itself. */
   step: stepSchema.optional(),
   /** First state of the child session. */

@@ -8,11 +8,17 @@ import type {
 import { z } from 'zod';
 import { contentSchema } from './content.ts';
 
+const record = z.record(z.string(), z.unknown());
+
 /** An answer to, or a request for, a person's confirmation of a tool call. */
 export const toolConfirmationSchema = z.object({
   hint: z.string().optional(),
   confirmed: z.boolean(),
   payload: z.unknown().optional(),
+  /** Where an agent that is used as a tool asks: the agents from the one that was called on, and the call that one of them wants to make. */
+  within: z
+    .object({ agents: z.array(z.string()), call: z.object({ name: z.string(), args: record }) })
+    .optional(),
 });
 export type ToolConfirmation = z.infer<typeof toolConfirmationSchema>;
 
@@ -68,8 +74,6 @@ export interface Event {
 
 /** Key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
-
-const record = z.record(z.string(), z.unknown());
 
 const actionsSchema = z.looseObject({
   stateDelta: record.default({}),

@@ -142,8 +142,8 @@ export const confirmationScenarios: Scenario[] = [
       pay: gated,
     },
     root: 'root',
-    script: { root: [call('child', { request: 'pay' }), say('it waits')], child: [pay(5)] },
-    turns: ['go'],
+    script: { root: [call('child', { request: 'pay' }), say('done')], child: [pay(5), say('paid')] },
+    turns: ['go', yes],
   },
   {
     name: 'an API key that a tool asks for',

@@ -1,5 +1,5 @@
 import type { Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
-import type { FunctionCall, FunctionResponse } from '@google/genai';
+import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
@@ -211,4 +211,15 @@ function questionEvent(
     longRunningToolIds: questions.map(({ functionCall }) => functionCall.id),
     actions: mergeEventActions(questions.map(({ actions }) => actions)),
   });
+}
+
+/** What is said to an agent that asked a person within a call of it: the answer to its first open question. */
+export function answerToQuestion(
+  events: readonly Event[],
+  { confirmed, payload }: ToolConfirmation,
+): Content | undefined {
+  const open = questionsOf(events).find(({ name, answer }) => name === questionNames.confirmation && !answer);
+  if (!open) return undefined;
+  const response = { confirmed, ...(payload !== undefined && { payload }) };
+  return { role: 'user', parts: [{ functionResponse: { id: open.id, name: open.name, response } }] };
 }
