@@ -11,10 +11,19 @@ import {
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from './event.ts';
 import { InMemoryLeases } from './in-memory-leases.ts';
+import {
+  assertCount,
+  bringUpToDate,
+  eventFilter,
+  type JsonMap,
+  notTheSame,
+  parseEvent,
+  readEvent,
+  withPrefix,
+} from './in-memory-log.ts';
 import { type PendingCall, pendingChanges } from './pending.ts';
 import type { SessionLeases, TakenSession } from './session-leases.ts';
 import type {
-  GetSessionConfig,
   InvocationRecord,
   InvocationRef,
   ListSessionsRequest,
@@ -24,9 +33,6 @@ import type {
   StoredEvent,
 } from './session-service.ts';
 import { type StateScope, scopeOf } from './state.ts';
-
-/** Key → JSON. Text, so that no caller ever holds what is stored. */
-type JsonMap = Map<string, string>;
 
 interface StoredSession {
   id: string;
@@ -298,65 +304,6 @@ export class InMemorySessionService implements SessionService {
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
 
-/** The event as it is stored, without `temp:` keys; and its delta, with them. */
-function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
-  const { id, timestamp, actions } = event;
-  if (typeof id !== 'string' || id === '' || !id.isWellFormed() || !Number.isFinite(timestamp)) {
-    throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
-  }
-  const delta = jsonEntries(actions.stateDelta, 'the state delta');
-  const lasting = Object.entries(actions.stateDelta).filter(([key]) => scopeOf(key) !== 'temp');
-  const stored = { ...event, actions: { ...actions, stateDelta: Object.fromEntries(lasting) } };
-  return { json: toJson(stored, 'the event'), delta };
-}
-
-/** Adds what the session object does not know yet: the events that others committed meanwhile, and its own with `delta`. */
-function bringUpToDate(session: Session, missed: Event[], delta: JsonEntry[]): void {
-  for (const event of missed) {
-    session.events.push(event);
-    session.seq += 1;
-    session.lastUpdateTime = event.timestamp;
-    assign(session.state, jsonEntries(event.actions.stateDelta, 'the stored delta'));
-  }
-  assign(
-    session.state,
-    delta.filter(([key]) => scopeOf(key) === 'temp'),
-  );
-}
-
-/** Own properties even for keys that an assignment treats specially (`__proto__`); values of its own. */
-function assign(state: Record<string, unknown>, entries: JsonEntry[]): void {
-  for (const [key, json] of entries) {
-    const value: unknown = JSON.parse(json);
-    Object.defineProperty(state, key, { value, enumerable: true, configurable: true, writable: true });
-  }
-}
-
-function withPrefix(prefix: string, map: JsonMap = new Map()): Record<string, unknown> {
-  return Object.fromEntries([...map].map(([key, json]) => [prefix + key, JSON.parse(json)]));
-}
-
-function parseEvent(json: string): Event {
-  return JSON.parse(json) as Event;
-}
-
-/** Which events a reader wants. */
-function eventFilter({ numRecentEvents, afterTimestamp }: GetSessionConfig = {}) {
-  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
-  const from = afterTimestamp ?? Number.NEGATIVE_INFINITY;
-  return (events: Event[]) => {
-    const wanted = events.filter(({ timestamp }) => timestamp >= from);
-    return numRecentEvents === undefined
-      ? wanted
-      : wanted.slice(Math.max(0, wanted.length - numRecentEvents));
-  };
-}
-
-function assertCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
-}
-
 function oldestFirst(a: PendingCall, b: PendingCall): number {
   return a.created - b.created || (a.id < b.id ? -1 : 1);
 }
@@ -373,11 +320,6 @@ function assertCurrent(invocation: StoredInvocation, token = invocation.token): 
 
 function takenOver(): MeshError {
   return new MeshError('aborted', 'another delivery of this run has taken over');
-}
-
-function notTheSame(id: string): MeshError {
-  const why = 'it was deleted and another has its id, or the store lost its last events';
-  return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
 }
 
 function entry<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  getFunctionCalls,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -15,16 +14,9 @@ import {
   type TakenSession,
   tokensOf,
 } from '@agentmesh/agent';
-import {
-  type Event,
-  encodeToken,
-  isToken,
-  type Keys,
-  MeshError,
-  type SessionRef,
-  toJson,
-} from '@agentmesh/protocol';
+import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
+import { deleteSession } from './delete-session.ts';
 import {
   assertCount,
   bringUpToDate,
@@ -43,7 +35,6 @@ import {
   commitScript,
   countScript,
   createScript,
-  deleteScript,
   endScript,
   readInvocationScript,
   readScript,
@@ -151,25 +142,7 @@ export class RedisSessionService implements SessionService {
   }
 
   async deleteSession(ref: SessionRef): Promise<void> {
-    const { appName, userId, sessionId } = ref;
-    const keys = this.#keys;
-    const { invocations, calls } = await this.#mentionedIn(ref);
-    // First, so that a delete that was cut short finds them again.
-    for (const call of calls) await this.#deleteChild({ appName, userId, sessionId: call });
-    const pending = (await this.listPending(ref)).map(({ id }) => id);
-    if (pending.length > 0)
-      await this.#connection.run((redis) => redis.hdel(keys.pending(appName, userId), ...pending));
-    await this.#connection.script(
-      deleteScript,
-      [
-        keys.session(ref),
-        keys.events(ref),
-        keys.state(ref),
-        keys.sessions(appName, userId),
-        ...[...invocations].map((id) => keys.invocation(appName, userId, id)),
-      ],
-      [sessionId, encodeToken(sessionId)],
-    );
+    await deleteSession({ connection: this.#connection, keys: this.#keys, sessions: this }, ref);
   }
 
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
@@ -335,36 +308,9 @@ export class RedisSessionService implements SessionService {
     return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
   }
 
-  /** The session of an ask belongs to the call that it was made for. */
-  async #deleteChild(ref: SessionRef): Promise<void> {
-    const key = this.#keys.session(ref);
-    if ((await this.#connection.run((redis) => redis.hget(key, 'hidden'))) === '1')
-      await this.deleteSession(ref);
-  }
-
-  /** Invocations and calls; read from the log, as no index of them is kept. */
-  async #mentionedIn(ref: SessionRef): Promise<{ invocations: Set<string>; calls: Set<string> }> {
-    const invocations = new Set<string>();
-    const calls = new Set<string>();
-    for (let afterSeq = 0, page = pageSize; page === pageSize; afterSeq += pageSize) {
-      const events = await this.readEvents({ ...ref, afterSeq });
-      page = events.length;
-      for (const { event } of events) {
-        invocations.add(event.invocationId);
-        for (const id of callIds(event)) calls.add(id);
-      }
-    }
-    return { invocations, calls };
-  }
-
   #invocationKey({ appName, userId, invocationId }: InvocationRef): string {
     return this.#keys.invocation(appName, userId, invocationId);
   }
-}
-
-/** The ids of calls that an agent made, as far as they can name a session. */
-function callIds(event: Event): string[] {
-  return getFunctionCalls(event).flatMap(({ id }) => (id !== undefined && isToken(id) ? [id] : []));
 }
 
 type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'other';
