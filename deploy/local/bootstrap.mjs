@@ -15,6 +15,7 @@ const commands = {
   start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
   bench: { servers: 'local', run: (args, env) => runNode(['test/bench/main.ts', ...args], env) },
   mesh: { servers: 'none', run: (args, env) => runNode(['libs/cli/src/main.ts', ...args], env) },
+  chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
   'test:unit': { servers: 'none', run: (args, env) => vitest(['--project', 'unit', ...args], env) },
   test: {

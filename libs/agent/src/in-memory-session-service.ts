@@ -24,6 +24,7 @@ import {
 import { type PendingCall, pendingChanges } from './pending.ts';
 import type { SessionLeases, TakenSession } from './session-leases.ts';
 import type {
+  Attempt,
   InvocationRecord,
   InvocationRef,
   ListSessionsRequest,
@@ -51,6 +52,8 @@ interface StoredInvocation {
   tokens: number;
   token: number;
   begun: number;
+  /** Part → number of the newest attempt at it. */
+  attempts: Map<string, number>;
   cancelled?: string;
   /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
   seqs: Map<string, number>;
@@ -120,7 +123,12 @@ export class InMemorySessionService implements SessionService {
     }
   }
 
-  async appendEvent({ session, event, token }: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
+  async appendEvent({
+    session,
+    event,
+    token,
+    attempt,
+  }: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
     const { json, delta } = readEvent(event);
@@ -128,6 +136,7 @@ export class InMemorySessionService implements SessionService {
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
     assertCurrent(invocation, token);
+    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw takenOver();
     if (token !== undefined) {
       const isOthers = this.#leases.isOthers(this.#keys.session(ref), event.invocationId);
       if (isOthers || invocation.end !== undefined) throw takenOver();
@@ -236,6 +245,13 @@ export class InMemorySessionService implements SessionService {
     return await this.getInvocation(ref);
   }
 
+  async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
+    const { attempts } = this.#invocation(ref);
+    const number = (attempts.get(part) ?? 0) + 1;
+    attempts.set(part, number);
+    return { part, number };
+  }
+
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
     const invocation = this.#invocation(ref);
     assertCurrent(invocation, token);
@@ -270,6 +286,7 @@ export class InMemorySessionService implements SessionService {
       tokens: 0,
       token: 0,
       begun: 0,
+      attempts: new Map(),
       seqs: new Map(),
     }));
   }

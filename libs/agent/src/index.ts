@@ -61,7 +61,7 @@ export type {
 } from './invocation-context.ts';
 export { InvocationContext } from './invocation-context.ts';
 export type { WithNodeInfo } from './journal.ts';
-export { pathOf } from './journal.ts';
+export { isInPath, pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
@@ -94,6 +94,7 @@ export { toGenaiSchema, zodToSchema } from './schema.ts';
 export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
 export { defaultLeaseMs } from './session-leases.ts';
 export type {
+  Attempt,
   GetSessionConfig,
   InvocationRecord,
   InvocationRef,

@@ -43,6 +43,13 @@ export interface StoredEvent {
   event: Event;
 }
 
+/** One of several tries at a part of an invocation: an ask, or a step, that was sent again when its callee fell silent. */
+export interface Attempt {
+  part: string;
+  /** From 1. */
+  number: number;
+}
+
 /** What is kept of one invocation beside its events, for whoever continues it. */
 export interface InvocationRecord {
   status: 'running' | 'completed' | 'failed';
@@ -106,12 +113,12 @@ export interface SessionService extends SessionLeases {
    * A partial event is returned and not stored.
    *
    * With a `token` (see `takeSession`) the same atomic step refuses the commit, a repeated event too, and changes nothing: when it is older than that of
-   * the event's invocation, when the invocation has ended, and when another one has the session. Without one nothing is checked: within one
-   * process nobody takes over.
+   * the event's invocation, when the invocation has ended, and when another one has the session. So it does with an `attempt` that is not the
+   * newest at its part. Without them nothing is checked: within one process nobody takes over.
    *
    * @throws MeshError `not_found` when the session is gone; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
-  appendEvent(request: { session: Session; event: Event; token?: number }): Promise<Event>;
+  appendEvent(request: { session: Session; event: Event; token?: number; attempt?: Attempt }): Promise<Event>;
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
@@ -124,6 +131,8 @@ export interface SessionService extends SessionLeases {
 
   /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
   getInvocation(ref: InvocationRef): Promise<InvocationRecord>;
+  /** Begins an attempt at a part of the invocation, by any name: earlier ones at it can commit nothing more. */
+  beginAttempt(ref: InvocationRef, part: string): Promise<Attempt>;
   /**
    * Counts one model call of the invocation and returns the new total: one counter for all its processes.
    *

@@ -1,8 +1,10 @@
 import {
+  type Attempt,
   answerToQuestion,
   type BaseAgent,
   checkAsk,
   type InvocationRef,
+  isInPath,
   newInvocationId,
   openSession,
   readAnswer,
@@ -16,6 +18,7 @@ import {
   type Ask,
   askSchema,
   type Frame,
+  type Headers,
   header,
   MeshError,
   parse,
@@ -68,17 +71,24 @@ async function* answerAsk(
   request: IncomingRequest,
   ask: Ask,
 ): AsyncGenerator<Frame, void, void> {
-  const session = await sessionOf(served, ask);
+  const { mesh, agent } = served;
   const { parent, step } = ask;
-  const invocationId = parent?.invocationId ?? step?.invocationId ?? newInvocationId();
+  const belongsTo = parent ?? step;
+  const invocationId = belongsTo?.invocationId ?? newInvocationId();
   using cancel = served.cancellations.signalOf(invocationId);
-  if (parent || step) {
+  if (belongsTo) {
     // The invocation belongs to the one who asked, and so does the session of a step.
     const token = tokenOf(request.headers);
-    yield* work(served, request, ask, { session, invocationId, token, cancelled: cancel.signal });
+    const { app: appName, user: userId } = belongsTo;
+    const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
+    // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
+    const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
+    const session = await sessionOf(served, ask);
+    if (step) yield* retell(step, session);
+    yield* work(served, request, ask, { session, invocationId, token, attempt, cancelled: cancel.signal });
     return;
   }
-  const { mesh } = served;
+  const session = await sessionOf(served, ask);
   const ref = { ...refOf(session), invocationId };
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
@@ -96,6 +106,25 @@ async function* answerAsk(
     throw error;
   } finally {
     await endAsk(mesh, ref, token, end, current.seq);
+  }
+}
+
+/** Names what is asked, the same whenever it is sent: deeper down the same agent may be asked for the same step again, by itself. */
+function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
+  const { path, branch, journalStart } = step ?? {};
+  return JSON.stringify([agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart]);
+}
+
+/** What an attempt before this one has committed, and its asker has not heard. */
+function* retell(step: NonNullable<Ask['step']>, { events }: Session): Generator<Frame, void, void> {
+  const { invocationId, branch, path, afterSeq } = step;
+  for (const event of events.slice(afterSeq)) {
+    const isOfStep =
+      event.invocationId === invocationId &&
+      event.author !== 'user' &&
+      (path === undefined || isInPath(event, path)) &&
+      (branch === undefined || event.branch === branch || event.branch?.startsWith(`${branch}.`));
+    if (isOfStep) yield { type: 'event', data: event };
   }
 }
 
@@ -127,6 +156,7 @@ interface AskWork {
   session: Session;
   invocationId: string;
   token: number | undefined;
+  attempt?: Attempt;
   cancelled: AbortSignal;
 }
 
@@ -134,7 +164,7 @@ async function* work(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
-  { session, invocationId, token, cancelled }: AskWork,
+  { session, invocationId, token, attempt, cancelled }: AskWork,
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
@@ -145,7 +175,7 @@ async function* work(
     ...served.services,
     agent,
     session,
-    sessionService: fenced(mesh.sessions, token),
+    sessionService: fenced(mesh.sessions, token, attempt),
     invocationId,
     ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,

@@ -1,12 +1,17 @@
-import type { SessionService } from '@agentmesh/agent';
+import type { Attempt, SessionService } from '@agentmesh/agent';
 import { type Headers, header } from '@agentmesh/protocol';
 
 /**
  * Sessions as one delivery of a run sees them: every commit bears its token, and is refused (`aborted`) once a later delivery has taken
- * over. An acknowledgement to the queue fences nobody off; this does.
+ * over. An acknowledgement to the queue fences nobody off; this does. What answers an ask bears its attempt too: the same ask may have been sent
+ * to another replica meanwhile.
  */
-export function fenced(sessions: SessionService, token: number | undefined): SessionService {
-  if (token === undefined) return sessions;
+export function fenced(
+  sessions: SessionService,
+  token: number | undefined,
+  attempt?: Attempt,
+): SessionService {
+  if (token === undefined && !attempt) return sessions;
   return {
     createSession: (request) => sessions.createSession(request),
     getSession: (request) => sessions.getSession(request),
@@ -22,7 +27,13 @@ export function fenced(sessions: SessionService, token: number | undefined): Ses
     promoteRun: (ref, leaseMs) => sessions.promoteRun(ref, leaseMs),
     waitingSessions: (limit) => sessions.waitingSessions(limit),
     cancelInvocation: (ref, reason) => sessions.cancelInvocation(ref, reason),
-    appendEvent: (request) => sessions.appendEvent({ ...request, token }),
+    beginAttempt: (ref, part) => sessions.beginAttempt(ref, part),
+    appendEvent: (request) =>
+      sessions.appendEvent({
+        ...request,
+        ...(token !== undefined && { token }),
+        ...(attempt && { attempt }),
+      }),
     countLlmCall: (ref) => sessions.countLlmCall(ref, token),
     endInvocation: (ref, end) => sessions.endInvocation(ref, end, token),
   };

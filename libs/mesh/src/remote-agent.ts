@@ -110,6 +110,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         session: context.session.id,
         invocationId,
         journalStart,
+        afterSeq: context.session.seq,
         ...(branch !== undefined && { branch }),
         ...(path !== undefined && { path }),
       },

@@ -72,6 +72,8 @@ export const stepSchema = z.object({
   path: z.string().optional(),
   /** Number of events in the session before the step: its own come after them. */
   journalStart: z.number().int().min(0),
+  /** Number of events that the asker knows: what the step has committed since, in an attempt before this one, is told again. */
+  afterSeq: z.number().int().min(0).default(Number.MAX_SAFE_INTEGER),
 });
 
 /** An ask: the agent as a tool, or as a step of a workflow agent. A bare `{ "message": "text" }` is one too. */

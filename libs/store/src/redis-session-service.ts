@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type Attempt,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -32,6 +33,7 @@ import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { redisSessionLeases, sessionKeys } from './redis-session-leases.ts';
 import {
+  attemptScript,
   commitScript,
   countScript,
   createScript,
@@ -146,10 +148,10 @@ export class RedisSessionService implements SessionService {
   }
 
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
-    const { session, event, token } = request;
+    const { session, event, token, attempt } = request;
     if (event.partial) return event;
     const json = eventJson(event);
-    const { seq, repeated } = await this.#commit(session, event, json, token);
+    const { seq, repeated } = await this.#commit(session, event, json, { token, attempt });
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: JSON.parse(json) as Event }]
@@ -218,6 +220,12 @@ export class RedisSessionService implements SessionService {
     return this.#leases.cancelInvocation(ref, reason);
   }
 
+  async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
+    const args = [encodeToken(ref.sessionId), ...this.#ttls, part];
+    const number = await this.#connection.script<number>(attemptScript, [this.#invocationKey(ref)], args);
+    return { part, number };
+  }
+
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
     const args = [encodeToken(ref.sessionId), ...this.#ttls, token ?? ''];
     return await this.#fenced<number>(countScript, ref, args);
@@ -250,7 +258,7 @@ export class RedisSessionService implements SessionService {
     session: Session,
     event: Event,
     json: string,
-    token?: number,
+    { token, attempt }: { token: number | undefined; attempt: Attempt | undefined },
   ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
@@ -274,6 +282,8 @@ export class RedisSessionService implements SessionService {
         ...this.#ttls,
         token ?? '',
         tokensOf(event),
+        attempt?.part ?? '',
+        attempt?.number ?? '',
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
         ...scriptArgs(opened.map((call) => [call.id, JSON.stringify(call)])),
         closed.length,

@@ -94,14 +94,14 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 /**
  * KEYS session, events, state, user, sessions, invocation, outbox, pending.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
- * invocation in ms, the invocation's token or '', tokens of the model, then session, user, temp and app entries, calls that wait from now on,
+ * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', then session, user, temp and app entries, calls that wait from now on,
  * and the ids of those that wait no longer.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local tokens = next_arg()
+local tokens, part, attempt = next_arg(), next_arg(), next_arg()
 local seq = redis.call('HGET', KEYS[1], 'seq')
 if not seq then return 'gone' end
 if is_fenced(KEYS[6], fence) then return 'fenced' end
@@ -109,6 +109,7 @@ if fence ~= '' then
   local holder = redis.call('HGET', KEYS[1], 'lease')
   if (holder and holder ~= invocation) or redis.call('HEXISTS', KEYS[6], 'end') == 1 then return 'fenced' end
 end
+if part ~= '' and redis.call('HGET', KEYS[6], 'part:' .. part) ~= attempt then return 'fenced' end
 local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
@@ -160,6 +161,13 @@ return 1
 /** KEYS invocation. */
 export const readInvocationScript = script(`${readInvocation}
 return read_invocation(KEYS[1])
+`);
+
+/** KEYS invocation. ARGV session token, ttl running, ttl ended, part. Returns the attempt's number. */
+export const attemptScript = script(`${touchInvocation}
+local number = redis.call('HINCRBY', KEYS[1], 'part:' .. ARGV[4], 1)
+touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+return number
 `);
 
 /** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */

@@ -99,4 +99,20 @@ export function fencing(service: TheService): void {
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(committed.length);
     await expect(commit(32)).rejects.toMatchObject(refused);
   });
+
+  test('refuses commits of an attempt that is not the newest at its part', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const first = await service().beginAttempt(ref, 'a part');
+    expect(first).toEqual({ part: 'a part', number: 1 });
+    await service().appendEvent({ session, event: deltaOf({ n: 1 }), attempt: first });
+    const second = await service().beginAttempt(ref, 'a part');
+    const other = await service().beginAttempt(ref, 'another');
+    expect([second.number, other.number]).toEqual([2, 1]);
+    const event = deltaOf({ n: 2 });
+    await expect(service().appendEvent({ session, event, attempt: first })).rejects.toMatchObject(refused);
+    await service().appendEvent({ session, event, attempt: second });
+    await service().appendEvent({ session, event: deltaOf({ n: 3 }), attempt: other });
+    expect(session).toMatchObject({ seq: 3, state: { n: 3 } });
+    expect(await service().getInvocation(ref)).toMatchObject({ status: 'running', temp: {} });
+  });
 }

@@ -1,0 +1,110 @@
+import {
+  AgentTool,
+  type BaseLlm,
+  type BaseTool,
+  FunctionTool,
+  Gemini,
+  LlmAgent,
+  ParallelAgent,
+} from '@agentmesh/agent';
+import { remoteAgent, remoteTool } from '@agentmesh/mesh';
+import { z } from 'zod';
+import type { CountWork } from './effects.ts';
+
+/** The app whose root is the front agent. */
+export const app = 'chaos_app';
+export const agentNames = ['front_agent', 'middle_agent', 'back_agent'] as const;
+export const toolNames = ['add_remote'] as const;
+/** Each is a service, and has replicas. */
+export type PartName = (typeof agentNames)[number] | (typeof toolNames)[number];
+export const partNames: readonly PartName[] = [...agentNames, ...toolNames];
+
+/** Tools that count; those of them whose results are kept by call id. */
+export const countingTools = ['add_local', 'add_remote'];
+export const onceTools = ['add_remote'];
+
+/** A part of the mesh, with what can be made to fail in it. */
+export interface Part {
+  service: LlmAgent | BaseTool;
+  models: BaseLlm[];
+  tools: BaseTool[];
+}
+
+/**
+ * The front agent calls tools of its own process and of another, asks the middle agent, which asks the back agent; hands over to the middle
+ * agent, or to two agents that work side by side, one here and one elsewhere.
+ */
+export function makePart(name: PartName, modelUrl: string, count: CountWork): Part {
+  const models: BaseLlm[] = [];
+  const modelOf = (agent: string) => {
+    const model = new Gemini({ model: `gemini-${agent}`, apiKey: 'scripted', baseUrl: modelUrl });
+    models.push(model);
+    return model;
+  };
+  if (name === 'add_remote') {
+    const tool = countingTool(name, count);
+    return { service: tool, models, tools: [tool] };
+  }
+  const remote = remoteTool('add_remote');
+  const make = { front_agent: makeFront, middle_agent: makeMiddle, back_agent: makeBack }[name];
+  const { agent, tools } = make(modelOf, remote, count);
+  return { service: agent, models, tools: [remote, ...tools] };
+}
+
+type ModelOf = (agent: string) => BaseLlm;
+
+function makeFront(modelOf: ModelOf, remote: BaseTool, count: CountWork) {
+  const local = countingTool('add_local', count);
+  const ask = new AgentTool({ agent: remoteAgent('middle_agent') });
+  const left = new LlmAgent({ name: 'left_agent', model: modelOf('left_agent'), tools: [local] });
+  const agent = new LlmAgent({
+    name: 'front_agent',
+    model: modelOf('front_agent'),
+    tools: [local, remote, ask],
+    subAgents: [
+      remoteAgent('middle_agent'),
+      new ParallelAgent({ name: 'fan_agent', subAgents: [left, remoteAgent('back_agent')] }),
+    ],
+  });
+  return { agent, tools: [local, ask] };
+}
+
+function makeMiddle(modelOf: ModelOf, remote: BaseTool) {
+  const ask = new AgentTool({ agent: remoteAgent('back_agent') });
+  const agent = new LlmAgent({
+    name: 'middle_agent',
+    description: 'Works on what the front agent hands over.',
+    model: modelOf('middle_agent'),
+    tools: [remote, ask],
+    // The front agent speaks first to every message.
+    disallowTransferToParent: true,
+  });
+  return { agent, tools: [ask] };
+}
+
+function makeBack(modelOf: ModelOf, remote: BaseTool) {
+  const agent = new LlmAgent({
+    name: 'back_agent',
+    description: 'Works alone.',
+    model: modelOf('back_agent'),
+    tools: [remote],
+    disallowTransferToParent: true,
+  });
+  return { agent, tools: [] };
+}
+
+/** Counts its calls, and notes the last one in the state of the session and under a key that the user's sessions share. */
+function countingTool(name: string, count: CountWork): BaseTool {
+  return new FunctionTool({
+    name,
+    description: 'Counts this call.',
+    parameters: z.object({ op: z.string() }),
+    async execute({ op }, toolContext) {
+      const callId = toolContext?.functionCallId ?? '';
+      await count(name, callId);
+      toolContext?.state.set(`${name}_${op}`, callId);
+      toolContext?.state.set(`user:last_${name}`, callId);
+      return { counted: callId };
+    },
+  });
+}

@@ -1,0 +1,35 @@
+import { type History, nameOf, type Violation } from './history.ts';
+
+type Found = Omit<Violation, 'rule'>;
+
+/** The events of each session are numbered 1, 2, 3, … */
+export function withoutGap({ sessions }: History): Found[] {
+  return sessions.flatMap((session) => {
+    const at = session.events.findIndex(({ seq }, index) => seq !== index + 1);
+    if (at === -1) return [];
+    const what = `event ${at + 1} of the log has the number ${session.events[at]?.seq}`;
+    return [{ session: nameOf(session), what }];
+  });
+}
+
+/** No event id is twice in all logs together. */
+export function eventsOnce({ sessions }: History): Found[] {
+  const first = new Map<string, string>();
+  return sessions.flatMap((session) =>
+    session.events.flatMap(({ seq, event }) => {
+      const here = `${nameOf(session)} ${seq}`;
+      const there = first.get(event.id);
+      if (there === undefined) first.set(event.id, here);
+      const { invocationId } = event;
+      return there === undefined
+        ? []
+        : [
+            {
+              session: nameOf(session),
+              invocationId,
+              what: `event id ${event.id} is at ${there} and at ${here}`,
+            },
+          ];
+    }),
+  );
+}

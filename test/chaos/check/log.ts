@@ -1,0 +1,33 @@
+import { getFunctionCalls, getFunctionResponses, type StoredEvent } from '@agentmesh/agent';
+import type { Event } from '@agentmesh/protocol';
+
+export function ofInvocation(events: readonly StoredEvent[], invocationId: string): StoredEvent[] {
+  return events.filter(({ event }) => event.invocationId === invocationId);
+}
+
+/** The last word of an agent: it neither calls, nor answers a call, nor hands over; or it says that all failed. */
+export function isEnd(event: Event): boolean {
+  if (event.author === 'user' || event.partial) return false;
+  const isStep = getFunctionCalls(event).length > 0 || getFunctionResponses(event).length > 0;
+  return !isStep && (event.errorCode !== undefined || (event.content?.parts?.length ?? 0) > 0);
+}
+
+/** Calls and responses of one log, with where they stand. */
+export function callsOf(events: readonly StoredEvent[]) {
+  return events.flatMap(({ seq, event }) =>
+    getFunctionCalls(event).map(({ id = '', name = '' }) => ({
+      id,
+      name,
+      seq,
+      invocationId: event.invocationId,
+    })),
+  );
+}
+
+export function responsesOf(events: readonly StoredEvent[]) {
+  return events.flatMap(({ seq, event }) =>
+    getFunctionResponses(event)
+      .filter(({ willContinue }) => !willContinue)
+      .map(({ id = '', response = {} }) => ({ id, response, seq, invocationId: event.invocationId })),
+  );
+}

@@ -1,0 +1,24 @@
+import { endedOnce } from './ended-once.ts';
+import type { History, Violation } from './history.ts';
+import { eventsOnce, withoutGap } from './log-rules.ts';
+import { sawAllOnce } from './saw-all-once.ts';
+import { stateIsSum } from './state-is-sum.ts';
+import { countedOnce, oneResponse } from './tool-rules.ts';
+
+/** What must hold of every history. */
+export const rules = {
+  'ended-once': endedOnce,
+  'without-gap': withoutGap,
+  'events-once': eventsOnce,
+  'one-response': oneResponse,
+  'counted-once': countedOnce,
+  'state-is-sum': stateIsSum,
+  'saw-all-once': sawAllOnce,
+} satisfies Record<string, (history: History) => Omit<Violation, 'rule'>[]>;
+
+/** Everything that is wrong with a history; nothing when the promises were kept. */
+export function check(history: History): Violation[] {
+  return Object.entries(rules).flatMap(([rule, find]) =>
+    find(history).map((violation) => ({ rule, ...violation })),
+  );
+}

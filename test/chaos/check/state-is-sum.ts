@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
+
+type Found = Omit<Violation, 'rule'>;
+
+const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user:');
+
+/**
+ * A session's own state is what its events' deltas make of the state it began with. Of a key that sessions share, the value is the last one
+ * of one of those that wrote it: between sessions, logs know no order.
+ */
+export function stateIsSum({ sessions }: History): Found[] {
+  return [...sessions.flatMap(ownState), ...sharedState(sessions)];
+}
+
+function ownState(session: SessionHistory): Found[] {
+  const { initialState, state, events } = session;
+  const expected = { ...initialState };
+  for (const { event } of events) Object.assign(expected, event.actions.stateDelta);
+  const known =
+    initialState === undefined
+      ? Object.keys(expected)
+      : [...new Set([...Object.keys(expected), ...Object.keys(state)])];
+  return known
+    .filter((key) => !isShared(key) && !isDeepStrictEqual(state[key], expected[key]))
+    .map((key) => ({
+      session: nameOf(session),
+      what: `state ${key} is ${JSON.stringify(state[key])}, and its deltas make ${JSON.stringify(expected[key])}`,
+    }));
+}
+
+function sharedState(sessions: readonly SessionHistory[]): Found[] {
+  const writes = new Map<string, { session: SessionHistory; key: string; value: unknown }[]>();
+  for (const session of sessions) {
+    const last: Record<string, unknown> = {};
+    for (const { event } of session.events) Object.assign(last, event.actions.stateDelta);
+    for (const [key, value] of Object.entries(last).filter(([name]) => isShared(name))) {
+      const scope = key.startsWith('app:') ? session.appName : `${session.appName}/${session.userId}`;
+      const place = `${scope} ${key}`;
+      writes.set(place, [...(writes.get(place) ?? []), { session, key, value }]);
+    }
+  }
+  return [...writes.values()].flatMap((written) => {
+    const [first] = written;
+    if (!first) return [];
+    const { session, key } = first;
+    if (written.some(({ value }) => isDeepStrictEqual(value, session.state[key]))) return [];
+    const what = `state ${key} is ${JSON.stringify(session.state[key])}, which none of its ${written.length} writers wrote last`;
+    return [{ session: nameOf(session), what }];
+  });
+}

@@ -1,0 +1,103 @@
+import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
+import { callsOf, responsesOf } from './log.ts';
+
+type Found = Omit<Violation, 'rule'>;
+
+/** Every function call has one response in its log, no more; less only where the invocation failed before it came. Nothing answers a call that is not there. */
+export function oneResponse({ sessions, invocations }: History): Found[] {
+  const failed = new Set(
+    invocations.filter(({ status }) => status === 'failed').map(({ invocationId }) => invocationId),
+  );
+  return sessions.flatMap((session) => {
+    const calls = callsOf(session.events);
+    const known = new Set(calls.map(({ id }) => id));
+    const responses = Map.groupBy(responsesOf(session.events), ({ id }) => id);
+    const where = (invocationId: string) => ({ session: nameOf(session), invocationId });
+    const wrong = calls.flatMap(({ id, name, invocationId }) => {
+      const count = responses.get(id)?.length ?? 0;
+      if (count === 1 || (count === 0 && failed.has(invocationId))) return [];
+      return [{ ...where(invocationId), what: `call ${id} of ${name} has ${count} responses` }];
+    });
+    const stray = [...responses.values()]
+      .flat()
+      .filter(({ id }) => !known.has(id))
+      .map(({ id, seq, invocationId }) => ({
+        ...where(invocationId),
+        what: `event ${seq} answers call ${id}, which is not in the log`,
+      }));
+    return [...wrong, ...stray];
+  });
+}
+
+/**
+ * Every call of a counting tool that has its result was counted once, and nothing was counted that no log knows of. A tool behind call ids did
+ * the work again only where the replica that did it before was killed: between an outside effect and the keeping of its result there is an
+ * instant at which nobody can know.
+ */
+export function countedOnce(history: History): Found[] {
+  return [...uncounted(history), ...strayCounts(history), ...doneAgain(history)];
+}
+
+function uncounted({ sessions, counted, countingTools }: History): Found[] {
+  const isCounted = new Set(counted);
+  return sessions.flatMap((session) => {
+    const succeeded = new Set(
+      responsesOf(session.events).flatMap(({ id, response }) => ('error' in response ? [] : id)),
+    );
+    return callsOf(session.events)
+      .filter(({ id, name }) => countingTools.includes(name) && succeeded.has(id) && !isCounted.has(id))
+      .map(({ id, name, invocationId }) => ({
+        session: nameOf(session),
+        invocationId,
+        what: `call ${id} of ${name} has a result and was not counted`,
+      }));
+  });
+}
+
+function strayCounts({ sessions, counted }: History): Found[] {
+  const known = new Set(sessions.flatMap(({ events }) => callsOf(events).map(({ id }) => id)));
+  const twice = counted.filter((id, at) => counted.indexOf(id) !== at);
+  return [
+    ...counted
+      .filter((id) => !known.has(id))
+      .map((id) => ({ what: `call ${id} was counted and is in no log` })),
+    ...twice.map((id) => ({ what: `call ${id} was counted twice` })),
+  ];
+}
+
+function doneAgain({ executions, onceTools, killed, sessions }: History): Found[] {
+  const dead = new Set(killed);
+  const calls = Map.groupBy(
+    executions.filter(({ tool }) => onceTools.includes(tool)),
+    ({ callId }) => callId,
+  );
+  return [...calls].flatMap(([callId, done]) => {
+    const repeated = done.slice(0, -1).find(({ replica }) => !dead.has(replica));
+    if (!repeated) return [];
+    const who = done.map(({ replica }) => replica).join(', ');
+    return [
+      {
+        ...placeOf(sessions, callId),
+        what: `the work of call ${callId} was done ${done.length} times (${who}), and ${repeated.replica} was alive`,
+      },
+    ];
+  });
+}
+
+function placeOf(sessions: readonly SessionHistory[], callId: string): Partial<Found> {
+  for (const session of sessions) {
+    const call = callsOf(session.events).find(({ id }) => id === callId);
+    if (call) return { session: nameOf(session), invocationId: call.invocationId };
+  }
+  return {};
+}
+
+/** Calls whose work was done more than once, by tool: what "at least once" means for the outside world. */
+export function repeats({ executions }: Pick<History, 'executions'>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const calls = Map.groupBy(executions, ({ callId }) => callId);
+  for (const [first, second] of calls.values()) {
+    if (first && second) counts[first.tool] = (counts[first.tool] ?? 0) + 1;
+  }
+  return counts;
+}

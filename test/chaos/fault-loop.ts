@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type KillPoint,
+  killPoints,
+  planFaults,
+  type Random,
+  type RestartableServer,
+} from '@agentmesh/testing';
+import type { Field } from './field.ts';
+
+/** What may be killed. A deck of ten: servers too, one time in ten each. */
+const deck = [
+  'front_agent',
+  'middle_agent',
+  'back_agent',
+  'front_agent',
+  'add_remote',
+  'add_remote',
+  'gateway',
+  'gateway',
+  'nats',
+  'redis',
+] as const;
+type Target = (typeof deck)[number];
+
+export interface FaultLoopOptions {
+  field: Field;
+  random: Random;
+  everyMs: number;
+  signal: AbortSignal;
+  onFault?: (what: string) => void;
+}
+
+/** How often what was killed. */
+export type Kills = Record<string, number>;
+
+/** A replica that is told to die at a point and does not come to it for so long dies where it is, in ms. */
+const patienceMs = 1_500;
+
+/** Kills something now and then, as the seed says, until the signal; then waits until all that is down is up again. */
+export async function killNowAndThen(options: FaultLoopOptions): Promise<Kills> {
+  const { random, everyMs, signal, onFault } = options;
+  const kills: Kills = {};
+  const pending = new Set<Promise<void>>();
+  for (const { waitMs, fault } of planFaults({ random, deck, everyMs })) {
+    // Drawn before the pause: the plan does not depend on when it is cut off.
+    const choice = choose(fault, random);
+    await pause(waitMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) break;
+    const name = `${choice.target}${choice.point ? ` at ${choice.point}` : ''}`;
+    kills[name] = (kills[name] ?? 0) + 1;
+    onFault?.(name);
+    const done = strike(options.field, choice);
+    pending.add(done);
+    void done.finally(() => pending.delete(done)).catch(() => {});
+  }
+  await Promise.all(pending);
+  return kills;
+}
+
+interface Choice {
+  target: Target;
+  which: number;
+  /** Only where a service of ours dies; without it at once. */
+  point?: KillPoint;
+  passes: number;
+  downMs: number;
+}
+
+const pointsOf = (target: Target): readonly KillPoint[] => {
+  if (target === 'add_remote') return ['mid-tool'];
+  return target === 'nats' || target === 'redis' || target === 'gateway' ? [] : killPoints;
+};
+
+function choose(target: Target, random: Random): Choice {
+  const points = pointsOf(target);
+  const point = points.length > 0 && random.chance(0.6) ? random.pick(points) : undefined;
+  return {
+    target,
+    which: random.integer(0, 9),
+    ...(point && { point }),
+    passes: random.integer(0, 3),
+    downMs: random.integer(50, 500),
+  };
+}
+
+async function strike(field: Field, { target, which, point, passes, downMs }: Choice): Promise<void> {
+  if (target === 'nats' || target === 'redis') return await restart(field[target], downMs);
+  const places = target === 'gateway' ? field.gateways : field.parts[target];
+  const place = places[which % places.length];
+  if (point) await place?.killAt(point, passes, patienceMs);
+  else await place?.kill();
+}
+
+async function restart(server: RestartableServer, downMs: number): Promise<void> {
+  await server.kill();
+  await pause(downMs);
+  await server.start();
+}

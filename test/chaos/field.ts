@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { provision } from '@agentmesh/bus';
+import {
+  freePort,
+  type ModelScript,
+  type RestartableServer,
+  type ScriptedGemini,
+  startNats,
+  startRedis,
+  startRestartable,
+  startScriptedGemini,
+} from '@agentmesh/testing';
+import { agentNames, type PartName, partNames } from './agents.ts';
+import { type Replica, startReplica } from './replica.ts';
+import type { Sabotage } from './sabotage.ts';
+import type { WorkerOrder } from './worker.ts';
+
+export interface FieldOptions {
+  model: ModelScript;
+  /** Default all. */
+  parts?: readonly PartName[];
+  /** Replicas of each agent and tool; default 2. */
+  replicas?: number;
+  /** Default 2. */
+  gateways?: number;
+  /** Time without a sign of life after which a run is delivered again, in ms. */
+  ackWaitMs: number;
+  sabotage?: Sabotage;
+  onLine?: (replica: string, line: string) => void;
+}
+
+/** Everything that can die: servers with their disks, and the processes that use them. */
+export interface Field extends AsyncDisposable {
+  readonly nats: RestartableServer;
+  readonly redis: RestartableServer;
+  readonly model: ScriptedGemini;
+  readonly gateways: Replica[];
+  readonly gatewayUrls: string[];
+  readonly parts: Record<PartName, Replica[]>;
+  /** Every place but the servers'. */
+  readonly replicas: Replica[];
+}
+
+/** Starts real servers, two gateways and the replicas of every part, each a process. */
+export async function startField(options: FieldOptions): Promise<Field> {
+  const { parts = partNames, replicas: count = 2, gateways: gatewayCount = 2, ackWaitMs } = options;
+  await using owners = new AsyncDisposableStack();
+  const cache = mkdtempSync(join(tmpdir(), 'agentmesh-chaos-'));
+  owners.defer(() => rmSync(cache, { recursive: true, force: true }));
+  const model = owners.use(await startScriptedGemini({ script: options.model }));
+  const nats = owners.use(await startRestartable((place) => startNats(place)));
+  const redis = owners.use(await startRestartable((place) => startRedis({ ...place, ...safeRedis })));
+  await provision({ url: nats.url, agents: [...agentNames], ackWaitMs });
+  const env = {
+    PATH: process.env.PATH,
+    // Starts are many: what was read once is not read again.
+    NODE_COMPILE_CACHE: cache,
+  };
+  const urls = { natsUrl: nats.url, redisUrl: redis.url, modelUrl: model.url };
+  const workers = parts.flatMap((part) =>
+    Array.from({ length: count }, (_, at) =>
+      owners.use(
+        startWorker(
+          { part, ...urls, ...(options.sabotage && { sabotage: options.sabotage }) },
+          at,
+          env,
+          options,
+        ),
+      ),
+    ),
+  );
+  const ports = await Promise.all(Array.from({ length: gatewayCount }, freePort));
+  const gateways = ports.map((port, at) =>
+    owners.use(startGateway(port, at, { ...env, NATS_URL: nats.url, REDIS_URL: redis.url }, options)),
+  );
+  const replicas = [...workers, ...gateways];
+  await Promise.all(replicas.map((replica) => replica.ready()));
+  const all = owners.move();
+  return {
+    ...{ nats, redis, model, gateways, replicas },
+    gatewayUrls: ports.map((port) => `http://127.0.0.1:${port}`),
+    parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
+      PartName,
+      Replica[]
+    >,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** What the server said that it has written is on the disk. */
+const safeRedis = { appendOnly: true, extraArgs: ['--appendfsync', 'always'] };
+
+function startWorker(
+  order: Omit<WorkerOrder, 'replica'>,
+  at: number,
+  env: NodeJS.ProcessEnv,
+  { onLine }: FieldOptions,
+): Replica {
+  return startReplica({
+    name: `${order.part}/${at + 1}`,
+    command: (replica) => ({
+      args: ['worker.ts', JSON.stringify({ ...order, replica } satisfies WorkerOrder)],
+      cwd: import.meta.dirname,
+      env,
+    }),
+    isReady: (line) => line === 'started',
+    ...(onLine && { onLine }),
+  });
+}
+
+function startGateway(port: number, at: number, env: NodeJS.ProcessEnv, { onLine }: FieldOptions): Replica {
+  return startReplica({
+    name: `gateway/${at + 1}`,
+    command: () => ({
+      args: ['src/main.ts'],
+      cwd: new URL('../../services/gateway', import.meta.url).pathname,
+      // A run may come while all replicas of its agent are dead.
+      env: { ...env, MESH_HTTP_PORT: String(port), MESH_WHEN_ABSENT: 'enqueue' },
+    }),
+    isReady: (line) => line.includes('"started"'),
+    ...(onLine && { onLine }),
+  });
+}

@@ -1,0 +1,57 @@
+import { subjects } from '@agentmesh/protocol';
+import { connect } from '@nats-io/transport-node';
+import { agentNames } from './agents.ts';
+
+const { runStream, runConsumer } = subjects();
+
+interface ConsumerInfo {
+  num_pending: number;
+  num_ack_pending: number;
+  delivered: { consumer_seq: number };
+}
+
+export interface QueueState {
+  agent: string;
+  /** Commands that nobody has yet. */
+  waiting: number;
+  /** Commands that a replica has, or had. */
+  unacknowledged: number;
+  /** How often a command was given to a replica. */
+  delivered: number;
+}
+
+/** The agents' work queues, looked at from outside. */
+export interface Queues extends AsyncDisposable {
+  states(): Promise<QueueState[]>;
+  /** Commands that the stream keeps although all are acknowledged: a server that was killed forgets that it has removed some. */
+  kept(): Promise<number>;
+}
+
+export async function openQueues(url: string): Promise<Queues> {
+  const connection = await connect({ servers: url });
+  const info = async <T>(of: string): Promise<T> => {
+    const answer = await connection.request(`$JS.API.${of}`, '', { timeout: 5_000 });
+    return answer.json<T>();
+  };
+  return {
+    async states() {
+      return await Promise.all(
+        agentNames.map(async (agent) => {
+          const { num_pending, num_ack_pending, delivered } = await info<ConsumerInfo>(
+            `CONSUMER.INFO.${runStream}.${runConsumer(agent)}`,
+          );
+          return {
+            agent,
+            waiting: num_pending,
+            unacknowledged: num_ack_pending,
+            delivered: delivered.consumer_seq,
+          };
+        }),
+      );
+    },
+    async kept() {
+      return (await info<{ state: { messages: number } }>(`STREAM.INFO.${runStream}`)).state.messages;
+    },
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}

@@ -1,0 +1,128 @@
+import type { SessionService, StoredEvent } from '@agentmesh/agent';
+import type { SessionRef } from '@agentmesh/protocol';
+import { connectRedisStore } from '@agentmesh/store';
+import { agentNames, countingTools, onceTools } from './agents.ts';
+import { type History, type InvocationHistory, nameOf, type SessionHistory } from './check/history.ts';
+import { callsOf } from './check/log.ts';
+import type { Attempt } from './client.ts';
+import type { Effects } from './effects.ts';
+import type { Field } from './field.ts';
+import { openQueues } from './queues.ts';
+import { settle } from './settle.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Longest time in which all that was taken must end once nothing is killed any more, in ms. */
+const defaultSettleMs = 45_000;
+const pageSize = 1_000;
+
+/** The history, and figures that no rule is about. */
+export interface FinalHistory extends History {
+  redeliveries: number;
+  ghosts: number;
+  unsettled: string[];
+}
+
+/** Waits until nothing is under way any more, and reads what there is. What has not ended by then is in the history as it is. */
+export async function readHistory(
+  field: Field,
+  effects: Effects,
+  traffic: Traffic,
+  settleMs = defaultSettleMs,
+): Promise<FinalHistory> {
+  await Promise.all(field.replicas.map((replica) => replica.ready()));
+  await using store = await connectRedisStore({ url: field.redis.url });
+  const { sessions } = store;
+  await using queues = await openQueues(field.nats.url);
+  const unsettled = await settle({
+    queues,
+    timeoutMs: settleMs,
+    running: () => running(sessions, traffic),
+  });
+  const roots = [...traffic.sessions.values()];
+  const histories = (await Promise.all(roots.map((ref) => readSession(sessions, ref, {})))).flat();
+  const invocations = await Promise.all(
+    roots.map((ref) => readInvocations(sessions, ref, histories, traffic)),
+  );
+  return {
+    sessions: histories,
+    invocations: invocations.flat(),
+    ...(await effects.read()),
+    ghosts: await queues.kept(),
+    unsettled,
+    countingTools,
+    onceTools,
+    killed: field.replicas.flatMap(({ dead }) => dead),
+  };
+}
+
+/** Invocations that were acknowledged or have begun, and have not ended. */
+async function running(sessions: SessionService, traffic: Traffic): Promise<string[]> {
+  const found = await Promise.all(
+    [...traffic.sessions.values()].map(async (ref) => {
+      const ids = idsOf(await readLog(sessions, ref), toldOf(traffic, ref));
+      const records = await Promise.all(
+        ids.map((invocationId) => sessions.getInvocation({ ...ref, invocationId })),
+      );
+      return ids.filter((_id, at) => records[at]?.status === 'running');
+    }),
+  );
+  return found.flat();
+}
+
+/** A session, and those of the calls in it that agents answered. */
+async function readSession(
+  sessions: SessionService,
+  ref: SessionRef,
+  more: Pick<SessionHistory, 'initialState' | 'callId'> | Record<string, never>,
+): Promise<SessionHistory[]> {
+  const session = await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
+  if (!session) return [];
+  const events = await readLog(sessions, ref);
+  const asks = callsOf(events).filter(({ name }) => agentNames.some((agent) => agent === name));
+  const children = await Promise.all(
+    asks.map(({ id }) => readSession(sessions, { ...ref, sessionId: id }, { callId: id })),
+  );
+  const own: SessionHistory = { ...ref, ...more, events, state: session.state };
+  return [{ ...own, ...(own.callId === undefined && { initialState: {} }) }, ...children.flat()];
+}
+
+async function readLog(sessions: SessionService, ref: SessionRef): Promise<StoredEvent[]> {
+  const log: StoredEvent[] = [];
+  for (;;) {
+    const page = await sessions.readEvents({ ...ref, afterSeq: log.at(-1)?.seq ?? 0, limit: pageSize });
+    log.push(...page);
+    if (page.length < pageSize) return log;
+  }
+}
+
+/** Those in the log, and those that a client was told of. */
+async function readInvocations(
+  sessions: SessionService,
+  ref: SessionRef,
+  histories: readonly SessionHistory[],
+  traffic: Traffic,
+): Promise<InvocationHistory[]> {
+  const log = histories.find((each) => nameOf(each) === nameOf(ref))?.events ?? [];
+  const told = toldOf(traffic, ref);
+  return await Promise.all(
+    idsOf(log, told).map(async (invocationId) => {
+      const { status } = await sessions.getInvocation({ ...ref, invocationId });
+      const client = told.find((attempt) => attempt.invocationId === invocationId)?.view;
+      return { ...ref, invocationId, acknowledged: client !== undefined, status, ...(client && { client }) };
+    }),
+  );
+}
+
+function toldOf({ operations }: Traffic, ref: SessionRef): Attempt[] {
+  return operations
+    .flatMap(({ attempts }) => attempts)
+    .filter((attempt) => attempt.invocationId !== undefined && nameOf(attempt) === nameOf(ref));
+}
+
+function idsOf(log: readonly StoredEvent[], told: readonly Attempt[]): string[] {
+  const ids = [
+    ...told.flatMap(({ invocationId = [] }) => invocationId),
+    ...log.map(({ event }) => event.invocationId),
+  ];
+  return [...new Set(ids)];
+}

@@ -1,0 +1,118 @@
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { endProcess, hasEnded, type KillPoint, spawnGuarded } from '@agentmesh/testing';
+
+export interface ReplicaOptions {
+  /** Which of the places it fills: `front_agent/1`. */
+  name: string;
+  /** The command of its next start, with a name of its own for that life. */
+  command: (life: string) => { args: string[]; cwd: string; env?: NodeJS.ProcessEnv };
+  /** A line of its output says that it serves. */
+  isReady: (line: string) => boolean;
+  /** Errors and warnings that it wrote. */
+  onLine?: (name: string, line: string) => void;
+}
+
+/** A place that a process fills; dies it, another one takes its place. */
+export interface Replica extends AsyncDisposable {
+  readonly name: string;
+  readonly pid: number;
+  /** Name of the process that fills the place now. */
+  readonly life: string;
+  /** Every process that died in this place. */
+  readonly dead: string[];
+  /** Resolves when the process of now serves. */
+  ready(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** It dies when it comes to the point, having passed it so often. */
+  arm(point: KillPoint, passes?: number): void;
+  /** As `arm`; after `patienceMs` at any other. */
+  killAt(point: KillPoint, passes: number, patienceMs: number): Promise<void>;
+}
+
+/** Starts a process and keeps the place filled. */
+export function startReplica(options: ReplicaOptions): Replica {
+  const { name } = options;
+  const dead: string[] = [];
+  let closed = false;
+  let lives = 0;
+  let current = start();
+
+  function start() {
+    lives += 1;
+    const life = `${name}#${lives}`;
+    const { args, cwd, env } = options.command(life);
+    const child = spawnGuarded([process.execPath, ...args], {
+      cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...(env && { env }),
+    });
+    const ready = Promise.withResolvers<void>();
+    // Nobody may be waiting for it when it dies.
+    ready.promise.catch(() => {});
+    child.stdin?.on('error', () => {});
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface(stream).on('line', (line) => {
+        if (options.isReady(line)) ready.resolve();
+        options.onLine?.(life, line);
+      });
+    }
+    child.once('exit', () => {
+      ready.reject(new Error(`${life} ended before it served`));
+      dead.push(life);
+      if (!closed) current = start();
+    });
+    return { child, life, ready: ready.promise };
+  }
+
+  const arm = (point: KillPoint, passes = 0) => void current.child.stdin?.write(`arm ${point} ${passes}\n`);
+
+  return {
+    name,
+    dead,
+    get pid() {
+      return current.child.pid ?? -1;
+    },
+    get life() {
+      return current.life;
+    },
+    async ready() {
+      for (;;) {
+        const { ready, life } = current;
+        try {
+          return await ready;
+        } catch (error) {
+          if (closed || life === current.life) throw error;
+        }
+      }
+    },
+    kill: () => endProcess(current.child, 'SIGKILL'),
+    arm,
+    async killAt(point, passes, patienceMs) {
+      const { child } = current;
+      arm(point, passes);
+      await endedWithin(child, patienceMs);
+      await endProcess(child, 'SIGKILL');
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await endProcess(current.child, 'SIGKILL');
+    },
+  };
+}
+
+function endedWithin(child: ChildProcess, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (hasEnded(child)) {
+      resolve();
+      return;
+    }
+    const timer = setTimeout(resolve, ms);
+    child.once('exit', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import type { SessionService } from '@agentmesh/agent';
+import type { Bus } from '@agentmesh/bus';
+import type { CallResults } from '@agentmesh/mesh';
+import { intercept } from '@agentmesh/testing';
+
+/** Protections that a test takes away, to see that the checker notices. */
+export const sabotages = ['no-fencing', 'no-dedupe', 'ack-first'] as const;
+export type Sabotage = (typeof sabotages)[number];
+
+interface Parts {
+  bus: Bus;
+  sessions: SessionService;
+  callResults: CallResults;
+}
+
+/** Takes one protection away from the parts of a service, from outside. */
+export function sabotage(kind: Sabotage, { bus, sessions, callResults }: Parts): void {
+  if (kind === 'no-fencing') forgetTokens(sessions);
+  else if (kind === 'no-dedupe') forgetResults(callResults);
+  else acknowledgeFirst(bus);
+}
+
+/** Whoever lost a run may go on committing. */
+function forgetTokens(sessions: SessionService): void {
+  intercept(
+    sessions,
+    'appendEvent',
+    (call) =>
+      ({ token: _token, ...request }) =>
+        call(request),
+  );
+  intercept(sessions, 'countLlmCall', (call) => (ref) => call(ref));
+  intercept(sessions, 'endInvocation', (call) => (ref, end) => call(ref, end));
+}
+
+/** Every call is a new one. */
+function forgetResults(results: CallResults): void {
+  intercept(results, 'get', () => async () => undefined);
+  intercept(results, 'claim', () => async () => ({ state: 'claimed' }));
+  intercept(results, 'put', () => async (_tool, _callId, result) => result);
+}
+
+/** A run is acknowledged when it is taken, and worked on afterwards. */
+function acknowledgeFirst(bus: Bus): void {
+  intercept(
+    bus,
+    'consumeRuns',
+    (call) => (agent, handler, options) =>
+      call(
+        agent,
+        async (item) => {
+          void handler(item).catch(() => {});
+          return { done: true };
+        },
+        options,
+      ),
+  );
+}

@@ -1,0 +1,112 @@
+import type { SessionRef } from '@agentmesh/protocol';
+import { connectRedisStore } from '@agentmesh/store';
+import { seededRandom, until } from '@agentmesh/testing';
+import { app } from './agents.ts';
+import type { Violation } from './check/history.ts';
+import { check } from './check/rules.ts';
+import { type Attempt, ChaosClient } from './client.ts';
+import { openEffects } from './effects.ts';
+import { type Field, startField } from './field.ts';
+import { chaosModel, type OpKind, wordsOf } from './model.ts';
+import { readHistory } from './read-history.ts';
+import type { Sabotage } from './sabotage.ts';
+import type { Traffic } from './traffic.ts';
+
+/** A small mesh on which one thing at a time goes wrong: two replicas of the front agent and of the tool, one gateway. */
+export interface Stage extends AsyncDisposable {
+  readonly field: Field;
+  /** All that the replicas wrote. */
+  readonly lines: string[];
+  /** Sends a message; resolves when the client was told the end. */
+  send(kind: OpKind): { attempt: Attempt; end: Promise<void> };
+  /** The model's next answer to a request that holds results of calls waits for the returned function. */
+  holdNextAnswer(): { held: Promise<void>; release(): void };
+  /** Process id of the replica that wrote the first event of an agent in the attempt's log. */
+  writerOf(attempt: Attempt): Promise<number>;
+  /** What the checker says of all that was sent. */
+  verdict(settleMs?: number): Promise<Violation[]>;
+}
+
+export async function openStage(sabotage?: Sabotage): Promise<Stage> {
+  await using owners = new AsyncDisposableStack();
+  const lines: string[] = [];
+  const gate = makeGate();
+  const answer = chaosModel(1, 0);
+  const field = owners.use(
+    await startField({
+      parts: ['front_agent', 'add_remote'],
+      gateways: 1,
+      ackWaitMs: 1_000,
+      async model(request) {
+        const isAnswered = request.contents.at(-1)?.parts?.some((part) => part.functionResponse) ?? false;
+        if (isAnswered) await gate.pass();
+        return await answer(request);
+      },
+      onLine: (_replica, line) => lines.push(line),
+      ...(sabotage && { sabotage }),
+    }),
+  );
+  const store = owners.use(await connectRedisStore({ url: field.redis.url }));
+  const effects = owners.use(openEffects(field.redis.url));
+  const gone = new AbortController();
+  const traffic: Traffic = { operations: [], sessions: new Map() };
+  const send: Stage['send'] = (kind) => {
+    const id = String(traffic.operations.length);
+    const ref: SessionRef = { appName: app, userId: 'u', sessionId: `s${id}` };
+    const attempt: Attempt = { ...ref, view: { seen: [], finished: false, reconnects: 0 } };
+    traffic.sessions.set(ref.sessionId, ref);
+    traffic.operations.push({ id, kind, attempts: [attempt], done: true, ms: 0 });
+    const client = new ChaosClient({
+      gateways: field.gatewayUrls,
+      comeBack: 'reattach',
+      random: seededRandom(id),
+      isOver: () => true,
+      signal: gone.signal,
+    });
+    const run = async () => {
+      await store.sessions.createSession(ref);
+      await client.run(attempt, wordsOf(kind, id));
+    };
+    return { attempt, end: run() };
+  };
+  const writerOf: Stage['writerOf'] = (attempt) =>
+    until(async () => {
+      const [, written] = await store.sessions.readEvents(attempt);
+      return Number(String(written?.event.customMetadata?.['mesh:replica']).split('-')[1]) || undefined;
+    });
+  const all = owners.move();
+  return {
+    ...{ field, lines, send, writerOf },
+    holdNextAnswer: gate.hold,
+    verdict: async (settleMs) => check(await readHistory(field, effects, traffic, settleMs)),
+    async [Symbol.asyncDispose]() {
+      gone.abort();
+      gate.open();
+      await all.disposeAsync();
+    },
+  };
+}
+
+/** Holds one of those that want to pass. */
+function makeGate() {
+  let next: { held: PromiseWithResolvers<void>; release: PromiseWithResolvers<void> } | undefined;
+  const closed = new Set<PromiseWithResolvers<void>>();
+  return {
+    hold() {
+      const held = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      next = { held, release };
+      closed.add(release);
+      return { held: held.promise, release: release.resolve };
+    },
+    async pass() {
+      const mine = next;
+      next = undefined;
+      mine?.held.resolve();
+      await mine?.release.promise;
+    },
+    open() {
+      for (const each of closed) each.resolve();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// One replica of one part of the mesh under chaos. A line on stdin (`arm <point> <passes>`) names where it is to die.
+import { createInterface } from 'node:readline';
+import { BaseTool } from '@agentmesh/agent';
+import { connectNats } from '@agentmesh/bus';
+import { createMesh, serveAgent, serveTool } from '@agentmesh/mesh';
+import { createLogger } from '@agentmesh/service';
+import { connectRedisStore } from '@agentmesh/store';
+import { addKillPoints, createKiller, intercept, type KillPoint, killPoints } from '@agentmesh/testing';
+import { app, makePart, type PartName } from './agents.ts';
+import { openEffects } from './effects.ts';
+import { type Sabotage, sabotage } from './sabotage.ts';
+
+/** What a worker is told on its command line, as JSON. */
+export interface WorkerOrder {
+  part: PartName;
+  /** Name of this process in the history; a new one with every start. */
+  replica: string;
+  natsUrl: string;
+  redisUrl: string;
+  modelUrl: string;
+  sabotage?: Sabotage;
+}
+
+async function main(order: WorkerOrder): Promise<void> {
+  const { part: name, replica, natsUrl, redisUrl, modelUrl } = order;
+  const log = createLogger({ service: name, replica, level: 'warn', destination: process.stderr });
+  const onError = (error: unknown, where?: string) => log.error({ err: error, where }, 'defect reported');
+  const { sessions, callResults } = await connectRedisStore({
+    url: redisUrl,
+    onError: (error) => onError(error),
+  });
+  const bus = await connectNats({ url: natsUrl, service: name, onError });
+  const effects = openEffects(redisUrl);
+  if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults });
+  intercept(bus, 'consumeRuns', (call) => (agent, handler, options) => {
+    const counted = (item: Parameters<typeof handler>[0]) => {
+      if (item.attempt > 1) effects.redelivered();
+      return handler(item);
+    };
+    return call(agent, counted, options);
+  });
+  const part = makePart(name, modelUrl, effects.count(replica));
+  const killer = createKiller();
+  addKillPoints(killer, { sessions, bus, ...part });
+  createInterface(process.stdin).on('line', (line) => {
+    const [, point, passes] = line.split(' ');
+    const known = killPoints.find((each): each is KillPoint => each === point);
+    if (known) killer.arm(known, Number(passes));
+  });
+  const mesh = createMesh({ bus, sessions, callResults, log });
+  if (part.service instanceof BaseTool) await serveTool(mesh, part.service);
+  else await serveAgent(mesh, part.service, name === 'front_agent' ? { app } : {});
+  process.stdout.write('started\n');
+}
+
+await main(JSON.parse(process.argv[2] ?? '{}'));
