@@ -7,6 +7,7 @@ import {
   type RestartableServer,
 } from '@agentmesh/testing';
 import type { Field } from './field.ts';
+import { leaderOf } from './queues.ts';
 
 /** What may be killed. A deck of ten: servers too, one time in ten each. */
 const deck = [
@@ -85,11 +86,21 @@ function choose(target: Target, random: Random): Choice {
 }
 
 async function strike(field: Field, { target, which, point, passes, downMs }: Choice): Promise<void> {
-  if (target === 'nats' || target === 'redis') return await restart(field[target], downMs);
+  if (target === 'redis') return await restart(field.redis, downMs);
+  if (target === 'nats') return await restart(await natsServerOf(field, which), downMs);
   const places = target === 'gateway' ? field.gateways : field.parts[target];
   const place = places[which % places.length];
   if (point) await place?.killAt(point, passes, patienceMs);
   else await place?.kill();
+}
+
+/** Of a cluster every other time the one that leads the runs. */
+async function natsServerOf({ nats, natsUrl }: Field, which: number): Promise<RestartableServer> {
+  const [first] = nats;
+  if (!first) throw new Error('there is no NATS server');
+  if (nats.length === 1) return first;
+  const leader = which % 2 === 0 ? await leaderOf(natsUrl) : undefined;
+  return nats.find((node) => 'name' in node && node.name === leader) ?? nats[which % nats.length] ?? first;
 }
 
 async function restart(server: RestartableServer, downMs: number): Promise<void> {

@@ -1,16 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { provision } from '@agentmesh/bus';
+import { type ProvisionOptions, provision } from '@agentmesh/bus';
 import {
   freePort,
   type ModelScript,
   type RestartableServer,
   type ScriptedGemini,
   startNats,
+  startNatsCluster,
   startRedis,
   startRestartable,
   startScriptedGemini,
+  until,
 } from '@agentmesh/testing';
 import { agentNames, type PartName, partNames } from './agents.ts';
 import { type Replica, startReplica } from './replica.ts';
@@ -25,6 +27,8 @@ export interface FieldOptions {
   replicas?: number;
   /** Default 2. */
   gateways?: number;
+  /** NATS servers; several form a cluster, with a copy of every stream on each. Default 1. */
+  natsServers?: number;
   /** Time without a sign of life after which a run is delivered again, in ms. */
   ackWaitMs: number;
   sabotage?: Sabotage;
@@ -33,7 +37,9 @@ export interface FieldOptions {
 
 /** Everything that can die: servers with their disks, and the processes that use them. */
 export interface Field extends AsyncDisposable {
-  readonly nats: RestartableServer;
+  /** One, or the nodes of a cluster. */
+  readonly nats: readonly RestartableServer[];
+  readonly natsUrl: string;
   readonly redis: RestartableServer;
   readonly model: ScriptedGemini;
   readonly gateways: Replica[];
@@ -50,15 +56,22 @@ export async function startField(options: FieldOptions): Promise<Field> {
   const cache = mkdtempSync(join(tmpdir(), 'agentmesh-chaos-'));
   owners.defer(() => rmSync(cache, { recursive: true, force: true }));
   const model = owners.use(await startScriptedGemini({ script: options.model }));
-  const nats = owners.use(await startRestartable((place) => startNats(place)));
+  const { natsServers = 1 } = options;
+  const { nats, natsUrl } = await startBus(owners, natsServers);
   const redis = owners.use(await startRestartable((place) => startRedis({ ...place, ...safeRedis })));
-  await provision({ url: nats.url, agents: [...agentNames], ackWaitMs });
+  await until(
+    () => provisioned({ url: natsUrl, agents: [...agentNames], ackWaitMs, replicas: natsServers }),
+    {
+      what: 'NATS to be provisioned',
+      timeoutMs: 30_000,
+    },
+  );
   const env = {
     PATH: process.env.PATH,
     // Starts are many: what was read once is not read again.
     NODE_COMPILE_CACHE: cache,
   };
-  const urls = { natsUrl: nats.url, redisUrl: redis.url, modelUrl: model.url };
+  const urls = { natsUrl, redisUrl: redis.url, modelUrl: model.url };
   const workers = parts.flatMap((part) =>
     Array.from({ length: count }, (_, at) =>
       owners.use(
@@ -73,13 +86,13 @@ export async function startField(options: FieldOptions): Promise<Field> {
   );
   const ports = await Promise.all(Array.from({ length: gatewayCount }, freePort));
   const gateways = ports.map((port, at) =>
-    owners.use(startGateway(port, at, { ...env, NATS_URL: nats.url, REDIS_URL: redis.url }, options)),
+    owners.use(startGateway(port, at, { ...env, NATS_URL: natsUrl, REDIS_URL: redis.url }, options)),
   );
   const replicas = [...workers, ...gateways];
   await Promise.all(replicas.map((replica) => replica.ready()));
   const all = owners.move();
   return {
-    ...{ nats, redis, model, gateways, replicas },
+    ...{ nats, natsUrl, redis, model, gateways, replicas },
     gatewayUrls: ports.map((port) => `http://127.0.0.1:${port}`),
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,
@@ -87,6 +100,25 @@ export async function startField(options: FieldOptions): Promise<Field> {
     >,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+async function startBus(owners: AsyncDisposableStack, size: number) {
+  if (size === 1) {
+    const server = owners.use(await startRestartable((place) => startNats(place)));
+    return { nats: [server], natsUrl: server.url };
+  }
+  const cluster = owners.use(await startNatsCluster({ size }));
+  return { nats: cluster.nodes, natsUrl: cluster.url };
+}
+
+/** A cluster elects its leaders first. */
+async function provisioned(options: ProvisionOptions): Promise<boolean> {
+  try {
+    await provision(options);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What the server said that it has written is on the disk. */

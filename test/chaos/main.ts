@@ -18,7 +18,15 @@ function readOptions(): ChaosOptions & { verbose: boolean } {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
     options: {
-      ...{ runs: text, seed: text, clients: text, 'at-once': text, 'kill-every': text, 'come-back': text },
+      ...{
+        runs: text,
+        seed: text,
+        clients: text,
+        'at-once': text,
+        'kill-every': text,
+        'come-back': text,
+        'nats-servers': text,
+      },
       verbose: { type: 'boolean', default: false },
     },
   });
@@ -28,6 +36,7 @@ function readOptions(): ChaosOptions & { verbose: boolean } {
     clients: number(values.clients, 12),
     atOnce: number(values['at-once'], 1),
     killEveryMs: number(values['kill-every'], 1_000),
+    natsServers: number(values['nats-servers'], 1),
     comeBack: values['come-back'] === 'poll' ? 'poll' : 'reattach',
     verbose: values.verbose,
   };

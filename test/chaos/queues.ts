@@ -1,4 +1,5 @@
 import { subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { agentNames } from './agents.ts';
 
@@ -27,11 +28,32 @@ export interface Queues extends AsyncDisposable {
   kept(): Promise<number>;
 }
 
+/** The server that leads the stream of runs, by name; undefined while none does. */
+export async function leaderOf(url: string): Promise<string | undefined> {
+  const connection = await connect({ servers: url.split(','), timeout: 1_000 }).catch(() => undefined);
+  if (!connection) return undefined;
+  try {
+    const answer = await connection.request(`$JS.API.STREAM.INFO.${runStream}`, '', { timeout: 1_000 });
+    return answer.json<{ cluster?: { leader?: string } }>().cluster?.leader;
+  } catch {
+    return undefined;
+  } finally {
+    await connection.close();
+  }
+}
+
 export async function openQueues(url: string): Promise<Queues> {
-  const connection = await connect({ servers: url });
+  const connection = await connect({ servers: url.split(',') });
   const info = async <T>(of: string): Promise<T> => {
-    const answer = await connection.request(`$JS.API.${of}`, '', { timeout: 5_000 });
-    return answer.json<T>();
+    let answer: T | undefined;
+    // A cluster that has just lost a server does not answer at once.
+    const ask = async () => {
+      const reply = await connection.request(`$JS.API.${of}`, '', { timeout: 2_000 }).catch(() => undefined);
+      answer = reply?.json<T & { error?: unknown }>();
+      return answer !== undefined && !(answer as { error?: unknown }).error;
+    };
+    await until(ask, { what: `NATS to tell ${of}`, timeoutMs: 30_000 });
+    return answer as T;
   };
   return {
     async states() {

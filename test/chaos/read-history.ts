@@ -32,7 +32,7 @@ export async function readHistory(
   await Promise.all(field.replicas.map((replica) => replica.ready()));
   await using store = await connectRedisStore({ url: field.redis.url });
   const { sessions } = store;
-  await using queues = await openQueues(field.nats.url);
+  await using queues = await openQueues(field.natsUrl);
   const unsettled = await settle({
     queues,
     timeoutMs: settleMs,

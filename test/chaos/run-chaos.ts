@@ -25,6 +25,8 @@ export interface ChaosOptions {
   thinkMs?: number;
   /** Longest time of one operation with all its attempts, in ms; default 60,000. */
   patienceMs?: number;
+  /** NATS servers; default 1. */
+  natsServers?: number;
   comeBack?: ComeBack;
   /** Ends the run before its time; it throws the reason then. */
   signal?: AbortSignal;
@@ -56,6 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   await using field = await startField({
     model: chaosModel(seed, thinkMs),
     ackWaitMs,
+    ...(options.natsServers !== undefined && { natsServers: options.natsServers }),
     ...(onLine && { onLine }),
   });
   using effects = openEffects(field.redis.url);

@@ -43,6 +43,15 @@ export const scripts: Record<string, ModelScript> = {
     says('Nothing.'),
     call('wait'),
   ),
+  confirmation: sequence(
+    call('reimburse', { amount: 50 }),
+    says('You have your 50.'),
+    call('reimburse', { amount: 500 }),
+    says('Noon.'),
+    says('You have your 500.'),
+    call('time_off', { days: 5 }),
+    says('You have three days.'),
+  ),
   'llm-agent': sequence(
     says('Ahoy, Ann!'),
     says('Arr, Ann!'),

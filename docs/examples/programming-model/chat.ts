@@ -48,11 +48,8 @@ export function printEvent({ author, partial, content, errorCode, errorMessage, 
   const who = partial ? `… ${author}` : author;
   for (const { text, thought, functionCall: call, functionResponse: response } of content?.parts ?? []) {
     if (text) console.log(`${who}${thought ? ' thinks' : ''}: ${text}`);
-    if (call) console.log(`${who} calls ${call.name} ${JSON.stringify(call.args)}`);
-    if (response) {
-      const result = JSON.stringify(response.response).replace(/adk-[\w-]+/g, 'adk-…'); // ids of calls
-      console.log(`${who} gets of ${response.name} ${result}`);
-    }
+    if (call) console.log(`${who} calls ${call.name} ${short(call.args)}`);
+    if (response) console.log(`${who} gets of ${response.name} ${short(response.response)}`);
   }
   if (errorCode) console.log(`${who} fails: ${errorCode} ${errorMessage}`);
   const { stateDelta, artifactDelta, transferToAgent, escalate, skipSummarization } = actions;
@@ -61,3 +58,6 @@ export function printEvent({ author, partial, content, errorCode, errorMessage, 
   const marks = { state, files, transferToAgent, escalate, skipSummarization };
   if (Object.values(marks).some(Boolean)) console.log(`  ${JSON.stringify(marks)}`);
 }
+
+/** As JSON, without the ids of calls. */
+const short = (value: unknown) => JSON.stringify(value).replace(/adk-[\w-]+/g, 'adk-…');

@@ -2,6 +2,7 @@ import type { Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
 import { readMessage, type UserMessage } from './flow/user-message.ts';
 import {
@@ -70,12 +71,42 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   const instead = await answerInstead(context);
   if (instead) yield await commit(instead);
   else {
-    for await (const event of chooseAgent(agent, session, invocationId).runAsync(context)) {
+    const events = chooseAgent(agent, session, invocationId).runAsync(context);
+    for await (const event of abortable(events, context.abortSignal)) {
       const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event });
       yield await commit(replaced ? replaceEvent(event, replaced) : event);
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
+}
+
+/** So many events may come without a pause; then timers and signals have their turn, whatever an agent does. */
+const burst = 100;
+
+/**
+ * Takes what agents yield no longer than the signal allows: code of the user's that heeds no signal, or never settles, must not hold the run. What it
+ * yields later is nobody's.
+ */
+async function* abortable(
+  events: AsyncGenerator<Event, void, void>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Event, void, void> {
+  let isOver = false;
+  try {
+    for (let count = 1; ; count += 1) {
+      const step = await unlessAborted(events.next(), signal);
+      isOver = step.done === true;
+      if (step.done) return;
+      yield step.value;
+      if (count % burst === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    if (!isOver) {
+      const end = events.return().catch(() => {});
+      // What hangs would hang its own end too.
+      if (!signal?.aborted) await end;
+    }
+  }
 }
 
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {

@@ -1,11 +1,14 @@
+import type { Event } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { App } from './app.ts';
+import { BaseAgent } from './base-agent.ts';
 import type { CredentialService } from './credential-service.ts';
 import { FunctionTool, LongRunningFunctionTool } from './function-tool.ts';
 import { brief, chat, scriptedModel } from './harness.fixture.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { InMemoryRunner, Runner } from './runner.ts';
+import { LoopAgent } from './workflow/loop-agent.ts';
 
 async function agentOf(...replies: Parameters<typeof scriptedModel>) {
   const { llm, requests } = await scriptedModel(...replies);
@@ -172,4 +175,125 @@ describe('a runner', () => {
     expect(events.map(brief)).toEqual(['root: hi']);
     expect((await runner.sessionService.listSessions({ appName: 'app', userId: 'u' })).totalItems).toBe(0);
   });
+});
+
+describe('runs of one session', () => {
+  it('come one after the other, in order, and each sees what those before it said', async () => {
+    const { agent, requests } = await agentOf({ text: 'a', delayMs: 30 }, { text: 'b' }, { text: 'c' });
+    const { say, stored } = await chat(agent);
+    await Promise.all(['one', 'two', 'three'].map((text) => say(text)));
+    const words = (await stored()).events.map(({ content }) => content?.parts?.[0]?.text);
+    expect(words).toEqual(['one', 'a', 'two', 'b', 'three', 'c']);
+    expect(requests.map(({ contents }) => contents.length)).toEqual([1, 3, 5]);
+  });
+
+  it('within a run are refused; those of another session are not', async () => {
+    const { llm } = await scriptedModel(
+      { calls: [{ name: 'nest', args: {} }] },
+      { text: 'from the other' },
+      { text: 'done' },
+    );
+    const outcomes: unknown[] = [];
+    const nest = new FunctionTool({
+      name: 'nest',
+      description: 'runs a run',
+      execute: async (_args, context) => {
+        const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
+        const run = (sessionId: string) =>
+          Array.fromAsync(runner.runAsync({ userId: 'u', sessionId, newMessage }));
+        outcomes.push(await run(context?.sessionId ?? '').catch((error) => error.code));
+        const other = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+        outcomes.push((await run(other.id)).map(brief));
+      },
+    });
+    const { runner, say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [nest] }));
+    expect((await say('go')).map(brief).at(-1)).toBe('root: done');
+    expect(outcomes).toEqual(['failed_precondition', ['root: from the other']]);
+  });
+
+  it('that wait are let go by their signal, and do not let others in before their turn', async () => {
+    const { agent } = await agentOf({ text: 'a', delayMs: 50 }, { text: 'b' });
+    const { say, runner, stored } = await chat(agent);
+    const first = say('one');
+    const { id: sessionId } = await stored();
+    const waiting = Array.fromAsync(
+      runner.runAsync({
+        userId: 'u',
+        sessionId,
+        newMessage: { parts: [{ text: 'never' }] },
+        abortSignal: AbortSignal.timeout(5),
+      }),
+    );
+    const third = say('three');
+    expect(await waiting).toEqual([]);
+    await Promise.all([first, third]);
+    const words = (await stored()).events.map(({ content }) => content?.parts?.[0]?.text);
+    expect(words).toEqual(['one', 'a', 'three', 'b']);
+  });
+});
+
+describe('a run that is aborted', () => {
+  const never = () => new Promise<never>(() => {});
+
+  it.each([
+    ['a callback before the agent', () => new LlmAgent({ name: 'root', beforeAgentCallback: never })],
+    ['an instruction', () => new LlmAgent({ name: 'root', instruction: never })],
+    [
+      'a callback before the model',
+      () => new LlmAgent({ name: 'root', model: 'gemini-x', beforeModelCallback: never }),
+    ],
+    ['a silent loop', () => new LoopAgent({ name: 'root', subAgents: [new Mute({ name: 'mute' })] })],
+  ])('ends although %s never does', async (_what, make) => {
+    const { runner, stored } = await chat(make());
+    const { id: sessionId } = await stored();
+    const events = await Array.fromAsync(
+      runner.runAsync({
+        userId: 'u',
+        sessionId,
+        newMessage: { parts: [{ text: 'go' }] },
+        abortSignal: AbortSignal.timeout(50),
+      }),
+    );
+    expect(events).toEqual([]);
+  });
+});
+
+/** Says nothing, and waits for nothing. */
+class Mute extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+}
+
+describe('what a user may not say', () => {
+  it('is the call of a function, or the result of one that waits for nobody', async () => {
+    const look = new FunctionTool({ name: 'look', description: 'looks', execute: () => ({ price: 182 }) });
+    const { llm } = await scriptedModel({ calls: [{ name: 'look', args: {} }] }, { text: '182' });
+    const { say, answer, runner, stored } = await chat(
+      new LlmAgent({ name: 'root', model: llm, tools: [look] }),
+    );
+    const [call] = await say('go');
+    const before = (await stored()).events.length;
+    const id = call?.content?.parts?.[0]?.functionCall?.id;
+    await expect(answer(id, { price: 1 })).rejects.toMatchObject({ code: 'failed_precondition' });
+    const forged = runner.runAsync({
+      userId: 'u',
+      sessionId: (await stored()).id,
+      newMessage: { parts: [{ functionCall: { name: 'look', args: {} } }] },
+    });
+    await expect(Array.fromAsync(forged)).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect((await stored()).events).toHaveLength(before);
+  });
+});
+
+describe('a callback that answers in place of the model', () => {
+  it.each([[{}], [{ content: { parts: [] } }], [true], ['no'], [42]])(
+    'and says nothing (%j) ends the turn with an error',
+    async (answer) => {
+      const agent = new LlmAgent({
+        name: 'root',
+        model: 'gemini-x',
+        beforeModelCallback: () => answer as never,
+      });
+      expect((await (await chat(agent)).say('go')).map(brief)).toEqual(['root: fails EMPTY_RESPONSE']);
+    },
+  );
 });

@@ -13,6 +13,7 @@ import type { InvocationServices } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
 import type { MemoryService } from './memory/memory-service.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
 import type { InvocationRef, SessionService } from './session-service.ts';
@@ -75,11 +76,18 @@ export class Runner {
 
   /**
    * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them. An
-   * answer to an open call goes to the agent that made it. When the signal is aborted it ends without an error; what was committed stays.
+   * answer to an open call goes to the agent that made it. Runs of one session come one after the other, in order. When the signal is aborted it ends without an error; what was committed stays.
    *
-   * @throws MeshError `not_found` for an unknown session; `invalid_argument` for a message without parts; what an agent's own code throws.
+   * @throws MeshError `not_found` for an unknown session; `invalid_argument` for a message without parts; `failed_precondition` for a run within
+   * a run of the same session; what an agent's own code throws.
    */
   async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
+    const { userId, sessionId } = request;
+    const key = JSON.stringify([this.appName, userId, sessionId]);
+    yield* oneAtATime(this.sessionService, key, request.abortSignal, () => this.#run(request));
+  }
+
+  async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId, runConfig = {}, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     const session = await sessionService.getSession({ appName, userId, sessionId });

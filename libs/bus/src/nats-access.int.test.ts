@@ -1,4 +1,4 @@
-import { cardSchema, subjects } from '@agentmesh/protocol';
+import { cardSchema, every, subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -23,7 +23,7 @@ authorization { users: [
       subscribe: { allow: ["${names.toolCall('adder')} q", "_INBOX_tool.>", "$SRV.>"] }
       allow_responses: { max: 2000, expires: "15m" } } }
   { user: agent, password: agent, permissions: {
-      publish: { allow: ["${names.toolCall('*')}", "${names.agentRun('*')}", "$SRV.PING.>",
+      publish: { allow: ["${names.toolCall(every)}", "${names.agentRun(every)}", "$SRV.PING.>",
         "$JS.API.CONSUMER.INFO.MESH_RUN.agent", "$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.agent", "$JS.ACK.MESH_RUN.agent.>",
         "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
       subscribe: { allow: ["_INBOX_agent.>", "$KV.MESH_CARDS.>"] } } }

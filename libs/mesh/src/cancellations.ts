@@ -1,5 +1,5 @@
 import type { Started } from '@agentmesh/bus';
-import { cancelSchema, MeshError } from '@agentmesh/protocol';
+import { cancelSchema, every, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
 /** Tells the work of this process that its invocation shall end. */
@@ -17,9 +17,9 @@ export interface CancelSignal extends Disposable {
 /** Listens for cancellations of all invocations: one subscription, however many of them are at work here. */
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
   const atWork = new Map<string, Set<AbortController>>();
-  const prefix = subjects.invocationCancel('*').split('*')[0] ?? '';
+  const prefix = subjects.invocationCancel(every).split('*')[0] ?? '';
   const keyOf = (invocationId: string) => subjects.invocationCancel(invocationId).slice(prefix.length);
-  const subscription = await bus.subscribe(subjects.invocationCancel('*'), (message) => {
+  const subscription = await bus.subscribe(subjects.invocationCancel(every), (message) => {
     const controllers = atWork.get(message.subject.slice(prefix.length));
     if (!controllers) return;
     const { data } = cancelSchema.safeParse(readJson(message));

@@ -1,12 +1,12 @@
-import type { BaseAgent, BaseTool } from '@agentmesh/agent';
+import type { BaseAgent, BaseTool, InvocationServices } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { type Logger, runMain, type ServiceConfig, startHealth } from '@agentmesh/service';
 import { type ConnectedMesh, connectService } from './connect.ts';
-import { serveAgent } from './serve-agent.ts';
-import { serveTool } from './serve-tool.ts';
+import { type ServeAgentOptions, serveAgent } from './serve-agent.ts';
+import { type ServeToolOptions, serveTool } from './serve-tool.ts';
 import { serviceName } from './service-name.ts';
 
-export interface MainOptions {
+export interface MainOptions extends InvocationServices {
   version?: string;
   /** Runs before the service connects; what it returns is disposed at the end. */
   prepare?: (log: Logger) => Promise<AsyncDisposable | undefined>;
@@ -17,23 +17,21 @@ const closingMs = 1_000;
 
 /** The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM. */
 export async function runAgentService(
-  options: MainOptions & { agent: BaseAgent; app?: string },
+  options: MainOptions & Omit<ServeAgentOptions, 'slots'> & { agent: BaseAgent },
 ): Promise<void> {
-  const { agent, app, version } = options;
+  const { agent, prepare: _prepare, ...serving } = options;
   const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
-    serveAgent(mesh, agent, {
-      slots: maxConcurrency,
-      ...(app !== undefined && { app }),
-      ...(version !== undefined && { version }),
-    });
+    serveAgent(mesh, agent, { ...serving, slots: maxConcurrency });
   await runServed(serviceName('agent', agent.name), true, options, serve);
 }
 
 /** The whole `main.ts` of a tool's process. */
-export async function runToolService(options: MainOptions & { tool: BaseTool }): Promise<void> {
-  const { tool, version } = options;
+export async function runToolService(
+  options: MainOptions & Omit<ServeToolOptions, 'maxInFlight'> & { tool: BaseTool },
+): Promise<void> {
+  const { tool, prepare: _prepare, ...serving } = options;
   const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
-    serveTool(mesh, tool, { maxInFlight: maxConcurrency, ...(version !== undefined && { version }) });
+    serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency });
   await runServed(serviceName('tool', tool.name), false, options, serve);
 }
 

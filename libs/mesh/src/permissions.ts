@@ -1,6 +1,6 @@
 import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { queueGroup } from '@agentmesh/bus';
-import { type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
+import { every, type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
 import { matchesAny } from './mesh-toolset.ts';
 import { remotesOf } from './remotes.ts';
 import { serviceName } from './service-name.ts';
@@ -79,8 +79,8 @@ export function permissionsOf(
   const inbox = `${names.inboxPrefix(busName(manifest))}.>`;
   if (kind === 'client') {
     return {
-      publish: [names.agentRun('*'), names.agentAsk('*'), names.invocationCancel('*')],
-      subscribe: [names.allSessionEvents, names.invocationEvent('*'), inbox],
+      publish: [names.agentRun(every), names.agentAsk(every), names.invocationCancel(every)],
+      subscribe: [names.allSessionEvents, names.invocationEvent(every), inbox],
       answers: false,
     };
   }
@@ -92,13 +92,13 @@ export function permissionsOf(
   if (kind === 'gateway') {
     return {
       publish: [
-        names.agentRun('*'),
-        names.invocationCancel('*'),
-        names.invocationEvent('*'),
+        names.agentRun(every),
+        names.invocationCancel(every),
+        names.invocationEvent(every),
         '$SRV.PING.>',
         ...cards.publish,
       ],
-      subscribe: [names.invocationEvent('*'), inbox, ...shown, ...cards.subscribe],
+      subscribe: [names.invocationEvent(every), inbox, ...shown, ...cards.subscribe],
       answers: true,
     };
   }
@@ -106,7 +106,7 @@ export function permissionsOf(
   if (kind === 'tool') {
     return {
       publish: [announces],
-      subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel('*'), inbox, ...shown],
+      subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel(every), inbox, ...shown],
       answers: true,
     };
   }
@@ -120,8 +120,8 @@ export function permissionsOf(
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
       // Who offers what is there must see what is there.
       ...(manifest.offers?.length ? ['$SRV.PING.*'] : []),
-      names.invocationEvent('*'),
-      names.invocationCancel('*'),
+      names.invocationEvent(every),
+      names.invocationCancel(every),
       names.allSessionEvents,
       names.dead('agent', name),
       ...runTaking(names, name),
@@ -129,7 +129,7 @@ export function permissionsOf(
     subscribe: [
       `${names.agentAsk(name)} ${queueGroup}`,
       `${names.agentDelegate(name)} ${queueGroup}`,
-      names.invocationCancel('*'),
+      names.invocationCancel(every),
       inbox,
       ...shown,
       ...cards.subscribe,
@@ -149,8 +149,11 @@ function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[])
 }
 
 /** The tools that it names, and of those that are known now the ones that fit its patterns. NATS has no patterns within a name. */
-function callsTo({ calls, offers = [] }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
-  if (offers.includes('*')) return ['*'];
+function callsTo(
+  { calls, offers = [] }: ServiceManifest,
+  all: readonly ServiceManifest[],
+): (string | typeof every)[] {
+  if (offers.includes('*')) return [every];
   const offered = all.filter(({ kind, name }) => kind === 'tool' && matchesAny(offers, name));
   return [...new Set([...calls, ...offered.map(({ name }) => name)])];
 }

@@ -44,6 +44,6 @@ export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
 export { parse } from './parse.ts';
 export type { ServiceKind, SessionRef, Subjects } from './subjects.ts';
-export { subjects } from './subjects.ts';
+export { every, subjects } from './subjects.ts';
 export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';
 export { nextTrace, traceIdOf } from './trace.ts';

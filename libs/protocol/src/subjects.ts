@@ -10,10 +10,12 @@ export interface SessionRef {
 
 export type ServiceKind = 'agent' | 'tool';
 
-/**
- * Every subject of the mesh in one namespace. Names and ids are encoded here and nowhere else; `*` may be given where a
- * permission or a subscription means all of them.
- */
+/** In place of a name or id: all of them, where a permission or a subscription means that. No text can be it: what comes from outside is encoded. */
+export const every: unique symbol = Symbol('every');
+
+type NameOrEvery = string | typeof every;
+
+/** Every subject of the mesh in one namespace. Names and ids are encoded here and nowhere else. */
 export function subjects(namespace = 'mesh') {
   if (!/^[a-z0-9_-]{1,32}$/.test(namespace)) {
     // Streams are called by it in capitals: two that differ in case alone would share one.
@@ -23,23 +25,23 @@ export function subjects(namespace = 'mesh') {
     );
   }
   const root = `${namespace}.v1`;
-  const one = (name: string) => (name === '*' ? '*' : encodeToken(name));
+  const one = (name: NameOrEvery) => (name === every ? '*' : encodeToken(name));
   return {
     root,
     /** Run commands: a JetStream work queue. */
-    agentRun: (agent: string) => `${root}.agent.${one(agent)}.run`,
+    agentRun: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.run`,
     /** A question by any program: a request with a stream of frames, or one plain reply. */
-    agentAsk: (agent: string) => `${root}.agent.${one(agent)}.ask`,
+    agentAsk: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.ask`,
     /** An ask of an agent by another one: as its tool, or as a step of its workflow. Programs that are no agents may not send here. */
-    agentDelegate: (agent: string) => `${root}.agent.${one(agent)}.delegate`,
+    agentDelegate: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.delegate`,
     /** A call of a tool: a request with a stream of frames. */
-    toolCall: (tool: string) => `${root}.tool.${one(tool)}.call`,
+    toolCall: (tool: NameOrEvery) => `${root}.tool.${one(tool)}.call`,
     /** Every event of one invocation, as it happens. */
-    invocationEvent: (invocationId: string) => `${root}.invocation.${one(invocationId)}.event`,
+    invocationEvent: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.event`,
     /** Asks all who work on an invocation to end it. */
-    invocationCancel: (invocationId: string) => `${root}.invocation.${one(invocationId)}.cancel`,
+    invocationCancel: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.cancel`,
     /** What could not be worked on, with the reason: a JetStream stream, for operators. */
-    dead: (kind: ServiceKind, name: string) => `${root}.dead.${kind}.${one(name)}`,
+    dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${one(name)}`,
     /** The committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MeshError } from './errors.ts';
+import { every, subjects } from './subjects.ts';
 import { decodeToken, encodeToken, maxTokenLength } from './token.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 24 });
@@ -53,3 +54,15 @@ function encodeTokenOrSkip(text: string): string {
     return '';
   }
 }
+
+describe('subjects', () => {
+  it('take no text for all of them: only the symbol is', () => {
+    const { invocationEvent, invocationCancel, sessionEvent } = subjects();
+    expect(invocationEvent('*')).toBe('mesh.v1.invocation.=2A.event');
+    expect(invocationCancel('>')).toBe('mesh.v1.invocation.=3E.cancel');
+    expect(invocationCancel(every)).toBe('mesh.v1.invocation.*.cancel');
+    expect(sessionEvent({ appName: '*', userId: '*', sessionId: 'a.b' })).toBe(
+      'mesh.v1.session.=2A.=2A.a=2Eb.event',
+    );
+  });
+});

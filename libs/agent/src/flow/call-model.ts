@@ -39,15 +39,27 @@ async function* answer(
     (await pluginManager.run('beforeModelCallback', { callbackContext: context, llmRequest: request })) ??
     (await firstResult(beforeModelCallback, { context, request }));
   if (instead) {
-    yield instead;
+    yield said(instead);
     return;
   }
   for await (const response of askModel(agent, invocation, context, request)) {
     const replaced =
       (await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
       (await firstResult(afterModelCallback, { context, response }));
-    yield replaced ?? response;
+    yield replaced ? said(replaced) : response;
   }
+}
+
+/** What a callback gives for an answer must say something: of nothing the agent would not know how to go on. */
+function said(response: LlmResponse): LlmResponse {
+  const isAnswer = typeof response === 'object' && response !== null;
+  if (isAnswer && (response.partial || response.errorCode !== undefined || response.content?.parts?.length))
+    return response;
+  return {
+    ...(isAnswer && response),
+    errorCode: 'EMPTY_RESPONSE',
+    errorMessage: 'a callback answered in place of the model, and said nothing',
+  };
 }
 
 /** A model's failure ends the agent's turn with an event that says so; the run itself goes on to its end. */

@@ -129,6 +129,11 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | u
  * is the result as JSON has it.
  */
 function wrapResult(result: unknown): Json {
+  if (result instanceof Map || result instanceof Set || result instanceof Error) {
+    throw new TypeError(
+      `it returned a ${result.constructor.name}, which JSON cannot hold; return a plain object`,
+    );
+  }
   const text = JSON.stringify(result);
   const json: unknown = text === undefined ? null : JSON.parse(text);
   if (Array.isArray(json)) return { results: json };

@@ -24,8 +24,13 @@ export function readMessage(message: Content, { events }: Pick<Session, 'events'
   const { parts = [] } = message;
   if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
   // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
-  const forged = parts.find(({ functionCall }) => isQuestionName(functionCall?.name))?.functionCall;
-  if (forged) throw new MeshError('invalid_argument', `only agents call ${forged.name}; send its response`);
+  const forged = parts.find(({ functionCall }) => functionCall)?.functionCall;
+  if (forged) {
+    throw new MeshError(
+      'invalid_argument',
+      `only agents call functions, such as ${forged.name}; send responses`,
+    );
+  }
   const questions = new Map(questionsOf(events).map((question) => [question.id, question]));
   const credentials: Record<string, unknown> = {};
   const read = parts.map((part): Part => {
@@ -52,14 +57,27 @@ export function readMessage(message: Content, { events }: Pick<Session, 'events'
   return { content: { ...message, parts: read }, credentials };
 }
 
-/** An answer to an ordinary call: somebody must have made it. */
-function answerOf({ id, name }: FunctionResponse, events: readonly Event[], part: Part): Part {
-  const isKnown = events.some((event) => getFunctionCalls(event).some((call) => call.id === id));
-  if (id !== undefined && isKnown) return part;
-  throw new MeshError(
-    'failed_precondition',
-    `no call ${id ?? 'without an id'} of ${name ?? 'a function'} was made in this session; answer with the id of the call`,
-  );
+/**
+ * An answer to an ordinary call: somebody must have made it, and left it to others to answer. The result of any other call is what its tool
+ * said, and nobody else. As clients send progress and result alike, it may come more than once. Its name is that of the call.
+ */
+function answerOf(response: FunctionResponse, events: readonly Event[], part: Part): Part {
+  const { id, name = 'a function' } = response;
+  const asking = events.find((event) => getFunctionCalls(event).some((call) => call.id === id));
+  if (id === undefined || !asking || asking.author === 'user') {
+    throw new MeshError(
+      'failed_precondition',
+      `no call ${id ?? 'without an id'} of ${name} was made in this session; answer with the id of the call`,
+    );
+  }
+  if (!asking.longRunningToolIds?.includes(id)) {
+    throw new MeshError(
+      'failed_precondition',
+      `call ${id} of ${name} does not wait for an answer from outside`,
+    );
+  }
+  const call = getFunctionCalls(asking).find((each) => each.id === id);
+  return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
 }
 
 function openQuestion(question: Question | undefined, { id, name }: FunctionResponse): Question {

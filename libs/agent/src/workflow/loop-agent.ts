@@ -25,6 +25,8 @@ export class LoopAgent extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (let round = 1; round <= this.maxIterations; round += 1) {
+      // Sub-agents that neither wait nor say anything would leave no turn to timers and signals.
+      await new Promise((resolve) => setImmediate(resolve));
       for (const child of this.subAgents) {
         context.abortSignal?.throwIfAborted();
         let escalated = false;

@@ -1,4 +1,4 @@
-import { subjects as namesOf, type Subjects } from '@agentmesh/protocol';
+import { every, subjects as namesOf, type Subjects } from '@agentmesh/protocol';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -100,7 +100,7 @@ async function putRunStream(
   const config = {
     ...limits,
     name: names.runStream,
-    subjects: [names.agentRun('*')],
+    subjects: [names.agentRun(every)],
     retention: RetentionPolicy.Workqueue,
     discard: DiscardPolicy.New,
     // The acknowledgement of a publish goes where the publisher says, with the server's own rights: it must not empty the stream.
@@ -118,7 +118,7 @@ async function putDeadStream(
   await putStream(manager, {
     ...limits,
     name: names.deadStream,
-    subjects: [names.dead('agent', '*'), names.dead('tool', '*')],
+    subjects: [names.dead('agent', every), names.dead('tool', every)],
     retention: RetentionPolicy.Limits,
     max_age: nanos(deadLetterAgeMs),
     duplicate_window: nanos(duplicateWindowMs),
