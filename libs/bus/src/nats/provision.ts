@@ -25,7 +25,7 @@ export interface ProvisionOptions extends NatsAddress {
   replicas?: number;
   /** Default `file`. */
   storage?: 'file' | 'memory';
-  /** An item is delivered again when its worker gave no sign of life for so long, in ms; default 4,000. */
+  /** An item is delivered again when its worker gave no sign of life for so long, in ms; default 3,000. */
   ackWaitMs?: number;
   /** How long a run may wait in the queue, in ms; default for ever. */
   maxAgeMs?: number;
@@ -34,7 +34,7 @@ export interface ProvisionOptions extends NatsAddress {
 }
 
 /** Signs of life come three times as often; a run whose process died is noticed within it. */
-export const defaultAckWaitMs = 4_000;
+export const defaultAckWaitMs = 3_000;
 
 /** As Debian's nats-server 2.9 knows it: a repeated message id within this time is a duplicate. */
 const duplicateWindowMs = 120_000;

@@ -1,7 +1,7 @@
 /**
  * How long a run stands still when the replica that works on it is killed: from SIGKILL until another replica asks the model again.
  *
- * `node test/bench/recovery.ts [kills]`, default 30
+ * `node test/chaos/recovery.ts [kills]`, default 30
  */
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
