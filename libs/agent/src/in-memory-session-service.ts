@@ -22,7 +22,7 @@ import {
   withPrefix,
 } from './in-memory-log.ts';
 import { type PendingCall, pendingChanges } from './pending.ts';
-import type { SessionLeases, TakenSession } from './session-leases.ts';
+import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
 import type {
   Attempt,
   InvocationRecord,
@@ -136,7 +136,7 @@ export class InMemorySessionService implements SessionService {
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
     assertCurrent(invocation, token);
-    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw takenOver();
+    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw askedAgain();
     if (token !== undefined) {
       const isOthers = this.#leases.isOthers(this.#keys.session(ref), event.invocationId);
       if (isOthers || invocation.end !== undefined) throw takenOver();

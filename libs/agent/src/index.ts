@@ -92,7 +92,7 @@ export { closeToolsets, InMemoryRunner, Runner } from './runner.ts';
 export type { ToolParameters } from './schema.ts';
 export { toGenaiSchema, zodToSchema } from './schema.ts';
 export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
-export { defaultLeaseMs } from './session-leases.ts';
+export { askedAgain, askedAgainReason, defaultLeaseMs } from './session-leases.ts';
 export type {
   Attempt,
   GetSessionConfig,

@@ -1,4 +1,4 @@
-import type { SessionRef } from '@agentmesh/protocol';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { InvocationRecord, InvocationRef } from './session-service.ts';
 
 /** What a run does when another invocation has the session: wait in order, give up, or have the other one cancelled and be the next. */
@@ -76,3 +76,15 @@ export interface SessionLeases {
 }
 
 export const defaultLeaseMs = 60_000;
+
+/**
+ * The error for a commit of an attempt that is not the newest at its part. Whoever waits for this attempt may ask once more: a request that
+ * was late has fenced off the one that it believes to be the newest.
+ */
+export function askedAgain(): MeshError {
+  return new MeshError('aborted', 'another attempt at this ask has taken over', {
+    details: { reason: askedAgainReason },
+  });
+}
+
+export const askedAgainReason = 'asked_again';

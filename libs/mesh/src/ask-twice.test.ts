@@ -2,6 +2,7 @@ import { LlmAgent } from '@agentmesh/agent';
 import { header, subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
+import { requestFrames } from './request.ts';
 import { serveAgent } from './serve-agent.ts';
 
 const message = { role: 'user', parts: [{ text: 'hi' }] };
@@ -52,6 +53,36 @@ describe('an ask that is sent again while its first callee lives', () => {
     expect((await second).at(-1)).toMatchObject({ type: 'result', data: { text: expect.any(String) } });
     const log = await world.sessions.readEvents({ ...ref, sessionId: 'c1' });
     expect(log.map(({ event }) => event.author)).toEqual(['user', 'back']);
+  });
+
+  it('is asked once more when a late request has fenced off the one that is waited for', async () => {
+    const { world, place } = await runAtWork();
+    const go = Promise.withResolvers<void>();
+    let asked = 0;
+    const model = new ScriptedLlm(says('one'), says('two'), says('three'));
+    const { generateContentAsync } = model;
+    model.generateContentAsync = async function* (...args) {
+      asked += 1;
+      if (asked === 1) await go.promise;
+      yield* generateContentAsync.apply(model, args);
+    };
+    await serveAgent(await world.connect('back'), new LlmAgent({ name: 'back', model }));
+    const asker = await world.connect('front');
+    const callee = { subject: subjects().agentDelegate('back'), isKnown: () => true };
+    const payload = { message, parent: { ...place, agent: 'front', callId: 'c1' } };
+    const answer = Array.fromAsync(
+      requestFrames(asker, callee, payload, { headers: { [header.token]: '1' } }),
+    );
+    await expect.poll(() => asked).toBe(1);
+    // As if it had lain in a buffer: an earlier copy of the same request.
+    const part = JSON.stringify(['back', '', 'c1', null, null, null]);
+    await world.sessions.beginAttempt(
+      { appName: 'app', userId: 'u', sessionId: 'c1', invocationId: 'e-1' },
+      part,
+    );
+    go.resolve();
+    expect((await answer).at(-1)).toMatchObject({ type: 'result', data: { text: expect.any(String) } });
+    expect(asked).toBe(2);
   });
 
   it('tells what the first attempt at a step has committed, but not what the asker knew', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { askedAgainReason } from '@agentmesh/agent';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
@@ -47,9 +48,12 @@ export async function* requestFrames(
   }
 }
 
-/** A callee that died or is busy may have a healthy sibling; of a run that was taken over nobody waits for the answer. */
-function isWorthRepeating({ code, retryable }: MeshError): boolean {
-  return retryable && code !== 'aborted';
+/**
+ * A callee that died or is busy may have a healthy sibling, and one that was fenced off by a request of ours that came late is asked anew. Of a run
+ * that was taken over nobody waits for the answer.
+ */
+function isWorthRepeating({ code, retryable, details }: MeshError): boolean {
+  return retryable && (code !== 'aborted' || details?.reason === askedAgainReason);
 }
 
 /** Waits between half of `ms` and all of it, so that those who were turned away do not come back together. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Attempt,
+  askedAgain,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -292,6 +293,7 @@ export class RedisSessionService implements SessionService {
     );
     if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
     if (result === 'fenced') throw takenOver();
+    if (result === 'repeated') throw askedAgain();
     if (result === 'other') throw notTheSame(session);
     const [seq, repeated, outbox] = result;
     await this.#app.applyOutbox(appName, userId, outbox);
@@ -323,7 +325,7 @@ export class RedisSessionService implements SessionService {
   }
 }
 
-type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'other';
+type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'repeated' | 'other';
 
 /** What the read script returns. */
 type Picture = [

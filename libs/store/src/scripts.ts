@@ -109,7 +109,7 @@ if fence ~= '' then
   local holder = redis.call('HGET', KEYS[1], 'lease')
   if (holder and holder ~= invocation) or redis.call('HEXISTS', KEYS[6], 'end') == 1 then return 'fenced' end
 end
-if part ~= '' and redis.call('HGET', KEYS[6], 'part:' .. part) ~= attempt then return 'fenced' end
+if part ~= '' and redis.call('HGET', KEYS[6], 'part:' .. part) ~= attempt then return 'repeated' end
 local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end

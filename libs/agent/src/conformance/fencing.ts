@@ -109,7 +109,10 @@ export function fencing(service: TheService): void {
     const other = await service().beginAttempt(ref, 'another');
     expect([second.number, other.number]).toEqual([2, 1]);
     const event = deltaOf({ n: 2 });
-    await expect(service().appendEvent({ session, event, attempt: first })).rejects.toMatchObject(refused);
+    await expect(service().appendEvent({ session, event, attempt: first })).rejects.toMatchObject({
+      code: 'aborted',
+      details: { reason: 'asked_again' },
+    });
     await service().appendEvent({ session, event, attempt: second });
     await service().appendEvent({ session, event: deltaOf({ n: 3 }), attempt: other });
     expect(session).toMatchObject({ seq: 3, state: { n: 3 } });
