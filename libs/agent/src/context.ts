@@ -112,6 +112,14 @@ export class Context extends ReadonlyContext {
     return this.#state;
   }
 
+  /**
+   * How often the work that this belongs to was begun, this time counted: more than 1 after a crash. A tool may have done its work before, under
+   * the same {@link functionCallId}. Always 1 in a process of its own, which keeps results by call id.
+   */
+  get attempt(): number {
+    return this.origin.invocation?.attempt ?? 1;
+  }
+
   /** ADK's other name of {@link actions}. */
   get eventActions(): EventActions {
     return this.actions;

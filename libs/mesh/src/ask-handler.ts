@@ -177,6 +177,7 @@ async function* work(
     session,
     sessionService: fenced(mesh.sessions, token, attempt),
     invocationId,
+    ...(attempt && { attempt: attempt.number }),
     ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,
     carrier,

@@ -207,6 +207,35 @@ describe('cancelling', () => {
   });
 });
 
+describe('a tool in the process of its agent', () => {
+  it('learns how often the run was begun, and has the same call id each time', async () => {
+    const world = memoryMesh();
+    const seen: [number | undefined, string | undefined][] = [];
+    const serve = async () => {
+      const mesh = await world.connect('agent_solo');
+      const tool = new FunctionTool({
+        name: 'pay',
+        description: 'pays',
+        execute: (_args, context) => {
+          seen.push([context?.attempt, context?.functionCallId]);
+          if (seen.length > 1) return { paid: true };
+          world.hub.kill(mesh.bus);
+          void serve();
+          return new Promise(() => {});
+        },
+      });
+      const model = seen.length === 0 ? new ScriptedLlm(calls('pay')) : new ScriptedLlm(says('paid'));
+      await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), { app: 'app' });
+    };
+    await serve();
+    const { events } = await (await world.chat('app')).say('pay');
+    expect(events.map(brief).at(-1)).toBe('solo: paid');
+    const [first, second] = seen;
+    expect([first?.[0], second?.[0]]).toEqual([1, 2]);
+    expect(second?.[1]).toBe(first?.[1]);
+  });
+});
+
 describe('a run at which every process dies', () => {
   it('is put away with its error, and everybody is told', async () => {
     const world = memoryMesh();
