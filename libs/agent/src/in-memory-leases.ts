@@ -30,7 +30,9 @@ export class InMemoryLeases {
       lease.waiting = lease.waiting.filter(([each]) => each !== id);
       return { held: true };
     }
-    if (whenBusy !== 'reject' && !lease.waiting.some(([each]) => each === id)) {
+    const own = lease.waiting.find(([each]) => each === id);
+    if (own) own[1] = run;
+    else if (whenBusy !== 'reject') {
       if (whenBusy === 'interrupt') lease.waiting.unshift([id, run]);
       else lease.waiting.push([id, run]);
     }

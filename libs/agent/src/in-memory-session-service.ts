@@ -232,9 +232,11 @@ export class InMemorySessionService implements SessionService {
     return this.#leases.sessionsWithWaiting(limit);
   }
 
-  async cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord> {
-    const invocation = this.#invocation(ref);
+  async cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
     const key = this.#keys.session(ref);
+    const known = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId));
+    if (known ? known.owner !== key : !this.#leases.isWaiting(key, ref.invocationId)) return undefined;
+    const invocation = this.#invocation(ref);
     if (invocation.end === undefined) {
       invocation.cancelled ??= reason;
       if (this.#leases.isWaiting(key, ref.invocationId)) {
@@ -330,8 +332,9 @@ function newestFirst(a: StoredSession, b: StoredSession): number {
 }
 
 /** @throws MeshError `aborted` for a token that is not the newest */
-function assertCurrent(invocation: StoredInvocation, token = invocation.token): void {
-  if (token >= invocation.token) return;
+function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
+  // Without a token there, the session was deleted since.
+  if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
   throw takenOver();
 }
 

@@ -36,8 +36,8 @@ export type TakenSession =
 export interface SessionLeases {
   /**
    * Takes the session for an invocation, or takes the invocation over from an earlier delivery, whose token then commits nothing more. When the
-   * session is busy, `run` is kept in its queue, first for `interrupt`; with `reject` nothing is. A second call for one that waits changes
-   * nothing. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
+   * session is busy, `run` is kept in its queue, first for `interrupt`; with `reject` nothing is. A second call for one that waits keeps its
+   * place, and takes the newer `run`. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
    *
    * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute
    */
@@ -70,9 +70,9 @@ export interface SessionLeases {
 
   /**
    * Marks that the invocation shall end: its takings and renewals tell. One that waits in the queue is taken out of it and ends now, as failed
-   * with the code `cancelled`. One that has ended stays as it is.
+   * with the code `cancelled`. One that has ended stays as it is. Undefined for one that has neither begun in this session nor waits in its queue.
    */
-  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord>;
+  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 }
 
 export const defaultLeaseMs = 60_000;

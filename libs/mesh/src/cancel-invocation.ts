@@ -1,4 +1,5 @@
 import type { InvocationRecord, InvocationRef } from '@agentmesh/agent';
+import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 import { publishEnd } from './publish.ts';
 import { startNext } from './run-queue.ts';
@@ -7,15 +8,22 @@ import { startNext } from './run-queue.ts';
  * Cancels an invocation: what works on it, in whatever process, is told and stops; a run that waits its turn never begins. The mark is kept, so
  * that who did not hear it, or takes the run later, ends it too. Returns the record as it then is: `running` until those at work have stopped.
  * One that has ended stays as it is.
+ *
+ * @throws MeshError `not_found` for an invocation that has neither begun in this session nor waits in its queue: it may not have been taken yet
  */
 export async function cancelInvocation(
   mesh: Mesh,
   ref: InvocationRef,
   reason = 'somebody cancelled it',
 ): Promise<InvocationRecord> {
-  const before = await mesh.sessions.getInvocation(ref);
-  if (before.status !== 'running') return before;
   const record = await mesh.sessions.cancelInvocation(ref, reason);
+  if (!record) {
+    throw new MeshError(
+      'not_found',
+      `invocation ${ref.invocationId} has not begun in session ${ref.sessionId}, and does not wait there; if it was just accepted, try again`,
+    );
+  }
+  if (record.status !== 'running' && record.error?.code !== 'cancelled') return record;
   if (record.status === 'running') {
     await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
     return record;

@@ -114,7 +114,8 @@ export function permissionsOf(
     publish: [
       announces,
       ...cards.publish,
-      ...handsOverTo(manifest, all).map((to) => names.agentRun(to)),
+      // Who ends an invocation publishes the run whose turn it is in the session: of its own, or of another agent of its tree.
+      ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to)),
       // An agent that is asked hands over to these too, and waits for their answer.
       ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),

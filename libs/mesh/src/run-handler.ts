@@ -136,7 +136,7 @@ function waitingRun(
   { item }: DeliveredRun,
 ): WaitingRun {
   const { [header.messageId]: _id, ...headers } = item.headers;
-  return { agent: agent.name, command, headers };
+  return { agent: agent.name, command, headers, from: item.key };
 }
 
 /** Another invocation has the session. The run is in the session's queue now, and takes neither a slot nor deliveries there. */
@@ -158,7 +158,11 @@ async function waitForTurn(
   }
   if (holder === undefined) await startNext(mesh, ref);
   else if (whenBusy === 'interrupt') {
-    await cancelInvocation(mesh, { ...ref, invocationId: holder }, 'a newer message interrupted it');
+    const interrupted = { ...ref, invocationId: holder };
+    await cancelInvocation(mesh, interrupted, 'a newer message interrupted it').catch((error) => {
+      // It has gone meanwhile.
+      if (MeshError.from(error).code !== 'not_found') throw error;
+    });
   }
   return done;
 }

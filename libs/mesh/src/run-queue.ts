@@ -9,21 +9,29 @@ const promotedMs = 600_000;
 
 /**
  * Publishes the run whose turn it is in a session, if any. Called by whoever ends an invocation, before it acknowledges: published and then
- * taken from the queue, so that a crash in between publishes it again under the same message id.
+ * taken from the queue, so that a crash in between publishes it again under the same message id. One that this service may not publish is left to
+ * its own agent's sweeper.
+ *
+ * @param own the agent whose runs alone are published; default any
  */
-export async function startNext(mesh: Mesh, ref: SessionRef): Promise<void> {
+export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Promise<void> {
   const { appName, userId, sessionId } = ref;
   const session = { appName, userId, sessionId };
   const text = await mesh.sessions.nextRun(session);
   if (text === undefined) return;
-  const { agent, command, headers } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
+  const { agent, command, headers, from } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
+  if (own !== undefined && agent !== own) return;
   const { invocationId, hop } = command;
   // The conversation may have gone to another agent meanwhile.
   const to = hop === 0 ? await currentSpeaker(mesh, agent, command) : agent;
-  await mesh.bus.enqueue(mesh.subjects.agentRun(to), command, {
-    messageId: `${invocationId}:${hop}:turn`,
-    headers,
-  });
+  const options = { messageId: `${invocationId}:${hop}:turn:${from}`, headers };
+  try {
+    await mesh.bus.enqueue(mesh.subjects.agentRun(to), command, options);
+  } catch (error) {
+    if (MeshError.from(error).code !== 'permission_denied') throw error;
+    mesh.log.debug({ invocationId, to }, 'may not tell the run whose turn it is; its agent will');
+    return;
+  }
   await mesh.sessions.promoteRun({ ...session, invocationId }, promotedMs);
   mesh.log.debug({ invocationId, to }, 'its turn has come');
 }
@@ -47,14 +55,18 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
 const sweepMs = 5_000;
 const sweepSize = 100;
 
-/** Finds runs that a crash left waiting: of sessions that nobody has any more. */
-export function startSweeper(mesh: Mesh): Started {
+/** Finds runs of an agent that a crash left waiting: in sessions that nobody has any more. */
+export function startSweeper(mesh: Mesh, agent: string): Started {
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweep = async () => {
     for (const ref of await mesh.sessions.waitingSessions(sweepSize)) {
       if (signal.aborted) return;
-      await startNext(mesh, ref);
+      try {
+        await startNext(mesh, ref, agent);
+      } catch (error) {
+        mesh.log.warn({ err: error, ...ref }, 'could not look for waiting runs');
+      }
     }
   };
   const running = (async () => {

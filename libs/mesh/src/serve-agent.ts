@@ -82,7 +82,7 @@ export async function serveAgent(
     delegate,
     run,
   ]);
-  const sweeper = startSweeper(mesh);
+  const sweeper = startSweeper(mesh, agent.name);
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();

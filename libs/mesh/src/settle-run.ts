@@ -122,7 +122,9 @@ async function fail(
     await publishEvent(mesh, session, committed, delivery.carrier);
   }
   const { code, message } = error;
-  await sessions.endInvocation(ref, { status: 'failed', error: { code, message } });
+  // With its session the record went that the token stands in.
+  const keeper = session ? sessions : mesh.sessions;
+  await keeper.endInvocation(ref, { status: 'failed', error: { code, message } });
   const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
   await publishEnd(mesh, invocationId, ended, delivery.carrier);
   await startNext(mesh, ref);

@@ -166,6 +166,8 @@ export const waitingRunSchema = z.object({
   agent: z.string(),
   command: runCommandSchema.required({ invocationId: true, app: true, session: true }),
   headers: z.record(z.string(), z.string()),
+  /** Key of the message that brought it into the queue: each publication of its turn is told apart by it. */
+  from: z.string(),
 });
 export type WaitingRun = z.infer<typeof waitingRunSchema>;
 

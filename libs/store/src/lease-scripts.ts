@@ -31,7 +31,7 @@ if holder ~= id and (holder or (first and first ~= id)) then
   if when_busy ~= 'reject' then
     local place = redis.call('HINCRBY', KEYS[2], 'waits', 1)
     redis.call('ZADD', KEYS[3], 'NX', when_busy == 'interrupt' and -place or place, id)
-    redis.call('HSETNX', KEYS[4], id, run)
+    redis.call('HSET', KEYS[4], id, run)
     redis.call('PEXPIRE', KEYS[3], ARGV[2])
     redis.call('PEXPIRE', KEYS[4], ARGV[2])
   end
@@ -80,11 +80,16 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('HDEL', KEYS[3], ARGV[1])
 `);
 
-/** KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits. */
+/**
+ * KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits.
+ * Returns 'unknown' for one that is not this session's.
+ */
 export const cancelScript = script(`${touchInvocation}${readInvocation}${leaveSession}
+local owner, waits = redis.call('HGET', KEYS[1], 'owner'), redis.call('ZSCORE', KEYS[3], ARGV[5])
+if owner and owner ~= ARGV[1] or not owner and not waits then return 'unknown' end
 if redis.call('HEXISTS', KEYS[1], 'end') == 0 then
   redis.call('HSETNX', KEYS[1], 'cancel', ARGV[4])
-  if redis.call('ZSCORE', KEYS[3], ARGV[5]) then
+  if waits then
     redis.call('HSET', KEYS[1], 'end', ARGV[6])
     leave_session(KEYS[2], KEYS[3], KEYS[4], ARGV[5])
   end

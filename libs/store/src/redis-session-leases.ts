@@ -93,10 +93,11 @@ export function redisSessionLeases(
       return members.flatMap(refOfMember);
     },
 
-    async cancelInvocation(ref, reason): Promise<InvocationRecord> {
+    async cancelInvocation(ref, reason): Promise<InvocationRecord | undefined> {
       const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
       const args = [encodeToken(ref.sessionId), ...ttls, reason, ref.invocationId, toJson(end, 'the end')];
-      return recordOf(await connection.script<string[]>(cancelScript, keysOf(ref), args));
+      const found = await connection.script<string[] | 'unknown'>(cancelScript, keysOf(ref), args);
+      return found === 'unknown' ? undefined : recordOf(found);
     },
   };
 }

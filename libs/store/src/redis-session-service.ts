@@ -217,7 +217,7 @@ export class RedisSessionService implements SessionService {
     return this.#leases.waitingSessions(limit);
   }
 
-  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord> {
+  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
     return this.#leases.cancelInvocation(ref, reason);
   }
 

@@ -42,10 +42,12 @@ local function touch_invocation(key, session, running_ms, ended_ms)
 end
 `;
 
-// The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after.
+// The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after. Without a token
+// there, the session was deleted since; another one of its id is none of this run's.
 export const isFenced = `
 local function is_fenced(key, token)
-  return token ~= '' and tonumber(token) < tonumber(redis.call('HGET', key, 'token') or 0)
+  local current = redis.call('HGET', key, 'token')
+  return token ~= '' and (not current or tonumber(token) < tonumber(current))
 end
 `;
 

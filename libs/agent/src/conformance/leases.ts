@@ -165,4 +165,36 @@ export function leases(service: TheService): void {
     await end(3);
     expect(await service().nextRun(session)).toBeUndefined();
   });
+
+  test('keeps the newest run of one that finds the session busy again', async () => {
+    await create();
+    await take(service(), inv(1));
+    await queue(2);
+    await service().takeSession(inv(2), { run: 'again', whenBusy: 'enqueue' });
+    await end(1);
+    expect(await service().nextRun(session)).toBe('again');
+  });
+
+  test('cancels nothing that is not of the session', async () => {
+    await create();
+    await service().createSession({ ...session, sessionId: 't' });
+    await take(service(), inv(1));
+    expect(await service().cancelInvocation(inv('never'), 'x')).toBeUndefined();
+    expect(await service().cancelInvocation({ ...inv(1), sessionId: 't' }, 'x')).toBeUndefined();
+    expect(await service().cancelInvocation({ ...inv(1), userId: 'bob' }, 'x')).toBeUndefined();
+    expect((await service().getInvocation(inv(1))).cancelled).toBeUndefined();
+  });
+
+  test('keeps a run out of a session that was made anew under the id of its own', async () => {
+    const old = await create();
+    const token = await take(service(), inv(1));
+    await service().appendEvent({ session: old, event: deltaOf({ n: 1 }), token });
+    await service().deleteSession(session);
+    const made = await create();
+    for (let n = 0; n < 3; n += 1)
+      await service().appendEvent({ session: made, event: deltaOf({ n }, { invocationId: 'inv-2' }) });
+    const late = deltaOf({ n: 9 });
+    await expect(service().appendEvent({ session: old, event: late, token })).rejects.toMatchObject(refused);
+    expect(await service().readEvents(session)).toHaveLength(3);
+  });
 }

@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { InvocationRef } from '@agentmesh/agent';
 import { cancelInvocation } from '@agentmesh/mesh';
-import { camelizeKeys, parse } from '@agentmesh/protocol';
+import { camelizeKeys, MeshError, parse } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { GatewayContext } from '../context.ts';
 import { watchUntil } from '../left.ts';
 import { startRequestedRun } from '../start-run.ts';
 import { streamRun } from '../stream-run.ts';
@@ -22,6 +25,23 @@ export const runSse: Handler = async (context, request, reply) => {
   reply.hijack();
   const isOver = await streamRun(context, reply, until, { invocationId: ref.invocationId, numbered, end });
   if (stopOnDisconnect === 'true' && until.left.aborted && !isOver) {
-    await cancelInvocation(context.mesh, ref, 'its client has gone away');
+    await cancelOnceBegun(context, ref);
   }
 };
+
+/** How often a run that has not begun is looked for again, and after how long, in ms. */
+const tries = 50;
+const lookMs = 200;
+
+/** A run that nobody has taken yet cannot be cancelled: its client may have left that early. */
+async function cancelOnceBegun({ mesh, stopping }: GatewayContext, ref: InvocationRef): Promise<void> {
+  for (let attempt = 1; !stopping.aborted; attempt += 1) {
+    try {
+      await cancelInvocation(mesh, ref, 'its client has gone away');
+      return;
+    } catch (error) {
+      if (MeshError.from(error).code !== 'not_found' || attempt === tries) throw error;
+    }
+    await delay(lookMs, undefined, { signal: stopping }).catch(() => {});
+  }
+}

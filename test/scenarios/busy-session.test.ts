@@ -1,0 +1,58 @@
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
+import { latestUserText, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { restClient } from '../rest-client.ts';
+
+let model: ScriptedGemini;
+let mesh: LocalMesh;
+let client: ReturnType<typeof restClient>;
+
+beforeAll(async () => {
+  model = await startScriptedGemini({
+    script: (request) => ({ text: `re: ${latestUserText(request)}`, delayMs: 20 }),
+  });
+  const [stock] = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
+  if (!stock) throw new Error('the stock sample is gone');
+  mesh = await launchMesh({
+    services: [stock],
+    env: { GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'scripted' },
+  });
+  await mesh.start(stock);
+  client = restClient(mesh.gatewayUrl);
+});
+afterAll(async () => {
+  await mesh?.[Symbol.asyncDispose]();
+  await model?.close();
+});
+
+async function words(session: string): Promise<string[]> {
+  const response = await client.send('GET', `/apps/stock_app/users/u1/sessions/${session}`);
+  const { events } = (await response.json()) as { events: { content?: { parts?: { text?: string }[] } }[] };
+  return events.map(({ content }) => content?.parts?.[0]?.text ?? '');
+}
+
+describe('a session that gets many messages at once', () => {
+  it('answers each of them, one after the other, with services that may do no more than they need', async () => {
+    const session = await client.createSession('stock_app');
+    const texts = Array.from({ length: 8 }, (_, n) => `m${n}`);
+    await Promise.all(texts.map((text) => client.events('stock_app', session, text)));
+    const said = await words(session);
+    expect(said).toHaveLength(16);
+    for (let at = 0; at < said.length; at += 2) expect(said[at + 1]).toBe(`re: ${said[at]}`);
+  });
+
+  it('ends every one of many that interrupt each other', async () => {
+    const session = await client.createSession('stock_app');
+    const ended = await Promise.all(
+      Array.from({ length: 10 }, async (_, n) => {
+        await new Promise((resolve) => setTimeout(resolve, n * 20));
+        const more = { when_busy: 'interrupt' };
+        return (await client.run('stock_app', session, `i${n}`, more)).status;
+      }),
+    );
+    // Answered, or cancelled by a newer one: none is left.
+    expect(ended.filter((status) => status !== 200 && status !== 499)).toEqual([]);
+    expect(ended).toContain(200);
+  });
+});
