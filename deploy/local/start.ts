@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { gatewayConfig } from '@agentmesh/gateway/config';
+import { provisionUser } from '@agentmesh/mesh';
 import { lockFolder } from './data-lock.ts';
 import { launchMesh } from './launch.ts';
 import { printLogLine } from './print.ts';
@@ -21,11 +22,20 @@ async function main(signal: AbortSignal): Promise<void> {
   const { user = '', pass = '' } = mesh.login('client');
   const clientEnv = `NATS_URL=${mesh.natsUrl}\nNATS_USER=${user}\nNATS_PASSWORD=${pass}\n`;
   await writeFile(`${folder}/client.env`, clientEnv, { mode: 0o600 });
+  const operator = mesh.login(provisionUser);
+  const operatorEnv = [
+    `NATS_URL=${mesh.natsUrl}`,
+    `REDIS_URL=${mesh.redisUrl}`,
+    ...(operator.user === undefined ? [] : [`MESH_NATS_USER=${operator.user}`]),
+    ...(operator.pass === undefined ? [] : [`MESH_NATS_PASSWORD=${operator.pass}`]),
+    '',
+  ].join('\n');
+  await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
   REST     ${mesh.gatewayUrl}
-  NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env)
+  NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
   Redis    ${mesh.redisUrl}
 
 Ctrl-C stops it. Its sessions stay in ${folder}/data.
