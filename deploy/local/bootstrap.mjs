@@ -17,7 +17,10 @@ const commands = {
   mesh: { servers: 'none', run: (args, env) => runNode(['libs/cli/src/main.ts', ...args], env) },
   chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
-  'test:unit': { servers: 'none', run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=100%', ...args], env) },
+  'test:unit': {
+    servers: 'none',
+    run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=100%', ...args], env),
+  },
   test: {
     servers: 'local',
     async run(args, env) {
