@@ -12,7 +12,10 @@ export interface Message {
 
 /** A run command taken from a work queue. Not acknowledged until the handler's promise settles. */
 export interface WorkItem extends Message {
-  /** 1 for the first delivery. */
+  /**
+   * 1 for the first delivery, more for later ones. nats-server 2.9 was seen not to count when the time of a redelivery came just as nobody asked for
+   * work: what must be known for certain is counted in the store.
+   */
   readonly attempt: number;
   /** Identifies the message for ever, unlike its sequence number: does not change when it is delivered again. */
   readonly key: string;

@@ -109,6 +109,8 @@ async function think(
   using cancel = served.cancellations.signalOf(run.invocationId);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
+  // The queue counts deliveries of a message; a run that waited its turn came by several.
+  const { number: attempt } = await mesh.sessions.beginAttempt(ref, `hop:${run.hop}`);
   const events = runInvocation({
     ...services,
     agent,
@@ -119,7 +121,7 @@ async function think(
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },
-    attempt: item.attempt,
+    attempt,
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),

@@ -181,7 +181,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
         agent,
         async (item) => {
           attempts.push({ n: item.json(), attempt: item.attempt, at: performance.now() });
-          return item.attempt === 1 ? { done: false, delayMs: 200 } : done;
+          return attempts.length === 1 ? { done: false, delayMs: 200 } : done;
         },
         { slots: 1 },
       );
@@ -197,9 +197,9 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const attempts: number[] = [];
       await bus.consumeRuns(
         agent,
-        (item) => {
+        () => {
           attempts.push(performance.now());
-          if (item.attempt === 1) throw new Error('a defect');
+          if (attempts.length === 1) throw new Error('a defect');
           return Promise.resolve(done);
         },
         { slots: 1 },
