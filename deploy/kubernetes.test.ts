@@ -137,7 +137,7 @@ describe('the deployments', () => {
 
 describe('the autoscalers', () => {
   const scaled = manifests.filter(ScaledObject.is);
-  const { runStream, runConsumer } = subjects(config.namespace);
+  const { workStream, workConsumer } = subjects(config.namespace);
 
   it.each(agents)('scale $name on its own queue', ({ name, agent = '' }) => {
     const own = scaled.filter(({ metadata }) => metadata?.name === name);
@@ -145,8 +145,8 @@ describe('the autoscalers', () => {
     expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual([
       expect.objectContaining({
         account: 'MESH',
-        stream: runStream,
-        consumer: runConsumer(agent),
+        stream: workStream('run'),
+        consumer: workConsumer(agent),
         // Items in work count as well, so this is what one replica should hold.
         lagThreshold: String(config.maxConcurrency),
         activationLagThreshold: '0',

@@ -23,6 +23,9 @@ const config = readConfig({
   ),
 });
 
+const namesOf = (kind: 'agent' | 'tool') =>
+  samples.flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
+
 // Makes what the mesh needs in JetStream, with a user of its own: services have no right to.
 await provision({
   url: config.natsUrl,
@@ -32,6 +35,7 @@ await provision({
   replicas: config.replicas,
   storage: config.storage,
   ackWaitMs: config.ackWaitMs,
-  agents: samples.flatMap(({ manifest }) => (manifest.kind === 'agent' ? [manifest.name] : [])),
+  agents: namesOf('agent'),
+  tools: namesOf('tool'),
 });
 console.log('provisioned: streams, consumers and the bucket of cards are there');

@@ -3,7 +3,8 @@ import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { agentNames } from './agents.ts';
 
-const { runStream, runConsumer } = subjects();
+const { workStream, workConsumer } = subjects();
+const runStream = workStream('run');
 
 interface ConsumerInfo {
   num_pending: number;
@@ -60,7 +61,7 @@ export async function openQueues(url: string): Promise<Queues> {
       return await Promise.all(
         agentNames.map(async (agent) => {
           const { num_pending, num_ack_pending, delivered } = await info<ConsumerInfo>(
-            `CONSUMER.INFO.${runStream}.${runConsumer(agent)}`,
+            `CONSUMER.INFO.${runStream}.${workConsumer(agent)}`,
           );
           return {
             agent,

@@ -63,7 +63,7 @@ describe('the NATS user of a tool', () => {
     ['ask an agent', names.agentAsk('weather_agent')],
     ["forge an invocation's event", names.invocationEvent('e-1')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
-    ['delete the run stream', `$JS.API.STREAM.DELETE.${names.runStream}`],
+    ['delete the run stream', `$JS.API.STREAM.DELETE.${names.workStream('run')}`],
   ])('may not %s', async (_what, subject) => {
     await expect(tool.request(subject, '{}', { timeout: 5_000 })).rejects.toThrow(/permissions violation/i);
   });
@@ -109,16 +109,16 @@ describe('the NATS user of other programs', () => {
     const client = await login('client');
     const admin = await login('provision');
     const queued = async () => {
-      const info = await admin.request(`$JS.API.STREAM.INFO.${names.runStream}`);
+      const info = await admin.request(`$JS.API.STREAM.INFO.${names.workStream('run')}`);
       return info.json<{ state: { messages: number } }>().state.messages;
     };
     client.publish(names.agentRun('nobody'), '{"message":"x"}', {
-      reply: `$JS.API.STREAM.PURGE.${names.runStream}`,
+      reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();
     await until(async () => (await queued()) === 1, { what: 'the run to be queued' });
     client.publish(names.agentRun('nobody'), '{"message":"x"}', {
-      reply: `$JS.API.STREAM.PURGE.${names.runStream}`,
+      reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();
     await until(async () => (await queued()) === 2, { what: 'the second run to be queued' });

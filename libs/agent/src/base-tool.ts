@@ -8,6 +8,8 @@ export interface BaseToolConfig {
   description: string;
   /** The call stays open until somebody answers it; what the tool returns first is only the state of things. */
   isLongRunning?: boolean;
+  /** How long an answer from outside is waited for, in ms; default for ever. */
+  answerWithinMs?: number;
 }
 
 export interface RunToolRequest {
@@ -25,12 +27,17 @@ export abstract class BaseTool {
   readonly name: string;
   readonly #description: string;
   readonly #isLongRunning: boolean;
+  readonly #answerWithinMs: number | undefined;
 
-  /** @throws MeshError `invalid_argument` for a name that function declarations cannot hold. */
-  constructor({ name, description, isLongRunning = false }: BaseToolConfig) {
+  /** @throws MeshError `invalid_argument` for a name that function declarations cannot hold, or a time that is none. */
+  constructor({ name, description, isLongRunning = false, answerWithinMs }: BaseToolConfig) {
     this.name = assertName('tool', name);
     this.#description = description;
     this.#isLongRunning = isLongRunning;
+    if (answerWithinMs !== undefined && !(Number.isSafeInteger(answerWithinMs) && answerWithinMs > 0)) {
+      throw new MeshError('invalid_argument', `tool ${name}: answerWithinMs must be whole ms above 0`);
+    }
+    this.#answerWithinMs = answerWithinMs;
   }
 
   get description(): string {
@@ -39,6 +46,14 @@ export abstract class BaseTool {
 
   get isLongRunning(): boolean {
     return this.#isLongRunning;
+  }
+
+  /**
+   * How long an answer from outside is waited for, in ms: the result of a long-running call, a person's confirmation. Then the call ends without it.
+   * Undefined: for ever.
+   */
+  get answerWithinMs(): number | undefined {
+    return this.#answerWithinMs;
   }
 
   /**

@@ -73,6 +73,12 @@ export interface ContextOptions {
   toolConfirmation?: ToolConfirmation;
   /** How many questions of the call were answered so far; default 0. */
   answers?: number;
+  /** How often the work of the call was begun, this time counted; default: that of the invocation. */
+  attempt?: number;
+  /** What an attempt before this one said last. */
+  lastProgress?: Record<string, unknown>;
+  /** Where updates of the call are published; default: as the invocation has it. */
+  operationSubject?: string;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
 }
@@ -114,10 +120,26 @@ export class Context extends ReadonlyContext {
 
   /**
    * How often the work that this belongs to was begun, this time counted: more than 1 after a crash. A tool may have done its work before, under
-   * the same {@link functionCallId}. Always 1 in a process of its own, which keeps results by call id.
+   * the same {@link functionCallId}. Of a long-running tool in a process of its own it is how often its job was begun; of others there it is always 1, as
+   * they keep results by call id.
    */
   get attempt(): number {
-    return this.origin.invocation?.attempt ?? 1;
+    return this.#options.attempt ?? this.origin.invocation?.attempt ?? 1;
+  }
+
+  /** What the attempt before this one yielded last, of a long-running tool whose process died at it. */
+  get lastProgress(): Record<string, unknown> | undefined {
+    return this.#options.lastProgress;
+  }
+
+  /**
+   * The NATS subject on which whoever finishes the work of this long-running call later publishes its updates and its outcome, as JSON:
+   * `{"final": true, "response": {…}}`. Undefined outside of a mesh.
+   */
+  get operationSubject(): string | undefined {
+    const { operationSubject, functionCallId } = this.#options;
+    if (operationSubject !== undefined || functionCallId === undefined) return operationSubject;
+    return this.origin.invocation?.operationSubject?.(functionCallId);
   }
 
   /** ADK's other name of {@link actions}. */

@@ -31,6 +31,8 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   execute: Execute<P>;
   isLongRunning?: boolean;
+  /** How long the result of a long-running call, or a person's confirmation, is waited for, in ms; default for ever. */
+  answerWithinMs?: number;
   /** Must a person confirm each call, or those for which the function says so, before it is made? Default false. */
   requireConfirmation?: boolean | NeedsConfirmation<P>;
   /** After this long the call is an error and the signal in the tool's context is aborted; default: no limit, ms. */
@@ -50,7 +52,12 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     const name = options.name ?? options.execute.name;
     if (!name)
       throw new MeshError('invalid_argument', 'a tool made of a function without name needs the option name');
-    super({ name, description: options.description, isLongRunning: options.isLongRunning ?? false });
+    super({
+      name,
+      description: options.description,
+      isLongRunning: options.isLongRunning ?? false,
+      ...(options.answerWithinMs !== undefined && { answerWithinMs: options.answerWithinMs }),
+    });
     this.#parameters = options.parameters;
     this.#execute = options.execute;
     this.#timeoutMs = options.timeoutMs;

@@ -52,6 +52,11 @@ export class InMemoryLeases {
     return holder !== undefined && holder.id !== id;
   }
 
+  isHeldBy(key: string, id: string): boolean {
+    const lease = this.#leases.get(key);
+    return lease !== undefined && currentHolder(lease) === id;
+  }
+
   isWaiting(key: string, id: string): boolean {
     return this.#leases.get(key)?.waiting.some(([each]) => each === id) ?? false;
   }

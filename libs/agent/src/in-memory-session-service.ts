@@ -21,7 +21,7 @@ import {
   readEvent,
   withPrefix,
 } from './in-memory-log.ts';
-import { type PendingCall, pendingChanges } from './pending.ts';
+import { InMemoryPending } from './in-memory-pending.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
 import type {
   Attempt,
@@ -69,7 +69,10 @@ export class InMemorySessionService implements SessionService {
   readonly #users = new Map<string, JsonMap>();
   readonly #invocations = new Map<string, StoredInvocation>();
   readonly #leases = new InMemoryLeases();
-  readonly #pending = new Map<string, Map<string, PendingCall>>();
+  readonly pending = new InMemoryPending({
+    isAtWork: (ref) => this.#leases.isHeldBy(this.#keys.session(ref), ref.invocationId),
+    hasEnded: async (ref) => this.#knows(ref) && (await this.getInvocation(ref)).status !== 'running',
+  });
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
@@ -114,9 +117,7 @@ export class InMemorySessionService implements SessionService {
     }
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
     this.#leases.free(key);
-    const pending = this.#pending.get(this.#keys.pending(ref.appName, ref.userId));
-    for (const { id, sessionId } of pending?.values() ?? [])
-      if (sessionId === ref.sessionId) pending?.delete(id);
+    this.pending.forgetSession(ref);
     for (const [id, { owner, seqs }] of this.#invocations) {
       if (owner === key) this.#invocations.delete(id);
       else for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
@@ -128,13 +129,16 @@ export class InMemorySessionService implements SessionService {
     event,
     token,
     attempt,
+    aside = false,
   }: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
     const { json, delta } = readEvent(event);
     const stored = this.#find(ref);
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
+    const isKnown = this.#knows({ ...ref, invocationId: event.invocationId });
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
+    if (aside && !isKnown) invocation.end = JSON.stringify({ status: 'completed' });
     assertCurrent(invocation, token);
     if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw askedAgain();
     if (token !== undefined) {
@@ -149,7 +153,7 @@ export class InMemorySessionService implements SessionService {
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);
-      this.#notePending(ref, JSON.parse(json));
+      this.pending.note(ref, JSON.parse(json));
       stored.updated = event.timestamp;
       this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
@@ -157,23 +161,6 @@ export class InMemorySessionService implements SessionService {
     const missed = stored.events.slice(session.seq, seq).map(parseEvent);
     if (missed.length > 0) bringUpToDate(session, missed, delta);
     return missed.at(-1) ?? parseEvent(stored.events[seq - 1] ?? json);
-  }
-
-  async listPending({
-    appName,
-    userId,
-    sessionId,
-  }: Parameters<SessionService['listPending']>[0]): Promise<PendingCall[]> {
-    const all = [...(this.#pending.get(this.#keys.pending(appName, userId))?.values() ?? [])];
-    const wanted = sessionId === undefined ? all : all.filter((call) => call.sessionId === sessionId);
-    return structuredClone(wanted.sort(oldestFirst));
-  }
-
-  #notePending({ appName, userId, sessionId }: SessionRef, event: Event): void {
-    const { opened, closed } = pendingChanges(event, sessionId);
-    const ofUser = entry(this.#pending, this.#keys.pending(appName, userId), () => new Map());
-    for (const call of opened) ofUser.set(call.id, call);
-    for (const id of closed) ofUser.delete(id);
   }
 
   async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
@@ -278,6 +265,10 @@ export class InMemorySessionService implements SessionService {
     return this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.get(key);
   }
 
+  #knows({ appName, userId, invocationId }: InvocationRef): boolean {
+    return this.#invocations.has(this.#keys.invocation(appName, userId, invocationId));
+  }
+
   #invocation(ref: InvocationRef): StoredInvocation {
     const key = this.#keys.invocation(ref.appName, ref.userId, ref.invocationId);
     const owner = this.#keys.session(ref);
@@ -322,10 +313,6 @@ export class InMemorySessionService implements SessionService {
 }
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
-
-function oldestFirst(a: PendingCall, b: PendingCall): number {
-  return a.created - b.created || (a.id < b.id ? -1 : 1);
-}
 
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));

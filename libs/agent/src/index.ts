@@ -28,6 +28,7 @@ export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-exec
 export type { ContextOptions, ContextOrigin } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
 export type { CredentialService } from './credential-service.ts';
+export { deadlinePassed } from './deadlines.ts';
 export {
   answerText,
   createEvent,
@@ -42,11 +43,13 @@ export {
   stringifyContent,
   tokensOf,
 } from './event.ts';
+export { progressId } from './flow/call-tools.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { answerToQuestion } from './flow/questions.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
 export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
+export { readMessage } from './flow/user-message.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
@@ -73,8 +76,9 @@ export { BaseLlm } from './models/llm.ts';
 export { LLMRegistry } from './models/registry.ts';
 export type { LlmRouter, RoutedLlmOptions } from './models/routed-llm.ts';
 export { RoutedLlm } from './models/routed-llm.ts';
-export type { PendingCall } from './pending.ts';
-export { pendingChanges } from './pending.ts';
+export type { ClosedCall, PendingCall } from './pending.ts';
+export { answerDigest, pendingChanges } from './pending.ts';
+export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './pending-calls.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export type { LogLine } from './plugins/logging-plugin.ts';

@@ -58,6 +58,8 @@ export interface InvocationContextFields extends InvocationServices {
   /** Takes what happens within a tool call, for those who watch: the events of an agent that is used as a tool. Absent when nobody does. */
   observe?: (event: Event) => void;
   journal?: JournalRange;
+  /** On a mesh: where updates of a call are published. */
+  operationSubject?: (callId: string) => string;
   /** How often the work in hand was begun, this time counted; default 1. More than 1: a process died at it. */
   attempt?: number;
   /** Index in `session.events` from which on the running agent's own steps are found; default: that of the journal. */
@@ -83,6 +85,7 @@ export class InvocationContext {
   readonly credentialService: CredentialService | undefined;
   readonly observe: ((event: Event) => void) | undefined;
   readonly attempt: number;
+  readonly operationSubject: ((callId: string) => string) | undefined;
   readonly journal: JournalRange;
   readonly #fields: InvocationContextFields;
   #turn = { ended: false, runs: new Map<string, number>() };
@@ -105,6 +108,7 @@ export class InvocationContext {
     this.credentialService = fields.credentialService;
     this.observe = fields.observe;
     this.attempt = fields.attempt ?? 1;
+    this.operationSubject = fields.operationSubject;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };

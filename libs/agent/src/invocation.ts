@@ -38,6 +38,8 @@ export interface InvocationOptions extends InvocationServices {
   journalStart?: number;
   /** How often this work was begun, this time counted; default 1. */
   attempt?: number;
+  /** On a mesh: where updates of a call are published. */
+  operationSubject?: (callId: string) => string;
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }

@@ -1,4 +1,6 @@
-import type { Event } from '@agentmesh/protocol';
+import { createHash } from 'node:crypto';
+import { type Event, replicaKey } from '@agentmesh/protocol';
+import { deadlineOfCall } from './deadlines.ts';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import { questionNames } from './flow/questions.ts';
 
@@ -16,38 +18,86 @@ export interface PendingCall {
   agent: string;
   /** When it was committed, epoch ms. */
   created: number;
+  /** When nobody waits for the answer any more, epoch ms; absent when somebody always does. */
+  deadline?: number;
+  /** On a mesh: the agent whose service made the call, which takes updates of it. */
+  service?: string;
+  /** Of the event that called. */
+  branch?: string;
+  path?: string;
 }
 
-/** What an event changes in what is waited for: calls that stay open, and the ids of those that are answered for good. */
-export function pendingChanges(event: Event, sessionId: string): { opened: PendingCall[]; closed: string[] } {
-  const { author = '', invocationId, timestamp, longRunningToolIds = [] } = event;
+/** A call that got its answer for good, who gave it, and a fingerprint of what was said. */
+export interface ClosedCall {
+  id: string;
+  by: 'agent' | 'user';
+  digest: string;
+}
+
+/** What an event changes in what is waited for: calls that stay open, and those that are answered for good. */
+export function pendingChanges(
+  event: Event,
+  sessionId: string,
+): { opened: PendingCall[]; closed: ClosedCall[] } {
+  const { author = '', longRunningToolIds = [] } = event;
   const isUser = author === 'user';
-  const opened = isUser
-    ? []
-    : getFunctionCalls(event).flatMap(({ id, name = '', args = {} }): PendingCall[] =>
-        id !== undefined && longRunningToolIds.includes(id)
-          ? [
-              {
-                id,
-                name,
-                args,
-                kind: kindOf(name),
-                sessionId,
-                invocationId,
-                agent: author,
-                created: timestamp,
-              },
-            ]
-          : [],
-      );
+  const open = new Set(isUser ? [] : longRunningToolIds);
+  const opened = getFunctionCalls(event).flatMap((call) =>
+    call.id !== undefined && open.has(call.id)
+      ? [pendingCall(event, sessionId, { ...call, id: call.id })]
+      : [],
+  );
   // What a tool itself says first is no answer, unless it says that it is its last word.
-  const closed = getFunctionResponses(event).flatMap(({ id, willContinue }) =>
-    id !== undefined && (willContinue === false || (isUser && !willContinue)) ? [id] : [],
+  const closed = getFunctionResponses(event).flatMap(({ id, willContinue, response }): ClosedCall[] =>
+    id !== undefined && (willContinue === false || (isUser && !willContinue))
+      ? [{ id, by: isUser ? 'user' : 'agent', digest: answerDigest(response) }]
+      : [],
   );
   return { opened, closed };
+}
+
+function pendingCall(
+  event: Event,
+  sessionId: string,
+  { id, name = '', args = {} }: { id: string; name?: string; args?: Record<string, unknown> },
+): PendingCall {
+  const { author = '', invocationId, timestamp, branch, nodeInfo } = event;
+  const deadline = deadlineOfCall(event, id);
+  const service = agentOfReplica(event.customMetadata?.[replicaKey]);
+  return {
+    id,
+    name,
+    args,
+    kind: kindOf(name),
+    sessionId,
+    invocationId,
+    agent: author,
+    created: timestamp,
+    ...(deadline !== undefined && { deadline }),
+    ...(service !== undefined && { service }),
+    ...(branch !== undefined && { branch }),
+    ...(nodeInfo?.path !== undefined && { path: nodeInfo.path }),
+  };
 }
 
 function kindOf(name: string): PendingCall['kind'] {
   const kinds = Object.entries(questionNames) as [keyof typeof questionNames, string][];
   return kinds.find(([, each]) => each === name)?.[0] ?? 'result';
+}
+
+/** The agent in whose service a replica is, by its id `agent_<name>-<pid>-<random>`. */
+function agentOfReplica(replica: unknown): string | undefined {
+  if (typeof replica !== 'string') return undefined;
+  return /^agent_(.+)-\d+-[0-9a-f]{8}$/.exec(replica)?.[1];
+}
+
+/** A short fingerprint of an answer, the same whatever the order of its keys. */
+export function answerDigest(answer: unknown): string {
+  const text = JSON.stringify(answer ?? null, (_key, value: unknown) => inOrder(value));
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

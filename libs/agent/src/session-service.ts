@@ -1,5 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { PendingCall } from './pending.ts';
+import type { PendingCalls } from './pending-calls.ts';
 import type { SessionLeases } from './session-leases.ts';
 
 /** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
@@ -77,6 +77,9 @@ export interface InvocationRef extends SessionRef {
  * session, `temp:` keys to the invocation: they are never in a session's stored state or in a stored event.
  */
 export interface SessionService extends SessionLeases {
+  /** What waits for an answer from outside, kept in the same step as the events that ask and answer. */
+  readonly pending: PendingCalls;
+
   /**
    * Starts a session; a missing id is made up (UUID). `app:` and `user:` keys of `state` go to their scopes, `temp:` keys are dropped.
    * `hidden` sessions (an agent used as a tool has one per call) are not listed.
@@ -114,20 +117,21 @@ export interface SessionService extends SessionLeases {
    *
    * With a `token` (see `takeSession`) the same atomic step refuses the commit, a repeated event too, and changes nothing: when it is older than that of
    * the event's invocation, when the invocation has ended, and when another one has the session. So it does with an `attempt` that is not the
-   * newest at its part. Without them nothing is checked: within one process nobody takes over.
+   * newest at its part. Without them nothing is checked: within one process nobody takes over. An event that comes `aside`, of an invocation that may be
+   * over for long, does not make it a running one again.
    *
    * @throws MeshError `not_found` when the session is gone; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
-  appendEvent(request: { session: Session; event: Event; token?: number; attempt?: Attempt }): Promise<Event>;
+  appendEvent(request: {
+    session: Session;
+    event: Event;
+    token?: number;
+    attempt?: Attempt;
+    aside?: boolean;
+  }): Promise<Event>;
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;
-
-  /**
-   * What waits for an answer from outside: of one session, or of all sessions of the user, hidden ones included; oldest first. Kept in the same
-   * step as the events that ask and answer.
-   */
-  listPending(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
 
   /** The invocation's record; an invocation without one has the record of a running one that did nothing yet. */
   getInvocation(ref: InvocationRef): Promise<InvocationRecord>;

@@ -10,7 +10,7 @@ export interface Message {
   json(): unknown;
 }
 
-/** A run command taken from a work queue. Not acknowledged until the handler's promise settles. */
+/** A message taken from a work queue. Not acknowledged until the handler's promise settles. */
 export interface WorkItem extends Message {
   /**
    * 1 for the first delivery, more for later ones. nats-server 2.9 was seen not to count when the time of a redelivery came just as nobody asked for
@@ -132,6 +132,18 @@ export interface Bus extends AsyncDisposable {
    */
   consumeRuns(
     agent: string,
+    handler: (item: WorkItem) => Promise<WorkOutcome>,
+    options: ConsumeOptions,
+  ): Promise<Started>;
+  /** As {@link Bus.consumeRuns}: the updates of long-running calls that the agent's service made. */
+  consumeOperations(
+    agent: string,
+    handler: (item: WorkItem) => Promise<WorkOutcome>,
+    options: ConsumeOptions,
+  ): Promise<Started>;
+  /** As {@link Bus.consumeRuns}: the jobs of a long-running tool. */
+  consumeJobs(
+    tool: string,
     handler: (item: WorkItem) => Promise<WorkOutcome>,
     options: ConsumeOptions,
   ): Promise<Started>;

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { encodeToken, header, type Subjects } from '@agentmesh/protocol';
-import { type Bus, heartbeatMs as defaultHeartbeatMs, type Message, type Started } from './bus.ts';
+import { encodeToken, header, type QueueName, type Subjects } from '@agentmesh/protocol';
+import {
+  type Bus,
+  type ConsumeOptions,
+  heartbeatMs as defaultHeartbeatMs,
+  type Message,
+  type Started,
+} from './bus.ts';
 import { createInbox } from './calls/inbox.ts';
 import { request } from './calls/request.ts';
 import { serve } from './calls/serve.ts';
@@ -10,7 +16,7 @@ import { assertSubject, createMessage, encodeJson } from './message.ts';
 import { isServed, register } from './registry.ts';
 import { startOnce } from './started.ts';
 import { createStats } from './stats.ts';
-import { consume } from './work/consume.ts';
+import { consume, type WorkHandler } from './work/consume.ts';
 
 export interface BusParts {
   link: Link;
@@ -55,6 +61,12 @@ export function createBus(parts: BusParts): Bus {
     });
   }
 
+  async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
+    await whenConnected(link);
+    const source = await link.openWork(queue);
+    return keep(Promise.resolve(consume(own, source, handler, options)));
+  }
+
   async function dispose() {
     await Promise.all([...running].map((started) => started.stop({ graceMs: 0 })));
     await link.close();
@@ -94,11 +106,9 @@ export function createBus(parts: BusParts): Bus {
       return link.enqueue(packet);
     },
 
-    async consumeRuns(agent, handler, options) {
-      await whenConnected(link);
-      const source = await link.openWork(agent);
-      return keep(Promise.resolve(consume(own, source, handler, options)));
-    },
+    consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
+    consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
+    consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
 
     async announce(card) {
       const bytes = encodeJson(card);

@@ -1,4 +1,4 @@
-import type { Headers, MeshError } from '@agentmesh/protocol';
+import type { Headers, MeshError, QueueName } from '@agentmesh/protocol';
 
 /** What travels: bytes and headers on a subject. */
 export interface Packet {
@@ -86,7 +86,7 @@ export interface Link {
 
   /** Stores a packet that carries `Nats-Msg-Id`. */
   enqueue(packet: Packet): Promise<{ duplicate: boolean }>;
-  openWork(agent: string): Promise<WorkSource>;
+  openWork(queue: QueueName): Promise<WorkSource>;
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
 

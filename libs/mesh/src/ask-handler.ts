@@ -178,6 +178,7 @@ async function* work(
     sessionService: fenced(mesh.sessions, token, attempt),
     invocationId,
     ...(attempt && { attempt: attempt.number }),
+    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
     ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,
     carrier,

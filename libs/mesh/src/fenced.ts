@@ -17,7 +17,7 @@ export function fenced(
     getSession: (request) => sessions.getSession(request),
     listSessions: (request) => sessions.listSessions(request),
     deleteSession: (ref) => sessions.deleteSession(ref),
-    listPending: (request) => sessions.listPending(request),
+    pending: sessions.pending,
     readEvents: (request) => sessions.readEvents(request),
     getInvocation: (ref) => sessions.getInvocation(ref),
     takeSession: (ref, options) => sessions.takeSession(ref, options),

@@ -1,6 +1,6 @@
 import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { queueGroup } from '@agentmesh/bus';
-import { every, type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
+import { every, type QueueName, type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
 import { matchesAny } from './mesh-toolset.ts';
 import { remotesOf } from './remotes.ts';
 import { serviceName } from './service-name.ts';
@@ -79,8 +79,14 @@ export function permissionsOf(
   const inbox = `${names.inboxPrefix(busName(manifest))}.>`;
   if (kind === 'client') {
     return {
-      publish: [names.agentRun(every), names.agentAsk(every), names.invocationCancel(every)],
-      subscribe: [names.allSessionEvents, names.invocationEvent(every), inbox],
+      publish: [
+        names.agentRun(every),
+        names.agentAsk(every),
+        names.operation(every, every),
+        names.pending,
+        names.invocationCancel(every),
+      ],
+      subscribe: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every), inbox],
       answers: false,
     };
   }
@@ -98,14 +104,26 @@ export function permissionsOf(
         '$SRV.PING.>',
         ...cards.publish,
       ],
-      subscribe: [names.invocationEvent(every), inbox, ...shown, ...cards.subscribe],
+      subscribe: [
+        names.invocationEvent(every),
+        `${names.pending} ${queueGroup}`,
+        inbox,
+        ...shown,
+        ...cards.subscribe,
+      ],
       answers: true,
     };
   }
   const announces = `$KV.${names.cardBucket}.${names.cardKey(kind, name)}`;
   if (kind === 'tool') {
     return {
-      publish: [announces],
+      publish: [
+        announces,
+        names.toolJob(name),
+        ...callersOf(manifest, all).map((agent) => names.operation(agent, every)),
+        names.dead('tool', name),
+        ...workTaking(names, { kind: 'job', name }),
+      ],
       subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel(every), inbox, ...shown],
       answers: true,
     };
@@ -124,8 +142,10 @@ export function permissionsOf(
       names.invocationEvent(every),
       names.invocationCancel(every),
       names.allSessionEvents,
+      names.allSessionPending,
       names.dead('agent', name),
-      ...runTaking(names, name),
+      ...workTaking(names, { kind: 'run', name }),
+      ...workTaking(names, { kind: 'operation', name }),
     ],
     subscribe: [
       `${names.agentAsk(name)} ${queueGroup}`,
@@ -159,6 +179,14 @@ function callsTo(
   return [...new Set([...calls, ...offered.map(({ name }) => name)])];
 }
 
+/** The agents that may call a tool: it tells them how far its long-running calls are. */
+function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
+  const agents = all.filter(({ kind }) => kind === 'agent');
+  return agents
+    .filter(({ calls, offers = [] }) => calls.includes(name) || matchesAny(offers, name))
+    .map((agent) => agent.name);
+}
+
 /** Without a consumer: who may make one may have the server deliver to any subject. */
 function cardReading({ cardBucket }: Subjects) {
   const stream = `KV_${cardBucket}`;
@@ -168,8 +196,8 @@ function cardReading({ cardBucket }: Subjects) {
   };
 }
 
-function runTaking({ runStream, runConsumer }: Subjects, agent: string): string[] {
-  const consumer = `${runStream}.${runConsumer(agent)}`;
+function workTaking({ workStream, workConsumer }: Subjects, { kind, name }: QueueName): string[] {
+  const consumer = `${workStream(kind)}.${workConsumer(name)}`;
   return [
     `$JS.API.CONSUMER.INFO.${consumer}`,
     `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,

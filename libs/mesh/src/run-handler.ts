@@ -122,6 +122,7 @@ async function think(
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },
     attempt,
+    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),

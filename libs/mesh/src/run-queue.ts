@@ -55,8 +55,12 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
 const sweepMs = 5_000;
 const sweepSize = 100;
 
-/** Finds runs of an agent that a crash left waiting: in sessions that nobody has any more. */
-export function startSweeper(mesh: Mesh, agent: string): Started {
+/**
+ * Finds runs of an agent that a crash left waiting, in sessions that nobody has any more; and ends calls whose deadline is over.
+ *
+ * @param expire ends them
+ */
+export function startSweeper(mesh: Mesh, agent: string, expire: () => Promise<void>): Started {
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweep = async () => {
@@ -74,6 +78,7 @@ export function startSweeper(mesh: Mesh, agent: string): Started {
       // Replicas do not all look at the same time.
       await delay(sweepMs / 2 + Math.random() * sweepMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
+      await expire().catch((error) => mesh.log.warn({ err: error }, 'could not look for overdue calls'));
       await sweep().catch((error) => mesh.log.warn({ err: error }, 'could not look for waiting runs'));
     }
   })();

@@ -13,6 +13,7 @@ import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { agentCards, type Mesh } from './mesh.ts';
+import { consumeOperations, expireCalls } from './operations.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { twoRoots } from './root.ts';
 import { handleRun } from './run-handler.ts';
@@ -82,14 +83,15 @@ export async function serveAgent(
     delegate,
     run,
   ]);
-  const sweeper = startSweeper(mesh, agent.name);
+  const operations = await consumeOperations(served);
+  const sweeper = startSweeper(mesh, agent.name, () => expireCalls(served));
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
       clearTimeout(look);
-      await stopAll([shown, runs, asks, delegated, sweeper], graceMs, stopping);
+      await stopAll([shown, runs, operations, asks, delegated, sweeper], graceMs, stopping);
       await cancellations.stop();
       await closeToolsets(agent);
     },

@@ -131,6 +131,8 @@ export const toolCallSchema = z.object({
       /** The state the tool may read, all scopes, as the caller sees it. */
       state: record.default({}),
       userContent: messageSchema.optional(),
+      /** Where updates of the call are published. */
+      operationSubject: z.string().optional(),
     })
     .optional(),
 });

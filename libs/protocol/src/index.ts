@@ -42,8 +42,17 @@ export { jsonEntries, toJson } from './json.ts';
 export type { Keys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
+export type {
+  AnsweredBy,
+  Job,
+  JobInput,
+  OperationUpdate,
+  OperationUpdateInput,
+  PendingNews,
+} from './operation.ts';
+export { answeredBySchema, jobSchema, operationUpdateSchema } from './operation.ts';
 export { parse } from './parse.ts';
-export type { ServiceKind, SessionRef, Subjects } from './subjects.ts';
+export type { QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';
 export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';
 export { nextTrace, traceIdOf } from './trace.ts';

@@ -28,8 +28,19 @@ export function keys(prefix = 'am') {
     app: (app: string) => `${prefix}:{${encodeToken(app)}}:app`,
     /** Stream: `app:` deltas that are committed and not yet applied to {@link app}. */
     appOutbox: (app: string, user: string) => `${tag(app, user)}:app-outbox`,
-    /** Hash: what waits for an answer in all sessions of the user, by call id. */
+    /** Hash: what waits for an answer in all sessions of the user, by session and call id. */
     pending: (app: string, user: string) => `${tag(app, user)}:pending`,
+    /** Hash: which calls of a session were answered, with what, and how far the work of those that wait is. */
+    answered: (ref: SessionRef) => `${session(ref)}:answered`,
+    /** Set: the sessions in which a call of this id waits, or did; in a slot of its own; expires. */
+    asking: (callId: string) => `${prefix}:asking:${encodeToken(callId)}`,
+    /** Sorted set: calls that a service made and whose answer is waited for until then, epoch ms; in a slot of its own. */
+    deadlines: (service: string) => `${prefix}:deadlines:${encodeToken(service)}`,
+    /** Hash: the work of a call of a long-running tool: who does it, how far it is, its result; expires. */
+    job: (tool: string, job: string) => `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}`,
+    /** Stream: what the work of a call has said on its way; entry `0-<n>`; in the slot of {@link job}. */
+    jobProgress: (tool: string, job: string) =>
+      `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}:progress`,
     /** Sorted set: session ids by last update, in ms. */
     sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
     /**

@@ -10,6 +10,16 @@ export interface SessionRef {
 
 export type ServiceKind = 'agent' | 'tool';
 
+/** Work queues in JetStream: runs of an agent, updates of its long-running calls, jobs of a long-running tool. */
+export type QueueKind = 'run' | 'operation' | 'job';
+
+/** A work queue by what lies in it and whose it is. */
+export interface QueueName {
+  kind: QueueKind;
+  /** Of the agent, or of the tool. */
+  name: string;
+}
+
 /** In place of a name or id: all of them, where a permission or a subscription means that. No text can be it: what comes from outside is encoded. */
 export const every: unique symbol = Symbol('every');
 
@@ -36,6 +46,10 @@ export function subjects(namespace = 'mesh') {
     agentDelegate: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.delegate`,
     /** A call of a tool: a request with a stream of frames. */
     toolCall: (tool: NameOrEvery) => `${root}.tool.${one(tool)}.call`,
+    /** The work of a long-running tool: a JetStream work queue. */
+    toolJob: (tool: NameOrEvery) => `${root}.tool.${one(tool)}.job`,
+    /** What is said from outside to a call that waits: a JetStream work queue of the agent's service that made it. */
+    operation: (agent: NameOrEvery, callId: NameOrEvery) => `${root}.operation.${one(agent)}.${one(callId)}`,
     /** Every event of one invocation, as it happens. */
     invocationEvent: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.event`,
     /** Asks all who work on an invocation to end it. */
@@ -45,16 +59,30 @@ export function subjects(namespace = 'mesh') {
     /** The committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
+    /** What begins to wait for an answer in one session, and what has got it: for mail, chat and the like. */
+    sessionPending: (ref: SessionRef) =>
+      `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.pending`,
+    /** The same of all sessions. */
+    allSessionPending: `${root}.session.*.*.*.pending`,
+    /** Asks what waits for an answer: a request, answered by gateways. */
+    pending: `${root}.pending`,
     /** The committed events of all sessions: what an auditor subscribes to and an agent may publish to. */
     allSessionEvents: `${root}.session.*.*.*.event`,
-    /** The JetStream stream of all run commands, one durable consumer per agent. */
-    runStream: `${namespace.toUpperCase()}_RUN`,
+    /** The JetStream stream of a kind of work: one durable consumer for each name. */
+    workStream: (kind: QueueKind) => `${namespace.toUpperCase()}_${kind.toUpperCase()}`,
+    /** The durable consumer of an agent's, or a tool's, queue in its stream. */
+    workConsumer: (name: string) => encodeToken(name),
+    /** The subject, or the pattern of subjects, of what lies in a queue. */
+    workSubject: (kind: QueueKind, name: NameOrEvery) =>
+      ({
+        run: `${root}.agent.${one(name)}.run`,
+        operation: `${root}.operation.${one(name)}.*`,
+        job: `${root}.tool.${one(name)}.job`,
+      })[kind],
     /** The JetStream stream of dead letters. */
     deadStream: `${namespace.toUpperCase()}_DEAD`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
-    /** Durable consumer of one agent's run commands. */
-    runConsumer: (agent: string) => encodeToken(agent),
     /** Key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${one(name)}`,
     /** Name under which a service answers the NATS services protocol, which knows no namespaces. */

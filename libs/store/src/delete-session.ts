@@ -1,12 +1,13 @@
 import { getFunctionCalls, type SessionService } from '@agentmesh/agent';
 import { type Event, encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
+import { pendingField } from './redis-pending-calls.ts';
 import { deleteScript } from './scripts.ts';
 
 export interface Deletion {
   connection: RedisConnection;
   keys: Keys;
-  sessions: Pick<SessionService, 'readEvents' | 'listPending'>;
+  sessions: Pick<SessionService, 'readEvents' | 'pending'>;
 }
 
 const pageSize = 1_000;
@@ -21,7 +22,7 @@ export async function deleteSession(deletion: Deletion, ref: SessionRef): Promis
   const { invocations, calls } = await mentionedIn(sessions, ref);
   // First, so that a delete that was cut short finds them again.
   for (const call of calls) await deleteChild(deletion, { appName, userId, sessionId: call });
-  const pending = (await sessions.listPending(ref)).map(({ id }) => id);
+  const pending = (await sessions.pending.list(ref)).map(({ id }) => pendingField(sessionId, id));
   if (pending.length > 0)
     await connection.run((redis) => redis.hdel(keys.pending(appName, userId), ...pending));
   await connection.script(
@@ -31,6 +32,7 @@ export async function deleteSession(deletion: Deletion, ref: SessionRef): Promis
       keys.events(ref),
       keys.state(ref),
       keys.sessions(appName, userId),
+      keys.answered(ref),
       ...[...invocations].map((id) => keys.invocation(appName, userId, id)),
     ],
     [sessionId, encodeToken(sessionId)],

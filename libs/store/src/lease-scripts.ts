@@ -1,6 +1,6 @@
 import { isFenced, leaveSession, readInvocation, script, touchInvocation } from './scripts.ts';
 
-const clock = `
+export const clock = `
 local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -8,7 +8,7 @@ end
 `;
 
 // Who has the session: nobody, when the holder gave no sign of life in time.
-const holderOf = `
+export const holderOf = `
 local function holder_of(session)
   local lease = redis.call('HMGET', session, 'lease', 'until')
   return lease[1] and tonumber(lease[2]) > now_ms() and lease[1] or nil

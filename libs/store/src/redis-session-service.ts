@@ -6,7 +6,6 @@ import {
   type InvocationRef,
   type ListSessionsRequest,
   type ListSessionsResponse,
-  type PendingCall,
   pendingChanges,
   pickScopes,
   type Session,
@@ -32,6 +31,7 @@ import {
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { pendingArgs, RedisPendingCalls } from './redis-pending-calls.ts';
 import { redisSessionLeases, sessionKeys } from './redis-session-leases.ts';
 import {
   attemptScript,
@@ -65,6 +65,7 @@ export class RedisSessionService implements SessionService {
   readonly #app: AppState;
   readonly #ttls: [running: number, ended: number];
   readonly #leases: SessionLeases;
+  readonly pending: RedisPendingCalls;
 
   constructor({ connection, keys, app, invocationTtlMs }: RedisSessionServiceOptions) {
     this.#connection = connection;
@@ -72,6 +73,7 @@ export class RedisSessionService implements SessionService {
     this.#app = app;
     this.#ttls = [invocationTtlMs.running, invocationTtlMs.ended];
     this.#leases = redisSessionLeases(connection, keys, this.#ttls);
+    this.pending = new RedisPendingCalls(connection, keys);
   }
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
@@ -149,10 +151,10 @@ export class RedisSessionService implements SessionService {
   }
 
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
-    const { session, event, token, attempt } = request;
+    const { session, event, token, attempt, aside = false } = request;
     if (event.partial) return event;
     const json = eventJson(event);
-    const { seq, repeated } = await this.#commit(session, event, json, { token, attempt });
+    const { seq, repeated } = await this.#commit(session, event, json, { token, attempt, aside });
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: JSON.parse(json) as Event }]
@@ -172,19 +174,6 @@ export class RedisSessionService implements SessionService {
       redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
     );
     return log.map(storedEventOf);
-  }
-
-  async listPending({
-    appName,
-    userId,
-    sessionId,
-  }: Parameters<SessionService['listPending']>[0]): Promise<PendingCall[]> {
-    const key = this.#keys.pending(appName, userId);
-    const all = await this.#connection.run((redis) => redis.hvals(key));
-    return all
-      .map((json) => JSON.parse(json) as PendingCall)
-      .filter((call) => sessionId === undefined || call.sessionId === sessionId)
-      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
   }
 
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
@@ -259,13 +248,14 @@ export class RedisSessionService implements SessionService {
     session: Session,
     event: Event,
     json: string,
-    { token, attempt }: { token: number | undefined; attempt: Attempt | undefined },
+    { token, attempt, aside }: { token: number | undefined; attempt: Attempt | undefined; aside: boolean },
   ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
     const keys = this.#keys;
     const delta = splitDelta(event.actions.stateDelta, 'the state delta');
-    const { opened, closed } = pendingChanges(JSON.parse(json) as Event, id);
+    const changes = pendingChanges(JSON.parse(json) as Event, id);
+    await this.pending.before(ref, changes);
     const result = await this.#connection.script<CommitResult>(
       commitScript,
       [
@@ -277,6 +267,7 @@ export class RedisSessionService implements SessionService {
         keys.invocation(appName, userId, event.invocationId),
         keys.appOutbox(appName, userId),
         keys.pending(appName, userId),
+        keys.answered(ref),
       ],
       [
         ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],
@@ -286,9 +277,8 @@ export class RedisSessionService implements SessionService {
         attempt?.part ?? '',
         attempt?.number ?? '',
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
-        ...scriptArgs(opened.map((call) => [call.id, JSON.stringify(call)])),
-        closed.length,
-        ...closed,
+        ...pendingArgs(changes, id),
+        aside ? 1 : 0,
       ],
     );
     if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
@@ -297,6 +287,7 @@ export class RedisSessionService implements SessionService {
     if (result === 'other') throw notTheSame(session);
     const [seq, repeated, outbox] = result;
     await this.#app.applyOutbox(appName, userId, outbox);
+    await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1 };
   }
 

@@ -94,10 +94,10 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 `);
 
 /**
- * KEYS session, events, state, user, sessions, invocation, outbox, pending.
+ * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', then session, user, temp and app entries, calls that wait from now on,
- * and the ids of those that wait no longer.
+ * those that wait no longer, each as its field, its id and its answer, and '1' for an event that comes aside.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
@@ -116,6 +116,7 @@ local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
 if tonumber(known_seq) > tonumber(seq) then return 'other' end
+local is_known = redis.call('EXISTS', KEYS[6]) == 1
 seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
 redis.call('HSET', KEYS[1], 'updated', timestamp)
@@ -128,7 +129,11 @@ write_fields(KEYS[4], '')
 write_fields(KEYS[6], 'temp:')
 write_outbox(KEYS[7])
 write_fields(KEYS[8], '')
-for _ = 1, tonumber(next_arg()) do redis.call('HDEL', KEYS[8], next_arg()) end
+for _ = 1, tonumber(next_arg()) do
+  local field, answered, answer = next_arg(), next_arg(), next_arg()
+  if redis.call('HDEL', KEYS[8], field) == 1 then redis.call('HSETNX', KEYS[9], answered, answer) end
+end
+if next_arg() == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
 touch_invocation(KEYS[6], token, running_ms, ended_ms)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);
@@ -143,12 +148,12 @@ elseif count > 0 then events = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
 
-/** KEYS session, events, state, sessions, then invocations that the log names. ARGV id, token. */
+/** KEYS session, events, state, sessions, answered, then invocations that the log names. ARGV id, token. */
 export const deleteScript = script(`
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
 redis.call('ZREM', KEYS[4], ARGV[1])
 local own = 'event:' .. ARGV[2] .. ':'
-for n = 5, #KEYS do
+for n = 6, #KEYS do
   if redis.call('HGET', KEYS[n], 'owner') == ARGV[2] then
     redis.call('DEL', KEYS[n])
   else

@@ -3,6 +3,7 @@ import { ApiError } from '@google/genai';
 import { firstResult } from '../callbacks.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { Context } from '../context.ts';
+import { setDeadlines } from '../deadlines.ts';
 import { createEvent, createEventActions, getFunctionCalls, newFunctionCallId } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
@@ -130,7 +131,19 @@ function toEvent(
   event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
     id !== undefined && staysOpen(name) ? [id] : [],
   );
+  setDeadlines(event, answerDeadlines(event, toolsDict));
   return event;
+}
+
+/** Until when the results of long-running calls are waited for. */
+function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<string, number> {
+  return new Map(
+    getFunctionCalls(event).flatMap(({ id, name = '' }): [string, number][] => {
+      const withinMs = toolsDict[name]?.answerWithinMs;
+      const isOpen = id !== undefined && event.longRunningToolIds?.includes(id);
+      return isOpen && withinMs !== undefined ? [[id, event.timestamp + withinMs]] : [];
+    }),
+  );
 }
 
 /** What an error event says of what was thrown. */

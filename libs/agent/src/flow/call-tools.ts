@@ -93,6 +93,7 @@ async function* callOne(
     return { part: respond(interrupted(progress), progress && false), actions, call };
   }
   const answers = answersTo(invocation.session.events, id);
+  if (answers.expired) return { part: respond(answers.expired), actions, call };
   const { response, isLastWord, failed } = yield* withEmitted<Event, ToolOutcome>((emit) =>
     converse(agent, tool, args, {
       ...(id !== undefined && { functionCallId: id }),
@@ -101,7 +102,10 @@ async function* callOne(
       actions,
       invocation:
         invocation.runConfig.streamingMode === 'sse' ? invocation.with({ observe: emit }) : invocation,
-      report: (progress) => responseEvent(invocation, [respond(progress, true)], createEventActions()),
+      report: (progress, n) => ({
+        ...responseEvent(invocation, [respond(progress, true)], createEventActions()),
+        ...(id !== undefined && { id: progressId(id, n, answers.answers) }),
+      }),
     }),
   );
   const problem = transferProblem(agent, invocation, tools.targets, actions.transferToAgent);
@@ -111,9 +115,15 @@ async function* callOne(
   }
   const closes = tool.isLongRunning && isLastWord ? false : undefined;
   keepOwnQuestions(actions, failed ? undefined : id);
-  if (response) return { part: respond(response, closes), actions, call };
+  const { answerWithinMs } = tool;
+  if (response) return { part: respond(response, closes), actions, call, answerWithinMs };
   // What was confirmed and has no first result is noted nevertheless, or it would be called again.
   return { part: answers.answers > 0 ? respond({ status: 'pending' }) : undefined, actions, call };
+}
+
+/** Id of the event that a call's nth progress is: by whichever way it comes, it is one event. With each answer the call is made anew. */
+export function progressId(callId: string, n: number, answers = 0): string {
+  return [callId, 'progress', ...(answers > 0 ? [answers] : []), n].join('/');
 }
 
 /** A call asks for itself: what it asks in another one's name would open that one's gate. */
@@ -128,7 +138,7 @@ interface Conversation extends CallAnswers {
   functionCallEventId: string;
   actions: EventActions;
   invocation: InvocationContext;
-  report(progress: Record<string, unknown>): Event;
+  report(progress: Record<string, unknown>, n: number): Event;
 }
 
 /** Runs the tool; what it says on its way is committed before it goes on. */
@@ -140,10 +150,10 @@ async function* converse(
 ): AsyncGenerator<Event, ToolOutcome, void> {
   const run = runTool(tool, args, new Context(originOf(invocation), options), agent);
   try {
-    for (;;) {
+    for (let n = 1; ; n += 1) {
       const step = await run.next();
       if (step.done) return step.value;
-      yield report(step.value);
+      yield report(step.value, n);
     }
   } finally {
     await run.return({ response: undefined, isLastWord: false });

@@ -1,5 +1,6 @@
 import type { Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
 import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
+import { isExpired, setDeadlines } from '../deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
@@ -113,13 +114,26 @@ export interface CallAnswers {
   toolConfirmation?: ToolConfirmation;
   /** Number of answers so far. */
   answers: number;
+  /** What the call ends with, as nobody answered its last question in time. */
+  expired?: Record<string, unknown>;
 }
 
 export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
   const own = questionsOf(events).filter((question) => question.callId === callId && question.answer);
   const last = own.findLast(({ name }) => name === questionNames.confirmation);
   const toolConfirmation = last && confirmationOf(last);
-  return { answers: own.length, ...(toolConfirmation && { toolConfirmation }) };
+  const expired = expiryOf(own.at(-1));
+  return {
+    answers: own.length,
+    ...(toolConfirmation && { toolConfirmation }),
+    ...(expired && { expired }),
+  };
+}
+
+function expiryOf(question: Question | undefined): Record<string, unknown> | undefined {
+  const said = question?.answer?.response;
+  if (!question || !isExpired(said)) return undefined;
+  return { status: 'expired', error: said.error ?? 'nobody answered in time' };
 }
 
 function confirmationOf({ args, answer }: Question): ToolConfirmation {
@@ -158,6 +172,8 @@ export function readConfirmation(response: unknown): { confirmed: boolean; paylo
 export interface AskingCall {
   call: FunctionCall;
   actions: EventActions;
+  /** How long the tool waits for what it asks, in ms; undefined for ever. */
+  answerWithinMs?: number | undefined;
 }
 
 /** The event that asks for confirmations; the calls get no response before they are answered. */
@@ -198,11 +214,15 @@ function questionEvent(
     const { id = '' } = each.call;
     const round = known.filter((question) => question.callId === id && question.answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
-    return args ? [{ ...each, functionCall: { id: `${id}-${kind}-${round}`, name, args } }] : [];
+    const own = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
+    const answerWithinMs = own ?? each.answerWithinMs;
+    return args
+      ? [{ ...each, answerWithinMs, functionCall: { id: `${id}-${kind}-${round}`, name, args } }]
+      : [];
   });
   const [first] = questions;
   if (!first) return undefined;
-  return createEvent({
+  const event = createEvent({
     id: `${first.functionCall.id}/${name}`,
     invocationId,
     author: agent.name,
@@ -211,6 +231,11 @@ function questionEvent(
     longRunningToolIds: questions.map(({ functionCall }) => functionCall.id),
     actions: mergeEventActions(questions.map(({ actions }) => actions)),
   });
+  const deadlines = questions.flatMap(({ functionCall, answerWithinMs }): [string, number][] =>
+    answerWithinMs === undefined ? [] : [[functionCall.id, event.timestamp + answerWithinMs]],
+  );
+  setDeadlines(event, new Map(deadlines));
+  return event;
 }
 
 /** What is said to an agent that asked a person within a call of it: the answer to its first open question. */

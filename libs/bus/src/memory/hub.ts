@@ -70,6 +70,11 @@ export class MemoryHub {
     return this.#queues.count(subject);
   }
 
+  /** What lies under a subject, as text, in order. */
+  queuedTexts(subject: string): string[] {
+    return this.#queues.texts(subject);
+  }
+
   /** A connection without our code above it: what a client in another language sees. */
   openLink(service: string): Link {
     return this.#open(service);

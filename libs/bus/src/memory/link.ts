@@ -69,8 +69,8 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
       assertMessageId(packet);
       return hub.queues.put(checked(packet));
     },
-    async openWork(agent) {
-      const subject = subjects.agentRun(agent);
+    async openWork({ kind, name }) {
+      const subject = subjects.workSubject(kind, name);
       const ending = new AbortController();
       return {
         ackWaitMs,

@@ -1,5 +1,6 @@
 import { header } from '@agentmesh/protocol';
 import type { Delivery, Packet } from '../link.ts';
+import { subjectMatches } from './subject-match.ts';
 
 interface Item {
   packet: Packet;
@@ -26,6 +27,8 @@ export interface WorkQueues {
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
   /** How many messages lie there, worked on or not. */
   count(subject: string): number;
+  /** The same messages, as text. */
+  texts(subject: string): string[];
   /** Gives everything that a connection holds to the others. */
   release(owner: object): void;
 }
@@ -64,9 +67,13 @@ export function createWorkQueues(): WorkQueues {
 
   function oldest(subject: string): Item | undefined {
     for (const item of items.values()) {
-      if (!item.owner && !item.timer && item.packet.subject === subject) return item;
+      if (!item.owner && !item.timer && subjectMatches(subject, item.packet.subject)) return item;
     }
     return undefined;
+  }
+
+  function under(subject: string): Item[] {
+    return [...items.values()].filter(({ packet }) => subjectMatches(subject, packet.subject));
   }
 
   function deliver(item: Item, owner: object): Delivery {
@@ -130,7 +137,8 @@ export function createWorkQueues(): WorkQueues {
         match();
       });
     },
-    count: (subject) => [...items.values()].filter(({ packet }) => packet.subject === subject).length,
+    count: (subject) => under(subject).length,
+    texts: (subject) => under(subject).map(({ packet }) => new TextDecoder().decode(packet.bytes)),
     release(owner) {
       for (const taker of takers) {
         if (taker.owner !== owner) continue;

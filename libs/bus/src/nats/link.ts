@@ -57,7 +57,7 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       assertSize(packet, maxPayload());
       return enqueue(connection, link, packet);
     },
-    openWork: (agent) => openWorkSource({ connection, link, subjects, onError }, agent),
+    openWork: (queue) => openWorkSource({ connection, link, subjects, onError }, queue),
     putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
     async close() {
       const timer = setTimeout(() => void connection.close(), closeMs);

@@ -1,4 +1,10 @@
-import { every, subjects as namesOf, type Subjects } from '@agentmesh/protocol';
+import {
+  every,
+  subjects as namesOf,
+  type QueueKind,
+  type QueueName,
+  type Subjects,
+} from '@agentmesh/protocol';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -19,15 +25,17 @@ import { fromNats, isNobodyThere, isTimeout, jetStreamOff } from './errors.ts';
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
   namespace?: string | undefined;
-  /** Names of the agents that take runs: each gets a consumer. */
+  /** Names of the agents that take runs, and updates of their long-running calls: each gets its consumers. */
   agents: string[];
+  /** Names of the tools that take jobs: each gets a consumer; default none. */
+  tools?: string[];
   /** Copies of streams in a cluster; default 1. */
   replicas?: number;
   /** Default `file`. */
   storage?: 'file' | 'memory';
   /** An item is delivered again when its worker gave no sign of life for so long, in ms; default 3,000. */
   ackWaitMs?: number;
-  /** How long a run may wait in the queue, in ms; default for ever. */
+  /** How long a run, an update or a job may wait in its queue, in ms; default for ever. */
   maxAgeMs?: number;
   /** How long the first connection is tried, in ms; default 10,000. */
   connectTimeoutMs?: number;
@@ -44,14 +52,14 @@ const deadLetterAgeMs = 30 * 86_400_000;
 const maxWaiting = 4_096;
 
 /**
- * Makes or updates what the mesh needs in JetStream: the stream of runs, a durable consumer per agent, the bucket of
- * cards. May be run again at any time, with more agents; consumers of agents that are not named stay.
+ * Makes or updates what the mesh needs in JetStream: the streams of runs, operations and jobs with a durable consumer for each
+ * agent and tool, dead letters, the bucket of cards. May be run again at any time, with more names; consumers of names left out stay.
  *
  * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the right to
  * administer it
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
-  const { namespace, agents, storage = 'file', replicas = 1 } = options;
+  const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);
   // Inboxes of its own, as services have theirs.
@@ -64,15 +72,21 @@ export async function provision(options: ProvisionOptions): Promise<void> {
   const storageType = storage === 'file' ? StorageType.File : StorageType.Memory;
   try {
     const manager = await openManager(connection);
-    await putRunStream(manager, names, {
-      storage: storageType,
-      num_replicas: replicas,
-      max_age: nanos(maxAgeMs),
-      // The server refuses one that is longer than messages live.
-      duplicate_window: nanos(Math.min(duplicateWindowMs, maxAgeMs || duplicateWindowMs)),
-    });
+    for (const kind of ['run', 'operation', 'job'] as const) {
+      await putWorkStream(manager, names, kind, {
+        storage: storageType,
+        num_replicas: replicas,
+        max_age: nanos(maxAgeMs),
+        // The server refuses one that is longer than messages live.
+        duplicate_window: nanos(Math.min(duplicateWindowMs, maxAgeMs || duplicateWindowMs)),
+      });
+    }
     await putDeadStream(manager, names, { storage: storageType, num_replicas: replicas });
-    for (const agent of agents) await putRunConsumer(manager, names, agent, ackWaitMs);
+    for (const name of agents) {
+      await putConsumer(manager, names, { kind: 'run', name }, ackWaitMs);
+      await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
+    }
+    for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
     await new Kvm(connection).create(names.cardBucket, { history: 1, storage: storageType, replicas });
   } catch (thrown) {
     throw fromNats(thrown, 'provision');
@@ -92,15 +106,16 @@ async function openManager(connection: NatsConnection): Promise<JetStreamManager
   }
 }
 
-async function putRunStream(
+async function putWorkStream(
   manager: JetStreamManager,
   names: Subjects,
+  kind: QueueKind,
   limits: Pick<StreamConfig, 'storage' | 'num_replicas' | 'max_age' | 'duplicate_window'>,
 ): Promise<void> {
   const config = {
     ...limits,
-    name: names.runStream,
-    subjects: [names.agentRun(every)],
+    name: names.workStream(kind),
+    subjects: [names.workSubject(kind, every)],
     retention: RetentionPolicy.Workqueue,
     discard: DiscardPolicy.New,
     // The acknowledgement of a publish goes where the publisher says, with the server's own rights: it must not empty the stream.
@@ -138,22 +153,23 @@ async function putStream(
   }
 }
 
-/** The durable consumer of one agent's runs. @throws the client's errors */
-export async function putRunConsumer(
+/** The durable consumer of a queue. @throws the client's errors */
+export async function putConsumer(
   manager: JetStreamManager,
   names: Subjects,
-  agent: string,
+  queue: QueueName,
   ackWaitMs: number,
 ): Promise<void> {
-  const name = names.runConsumer(agent);
+  const stream = names.workStream(queue.kind);
+  const name = names.workConsumer(queue.name);
   const limits = {
     ack_wait: nanos(ackWaitMs),
     max_ack_pending: maxAckPending,
     max_deliver: -1,
-    filter_subject: names.agentRun(agent),
+    filter_subject: names.workSubject(queue.kind, queue.name),
   };
   try {
-    await manager.consumers.add(names.runStream, {
+    await manager.consumers.add(stream, {
       ...limits,
       durable_name: name,
       ack_policy: AckPolicy.Explicit,
@@ -163,7 +179,7 @@ export async function putRunConsumer(
     });
   } catch (thrown) {
     if (!isTaken(thrown)) throw thrown;
-    await manager.consumers.update(names.runStream, name, limits);
+    await manager.consumers.update(stream, name, limits);
   }
 }
 

@@ -1,4 +1,4 @@
-import { MeshError, type Subjects } from '@agentmesh/protocol';
+import { MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { millis, type NatsConnection } from '@nats-io/nats-core';
 import type { Delivery, Link, OnError, WorkSource } from '../link.ts';
@@ -6,7 +6,7 @@ import { within } from '../started.ts';
 import { pause } from '../work/consume.ts';
 import { toDelivery } from './delivery.ts';
 import { fromNats, isDenied, isMissing, isNobodyThere, jetStreamOff, provisionHint } from './errors.ts';
-import { defaultAckWaitMs, putRunConsumer } from './provision.ts';
+import { defaultAckWaitMs, putConsumer } from './provision.ts';
 import { pullOne } from './pull.ts';
 
 export interface WorkSourceParts {
@@ -20,16 +20,18 @@ const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
 /**
- * The run queue of one agent, by its durable pull consumer.
+ * One work queue, by its durable pull consumer.
  *
  * @throws MeshError `failed_precondition` when it was not provisioned
  */
-export async function openWorkSource(parts: WorkSourceParts, agent: string): Promise<WorkSource> {
+export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): Promise<WorkSource> {
   const { connection, link, subjects, onError } = parts;
   const manager = await jetstreamManager(connection, { checkAPI: false });
-  const ackWaitMs = await prepareConsumer(manager, subjects, agent);
-  const consumer = subjects.runConsumer(agent);
-  const subject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${subjects.runStream}.${consumer}`;
+  const ackWaitMs = await prepareConsumer(manager, subjects, queue);
+  const stream = subjects.workStream(queue.kind);
+  const consumer = subjects.workConsumer(queue.name);
+  const where = `consume ${shown(queue)}`;
+  const subject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
   const ending = new AbortController();
   const revoking = new AbortController();
   const open = new Set<Promise<unknown>>();
@@ -56,7 +58,7 @@ export async function openWorkSource(parts: WorkSourceParts, agent: string): Pro
       } catch (thrown) {
         failures += 1;
         // All slots fail together, and the queue may be gone for hours: once is enough.
-        if (failures === 1) onError(fromNats(thrown, `consume ${agent}`), `consume ${agent}`);
+        if (failures === 1) onError(fromNats(thrown, where), where);
         await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
         return undefined;
       }
@@ -69,9 +71,14 @@ export async function openWorkSource(parts: WorkSourceParts, agent: string): Pro
       await Promise.all(open);
       // A server 2.9 that finds nobody behind the requests but in the midst of a redelivery forgets that message for another
       // ack wait. Looking at the consumer makes it clear them away.
-      if (link.connected) await manager.consumers.info(subjects.runStream, consumer).catch(() => {});
+      if (link.connected) await manager.consumers.info(stream, consumer).catch(() => {});
     },
   };
+}
+
+/** The queue in words. */
+function shown({ kind, name }: QueueName): string {
+  return `${kind}s of ${name}`;
 }
 
 /** Resolves when the connection is there, however long it takes, or when there is no point in waiting. */
@@ -93,27 +100,27 @@ async function untilConnected(link: Link, signal: AbortSignal): Promise<void> {
 async function prepareConsumer(
   manager: JetStreamManager,
   subjects: Subjects,
-  agent: string,
+  queue: QueueName,
 ): Promise<number> {
-  const { runStream } = subjects;
-  const consumer = subjects.runConsumer(agent);
+  const stream = subjects.workStream(queue.kind);
+  const consumer = subjects.workConsumer(queue.name);
   try {
-    const { config } = await manager.consumers.info(runStream, consumer);
+    const { config } = await manager.consumers.info(stream, consumer);
     return millis(config.ack_wait ?? 0) || defaultAckWaitMs;
   } catch (thrown) {
     // Under tight permissions a service may use its consumer and not look at it.
     if (isDenied(thrown)) return defaultAckWaitMs;
     if (isNobodyThere(thrown)) throw jetStreamOff(thrown);
-    if (!isMissing(thrown)) throw fromNats(thrown, `consume ${agent}`);
+    if (!isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
   }
   try {
-    await putRunConsumer(manager, subjects, agent, defaultAckWaitMs);
+    await putConsumer(manager, subjects, queue, defaultAckWaitMs);
     return defaultAckWaitMs;
   } catch (thrown) {
-    if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${agent}`);
+    if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
     throw new MeshError(
       'failed_precondition',
-      `stream ${runStream} has no consumer ${consumer} for the runs of ${agent}; ${provisionHint} with this agent's name`,
+      `stream ${stream} has no consumer ${consumer} for the ${shown(queue)}; ${provisionHint} with this name`,
       { cause: thrown },
     );
   }

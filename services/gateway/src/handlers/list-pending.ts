@@ -6,11 +6,11 @@ import type { Handler } from './index.ts';
 export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   await knownSession(context, ref, { numRecentEvents: 0 });
-  return { pending: await context.mesh.sessions.listPending(ref) };
+  return { pending: await context.mesh.sessions.pending.list(ref) };
 };
 
 /** The same of all sessions of a user; those of agents that are used as tools are among them. */
 export const listPendingOfUser: Handler = async (context, request) => {
   const { appName, userId } = await readUser(context, request);
-  return { pending: await context.mesh.sessions.listPending({ appName, userId }) };
+  return { pending: await context.mesh.sessions.pending.list({ appName, userId }) };
 };

@@ -1,0 +1,228 @@
+import { type Context, FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
+import { type DeadLetter, deadLetterSchema, type OperationUpdateInput } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { describe, expect, it } from 'vitest';
+import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
+import { serveAgent } from './serve-agent.ts';
+
+/** An agent whose tool opens a ticket, and what others can say to its call. */
+async function ticketed(...answers: ConstructorParameters<typeof ScriptedLlm>) {
+  const world = memoryMesh();
+  const mesh = await world.connect('agent_solo');
+  const seen: { subject?: string | undefined; callId?: string | undefined } = {};
+  const tool = new LongRunningFunctionTool({
+    name: 'approve',
+    description: 'asks a manager',
+    execute: (_args, context?: Context) => {
+      seen.subject = context?.operationSubject;
+      seen.callId = context?.functionCallId;
+      return { status: 'pending', ticket: 7 };
+    },
+  });
+  const model = new ScriptedLlm(calls('approve'), says('I asked'), ...answers);
+  await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), { app: 'app' });
+  const chat = await world.chat('app');
+  let sent = 0;
+  const log = async () => (await world.sessions.getSession(chat.ref))?.events ?? [];
+  return {
+    ...chat,
+    world,
+    seen,
+    model,
+    log,
+    briefs: async () => (await log()).map(brief),
+    async update(update: OperationUpdateInput | unknown, subject = seen.subject ?? '', id?: string) {
+      sent += 1;
+      await chat.client.bus.enqueue(subject, update, { messageId: id ?? `update-${sent}` });
+    },
+    deadLetters: () => world.hub.queued(chat.client.subjects.dead('agent', 'solo')),
+    async deadLetter(): Promise<DeadLetter> {
+      const [letter = ''] = world.hub.queuedTexts(chat.client.subjects.dead('agent', 'solo')).slice(-1);
+      return deadLetterSchema.parse(JSON.parse(letter));
+    },
+    drained: () => until(() => world.hub.queued(chat.client.subjects.workSubject('operation', 'solo')) === 0),
+  };
+}
+
+describe('the outcome of a long-running call', () => {
+  it('comes as a message, and the agent that called says something to it', async () => {
+    const chat = await ticketed(says('approved!'));
+    const run = await chat.say('buy it');
+    expect(run.events.map(brief)).toEqual([
+      'solo: calls approve',
+      'solo: gets {"status":"pending","ticket":7}',
+      'solo: I asked',
+    ]);
+    expect(chat.seen.subject).toBe(`mesh.v1.operation.solo.${chat.seen.callId}`);
+    await chat.update({ final: true, response: { status: 'approved' } });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+    expect((await chat.briefs()).slice(-2)).toEqual(['user: gets {"status":"approved"}', 'solo: approved!']);
+    expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
+    expect(chat.model.requests).toHaveLength(3);
+  });
+
+  it('counts once, however often it comes, and another one is put away', async () => {
+    const chat = await ticketed(says('approved!'));
+    await chat.say('buy it');
+    const outcome = { final: true, response: { status: 'approved', by: 'eve' } };
+    await chat.update(outcome);
+    await chat.update({ response: { by: 'eve', status: 'approved' }, final: true });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+    await chat.update(outcome);
+    await chat.drained();
+    expect(chat.deadLetters()).toBe(0);
+    await chat.update({ final: true, response: { status: 'rejected' } });
+    await chat.drained();
+    expect(await chat.deadLetter()).toMatchObject({
+      subject: chat.seen.subject,
+      payload: { final: true, response: { status: 'rejected' } },
+      error: { code: 'failed_precondition', message: expect.stringContaining('answered before') },
+    });
+    expect((await chat.briefs()).filter((each) => each.startsWith('user: gets'))).toHaveLength(1);
+  });
+
+  it('waits for the end of the invocation that called', async () => {
+    let answer = () => {};
+    const chat = await ticketed(says('approved!'));
+    const slow = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const inner = chat.model.generateContentAsync.bind(chat.model);
+    let requests = 0;
+    chat.model.generateContentAsync = async function* (request) {
+      requests += 1;
+      if (requests === 2) await slow;
+      yield* inner(request);
+    };
+    const run = chat.say('buy it');
+    await until(() => requests === 2);
+    await chat.update({ final: true, response: { status: 'approved' } });
+    answer();
+    await run;
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+    expect(await chat.briefs()).toEqual([
+      'user: buy it',
+      'solo: calls approve',
+      'solo: gets {"status":"pending","ticket":7}',
+      'solo: I asked',
+      'user: gets {"status":"approved"}',
+      'solo: approved!',
+    ]);
+  });
+
+  it('may be kept without a word of the agent, and bring state with it', async () => {
+    const chat = await ticketed(says('approved!'));
+    await chat.say('buy it');
+    await chat.update({ final: true, response: 'fine', wake: false });
+    await chat.drained();
+    expect((await chat.briefs()).at(-1)).toBe('solo: gets {"result":"fine"}');
+    expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
+    expect(chat.model.requests).toHaveLength(2);
+  });
+
+  it('may be an error', async () => {
+    const chat = await ticketed(says('sorry'));
+    await chat.say('buy it');
+    await chat.update({ final: true, error: 'nobody is there', stateDelta: { asked: true } });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: sorry');
+    expect((await chat.briefs()).at(-2)).toBe('user: gets {"error":"nobody is there"}');
+    expect((await chat.world.sessions.getSession(chat.ref))?.state).toEqual({ asked: true });
+  });
+});
+
+describe('progress of a long-running call', () => {
+  it('is kept and shown, and no turn of the model', async () => {
+    const chat = await ticketed(says('approved!'));
+    const run = await chat.say('buy it');
+    await chat.update({ final: false, response: { percent: 50 }, seq: 2 });
+    await chat.update({ final: false, response: { percent: 50 }, seq: 2 });
+    await chat.update({ final: false, response: { percent: 25 }, seq: 1 });
+    await chat.update({ final: false, response: { word: 'soon' } });
+    await chat.drained();
+    const kept = (await chat.log()).slice(4);
+    expect(kept.map(brief)).toEqual(['solo: gets {"percent":50}', 'solo: gets {"word":"soon"}']);
+    expect(kept.map(({ invocationId }) => invocationId)).toEqual([run.invocationId, run.invocationId]);
+    expect(chat.model.requests).toHaveLength(2);
+    expect(
+      await chat.world.sessions.getInvocation({ ...chat.ref, invocationId: run.invocationId }),
+    ).toMatchObject({
+      status: 'completed',
+    });
+    await chat.update({ final: true, response: { status: 'approved' } });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+    await chat.update({ final: false, response: { percent: 90 }, seq: 3 });
+    await chat.drained();
+    expect(chat.deadLetters()).toBe(0);
+    await chat.update({ final: false, response: { percent: 90 } });
+    await chat.drained();
+    expect(await chat.deadLetter()).toMatchObject({ error: { code: 'failed_precondition' } });
+  });
+
+  it('is a turn of the model when it is asked for', async () => {
+    const chat = await ticketed(says('half done'), says('approved!'));
+    await chat.say('buy it');
+    await chat.update({ final: false, response: { percent: 50 }, wake: true });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: half done');
+    expect(await chat.world.sessions.pending.list(chat.ref)).toHaveLength(1);
+    await chat.update({ final: true, response: {} });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+  });
+});
+
+describe('an update that cannot be taken', () => {
+  it.each([
+    ['no JSON object', 'hello', 'invalid_argument', /update of call/],
+    ['without final', { response: {} }, 'invalid_argument', /final is missing/],
+    ['both response and error', { final: true, response: {}, error: 'x' }, 'invalid_argument', /not both/],
+    ['in another session', { final: true, app: 'app', user: 'u', session: 'other' }, 'not_found', /no call/],
+    ['of another user', { final: true, user: 'mallory' }, 'not_found', /no call/],
+  ])('is put away with the reason: %s', async (_what, update, code, message) => {
+    const chat = await ticketed(says('never'));
+    await chat.say('buy it');
+    const before = await chat.briefs();
+    await chat.update(update);
+    await chat.drained();
+    expect(await chat.deadLetter()).toMatchObject({
+      error: { code, message: expect.stringMatching(message) },
+    });
+    expect(await chat.briefs()).toEqual(before);
+    expect(await chat.world.sessions.pending.list(chat.ref)).toHaveLength(1);
+  });
+
+  it('is put away when nobody made such a call', async () => {
+    const chat = await ticketed();
+    await chat.say('buy it');
+    await chat.update({ final: true }, chat.client.subjects.operation('solo', 'adk-unknown'));
+    await chat.drained();
+    expect(await chat.deadLetter()).toMatchObject({ error: { code: 'not_found' } });
+  });
+});
+
+describe('a question to a person', () => {
+  it('is answered by a message too', async () => {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'pays',
+      requireConfirmation: true,
+      execute: () => ({ paid: true }),
+    });
+    const model = new ScriptedLlm(calls('pay'), says('paid'));
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), { app: 'app' });
+    const { say, client, ref } = await world.chat('app');
+    await say('pay');
+    const [question] = await world.sessions.pending.list(ref);
+    const subject = client.subjects.operation('solo', question?.id ?? '');
+    await client.bus.enqueue(subject, { final: true, response: { confirmed: 'maybe' } }, { messageId: '1' });
+    await client.bus.enqueue(subject, { final: true, response: { confirmed: true } }, { messageId: '2' });
+    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
+    await until(async () => (await log()).at(-1) === 'solo: paid');
+    expect((await log()).slice(-3)).toEqual([
+      'user: gets {"confirmed":true}',
+      'solo: gets {"paid":true}',
+      'solo: paid',
+    ]);
+    expect(world.hub.queued(client.subjects.dead('agent', 'solo'))).toBe(1);
+  });
+});

@@ -1,0 +1,295 @@
+import {
+  answerDigest,
+  createEvent,
+  deadlinePassed,
+  type PendingCall,
+  progressId,
+  readMessage,
+  type Session,
+} from '@agentmesh/agent';
+import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
+import {
+  decodeToken,
+  type Headers,
+  MeshError,
+  type OperationUpdate,
+  operationUpdateSchema,
+  parse,
+  type SessionRef,
+} from '@agentmesh/protocol';
+import type { Content, FunctionResponse } from '@google/genai';
+import { hopHeaders } from './hop.ts';
+import { agentCard, type Mesh } from './mesh.ts';
+import { publishEvent } from './publish.ts';
+import type { ServedAgent } from './serve-agent.ts';
+import { bury } from './settle-run.ts';
+import { noSession } from './speaker.ts';
+
+const done: WorkOutcome = { done: true };
+/** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms. */
+const busyMs = 200;
+const retryMs = 1_000;
+const slots = 32;
+
+/** A call, and where it was made. */
+interface Asked {
+  ref: SessionRef;
+  callId: string;
+  /** Undefined when it does not wait any more. */
+  pending: PendingCall | undefined;
+}
+
+/** Takes the updates of long-running calls, and the answers to questions, that the agent's service has made. */
+export async function consumeOperations(served: ServedAgent): Promise<Started> {
+  const { mesh, agent } = served;
+  return await mesh.bus.consumeOperations(agent.name, (item) => handleOperation(served, item), { slots });
+}
+
+/**
+ * Takes one update: kept first, then told, then acknowledged. What cannot be taken is put away with the reason; what comes twice changes
+ * nothing.
+ */
+async function handleOperation(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
+  const log = served.mesh.log.child({ agent: served.agent.name, subject: item.subject });
+  try {
+    return await takeUpdate(served, item);
+  } catch (thrown) {
+    const error = MeshError.from(thrown, 'the update could not be taken; the log has the cause');
+    if (error.retryable) {
+      log.warn({ err: error }, 'could not take an update for now; it will be tried again');
+      return { done: false, delayMs: retryMs };
+    }
+    log.warn({ err: error }, 'put away an update (dead letters)');
+    await bury(served, item, error);
+    return done;
+  }
+}
+
+async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
+  const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
+  if (update.response !== undefined && update.error !== undefined) {
+    throw new MeshError('invalid_argument', 'an update has a response or an error, not both');
+  }
+  const ref = await whereAsked(mesh, callId, update);
+  const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
+  return update.final
+    ? await takeOutcome(served, item, asked, update)
+    : await takeProgress(served, item, asked, update);
+}
+
+/** @throws MeshError `not_found` for a call that nobody made, `failed_precondition` when two sessions have one of this id */
+async function whereAsked(
+  { sessions }: Mesh,
+  callId: string,
+  { app, user, session }: OperationUpdate,
+): Promise<SessionRef> {
+  if (app !== undefined && user !== undefined && session !== undefined) {
+    return { appName: app, userId: user, sessionId: session };
+  }
+  const found = (await sessions.pending.sessionsAsking(callId)).filter(
+    (ref) =>
+      (app ?? ref.appName) === ref.appName &&
+      (user ?? ref.userId) === ref.userId &&
+      (session ?? ref.sessionId) === ref.sessionId,
+  );
+  const [ref, other] = found;
+  if (!ref) throw unknownCall(callId);
+  if (other) {
+    throw new MeshError(
+      'failed_precondition',
+      `two sessions have a call ${callId}; say which by app, user and session`,
+    );
+  }
+  return ref;
+}
+
+/** The outcome is claimed, then given to the agent as a run; the claim keeps every other answer off. */
+async function takeOutcome(
+  served: ServedAgent,
+  item: WorkItem,
+  asked: Asked,
+  update: OperationUpdate,
+): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const { ref, callId, pending } = asked;
+  const response = responseOf(update);
+  if (pending) await check(mesh, asked, response);
+  const claim = { key: item.key, digest: answerDigest(response) };
+  const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
+  const wakes = update.wake ?? true;
+  const answer = await mesh.sessions.pending.accept(
+    { ...ref, callId },
+    { ...claim, ...(wakes && { invocationId }) },
+  );
+  if (answer.state === 'unknown') throw unknownCall(callId);
+  if (answer.state === 'busy') return { done: false, delayMs: busyMs };
+  // The worker of a job always says how it ended, also when the agent has heard it by another way.
+  if (answer.state === 'answered' && !(answer.by === 'agent' && update.seq !== undefined)) {
+    throw new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
+  }
+  if (answer.state === 'answered' || answer.state === 'duplicate') return done;
+  // Its question was committed just now, or its answer was.
+  if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
+  const headers = carrierOf(item);
+  if (wakes) await giveToAgent(served, { ...asked, pending }, { invocationId, response, update, headers });
+  else await keep(mesh, ref, responseEvent(pending, response, `${callId}/outcome`, false), headers);
+  return done;
+}
+
+async function takeProgress(
+  served: ServedAgent,
+  item: WorkItem,
+  { ref, callId, pending }: Asked,
+  update: OperationUpdate,
+): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const { seq, wake = false } = update;
+  if (!pending) {
+    const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
+    if (state === 'unknown') throw unknownCall(callId);
+    // Of a job it is only late.
+    if (seq !== undefined) return done;
+    throw new MeshError('failed_precondition', `call ${callId} was answered before; progress is of no use`);
+  }
+  if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
+  const response = responseOf(update);
+  const headers = carrierOf(item);
+  const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
+  if (wake) {
+    const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
+    await giveToAgent(served, { ref, callId, pending }, { invocationId, response, update, headers });
+  } else await keep(mesh, ref, responseEvent(pending, response, id, true), headers);
+  return done;
+}
+
+/** @throws MeshError as `readMessage` does */
+async function check({ sessions }: Mesh, { ref, pending }: Asked, response: unknown): Promise<void> {
+  const session = await sessions.getSession(ref);
+  if (!session) throw noSession(ref);
+  if (pending) readMessage(messageOf(pending, response), session);
+}
+
+interface Outcome {
+  invocationId: string;
+  response: Record<string, unknown>;
+  update: Pick<OperationUpdate, 'final' | 'by' | 'stateDelta'>;
+  headers: Headers;
+}
+
+/** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
+async function giveToAgent(
+  { mesh, agent }: ServedAgent,
+  { ref, pending }: Asked & { pending: PendingCall },
+  { invocationId, response, update, headers }: Outcome,
+): Promise<void> {
+  const [workflow] = pending.path?.split('.') ?? [];
+  const to =
+    [workflow, pending.agent].find((name) => name !== undefined && agentCard(mesh, name)) ?? agent.name;
+  const { appName: app, userId: user, sessionId: session } = ref;
+  const { final, stateDelta } = update;
+  const message = messageOf(pending, response, final ? undefined : true);
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to),
+    { invocationId, app, user, session, message, ...(stateDelta && { stateDelta }) },
+    { messageId: `${invocationId}:0`, headers },
+  );
+  mesh.log.debug({ invocationId, to, callId: pending.id }, 'a call has its answer');
+}
+
+function messageOf({ id, name }: PendingCall, response: unknown, willContinue?: boolean): Content {
+  return { role: 'user', parts: [{ functionResponse: responsePart(id, name, response, willContinue) }] };
+}
+
+function responsePart(id: string, name: string, response: unknown, willContinue?: boolean): FunctionResponse {
+  return {
+    id,
+    name,
+    response: response as Record<string, unknown>,
+    ...(willContinue !== undefined && { willContinue }),
+  };
+}
+
+/** What is kept without a run: an event of the agent that called, in its invocation. */
+function responseEvent(pending: PendingCall, response: unknown, id: string, willContinue: boolean) {
+  const { invocationId, agent, branch, path, name } = pending;
+  const functionResponse = responsePart(pending.id, name, response, willContinue);
+  return createEvent({
+    id,
+    invocationId,
+    author: agent,
+    ...(branch !== undefined && { branch }),
+    ...(path !== undefined && { nodeInfo: { path } }),
+    content: { role: 'user', parts: [{ functionResponse }] },
+  });
+}
+
+async function keep(
+  mesh: Mesh,
+  ref: SessionRef,
+  event: ReturnType<typeof createEvent>,
+  headers: Headers,
+): Promise<void> {
+  const session: Session | undefined = await mesh.sessions.getSession({
+    ...ref,
+    config: { numRecentEvents: 0 },
+  });
+  if (!session) throw noSession(ref);
+  const committed = await mesh.sessions.appendEvent({ session, event, aside: true });
+  await publishEvent(mesh, session, committed, headers);
+}
+
+function responseOf({ response, error }: OperationUpdate): Record<string, unknown> {
+  if (error !== undefined) return { error };
+  const isRecord = typeof response === 'object' && response !== null && !Array.isArray(response);
+  return isRecord ? { ...response } : { result: response ?? null };
+}
+
+/** The trace goes on; the deadline, if any, was that of the publisher. */
+function carrierOf({ headers }: WorkItem): Headers {
+  const { traceparent, tracestate } = headers;
+  return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
+}
+
+function unknownCall(callId: string): MeshError {
+  return new MeshError(
+    'not_found',
+    `no call ${callId} waits for an answer; publish to the operation subject of an open call`,
+  );
+}
+
+/** How many overdue calls are looked at in one go. */
+const sweepSize = 100;
+
+/** Gives calls whose deadline is over their outcome: nobody answered in time. */
+export async function expireCalls(served: ServedAgent): Promise<void> {
+  const { mesh, agent } = served;
+  const { pending: calls } = mesh.sessions;
+  for (const { callId, ...ref } of await calls.overdue(agent.name, sweepSize)) {
+    const pending = await calls.get({ ...ref, callId });
+    const asked = { ref, callId, pending };
+    if (!pending || (await expire(served, { ...asked, pending }))) {
+      await calls.forgetDeadline(agent.name, { ...ref, callId });
+    }
+  }
+}
+
+/** @returns whether there is nothing more to be done */
+async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
+  const { ref, callId, pending } = asked;
+  const response = deadlinePassed(pending);
+  const invocationId = `e-${answerDigest([ref, callId, 'deadline'])}`;
+  const claim = { key: 'deadline', digest: answerDigest(response), invocationId };
+  const { state } = await served.mesh.sessions.pending.accept({ ...ref, callId }, claim);
+  if (state === 'busy') return false;
+  if (state === 'accepted' || state === 'repeated') {
+    await giveToAgent(served, asked, {
+      invocationId,
+      response,
+      update: { final: true },
+      headers: hopHeaders({}),
+    });
+  }
+  return true;
+}

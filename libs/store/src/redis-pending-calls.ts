@@ -1,0 +1,141 @@
+import type {
+  AnswerClaim,
+  AnswerState,
+  CallRef,
+  PendingCall,
+  PendingCalls,
+  pendingChanges,
+} from '@agentmesh/agent';
+import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { z } from 'zod';
+import { acceptScript, callStateScript, progressScript } from './pending-scripts.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { scriptArgs } from './state-delta.ts';
+
+const dayMs = 86_400_000;
+/** How long a call is found by its id alone, in ms: as long as it may wait, and a while after its answer. */
+const askingMs = 90 * dayMs;
+const answeredMs = dayMs;
+
+type Changes = ReturnType<typeof pendingChanges>;
+
+/** What waits for an answer, in the user's slot; found by call id and by deadline through keys of their own. */
+export class RedisPendingCalls implements PendingCalls {
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+
+  constructor(connection: RedisConnection, keys: Keys) {
+    this.#connection = connection;
+    this.#keys = keys;
+  }
+
+  /** Before the commit: an entry too many, of a commit that never came, is found to be none; one too few would never be found. */
+  async before(ref: SessionRef, { opened }: Changes): Promise<void> {
+    for (const { id, deadline, service } of opened.filter(isNamed)) {
+      const key = this.#keys.asking(id);
+      await this.#connection.run((redis) =>
+        redis.multi().sadd(key, memberOf(ref)).pexpire(key, askingMs).exec(),
+      );
+      if (deadline === undefined || service === undefined) continue;
+      const member = memberOf(ref, id);
+      await this.#connection.run((redis) => redis.zadd(this.#keys.deadlines(service), deadline, member));
+    }
+  }
+
+  /** After the commit. */
+  async after(_ref: SessionRef, { closed }: Changes): Promise<void> {
+    for (const { id } of closed.filter(isNamed)) {
+      await this.#connection.run((redis) => redis.pexpire(this.#keys.asking(id), answeredMs));
+    }
+  }
+
+  async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
+    const key = this.#keys.pending(appName, userId);
+    const all = await this.#connection.run((redis) => redis.hvals(key));
+    return all
+      .map((json) => JSON.parse(json) as PendingCall)
+      .filter((call) => sessionId === undefined || call.sessionId === sessionId)
+      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  }
+
+  async get(ref: CallRef): Promise<PendingCall | undefined> {
+    const key = this.#keys.pending(ref.appName, ref.userId);
+    const json = await this.#connection.run((redis) => redis.hget(key, fieldOf(ref)));
+    return json === null ? undefined : (JSON.parse(json) as PendingCall);
+  }
+
+  async sessionsAsking(callId: string): Promise<SessionRef[]> {
+    if (!isToken(callId)) return [];
+    const members = await this.#connection.run((redis) => redis.smembers(this.#keys.asking(callId)));
+    return members.flatMap((member) => {
+      const { data } = sessionMember.safeParse(JSON.parse(member));
+      return data ? [{ appName: data[0], userId: data[1], sessionId: data[2] }] : [];
+    });
+  }
+
+  async accept(ref: CallRef, { key, digest, invocationId }: AnswerClaim): Promise<AnswerState> {
+    const { appName, userId, callId } = ref;
+    const run = invocationId === undefined ? '' : this.#keys.invocation(appName, userId, invocationId);
+    const [state, by] = await this.#connection.script<[AnswerState['state'], ('agent' | 'user')?]>(
+      acceptScript,
+      [...this.#callKeys(ref), this.#keys.session(ref)],
+      [fieldOf(ref), callId, key, digest, run],
+    );
+    return state === 'answered' ? { state, by: by ?? 'user' } : { state };
+  }
+
+  async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
+    return await this.#connection.script(callStateScript, this.#callKeys(ref), [fieldOf(ref), ref.callId]);
+  }
+
+  async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
+    const args = [fieldOf(ref), ref.callId, seq];
+    return (await this.#connection.script<0 | 1>(progressScript, this.#callKeys(ref), args)) === 1;
+  }
+
+  async overdue(service: string, limit: number): Promise<CallRef[]> {
+    const members = await this.#connection.run((redis) =>
+      redis.zrangebyscore(this.#keys.deadlines(service), '-inf', Date.now(), 'LIMIT', 0, limit),
+    );
+    return members.flatMap((member) => {
+      const { data } = callMember.safeParse(JSON.parse(member));
+      return data ? [{ appName: data[0], userId: data[1], sessionId: data[2], callId: data[3] }] : [];
+    });
+  }
+
+  async forgetDeadline(service: string, ref: CallRef): Promise<void> {
+    await this.#connection.run((redis) =>
+      redis.zrem(this.#keys.deadlines(service), memberOf(ref, ref.callId)),
+    );
+  }
+
+  #callKeys(ref: CallRef): string[] {
+    return [this.#keys.pending(ref.appName, ref.userId), this.#keys.answered(ref)];
+  }
+}
+
+/** Ids of calls are ours; one of another make that no key can hold is found by its session alone. */
+const isNamed = ({ id }: { id: string }) => isToken(id);
+
+const sessionMember = z.tuple([z.string(), z.string(), z.string()]);
+const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);
+
+function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
+  return JSON.stringify([appName, userId, sessionId, ...more]);
+}
+
+/** Field of a call in the hash of what waits. */
+export function pendingField(sessionId: string, callId: string): string {
+  return `${encodeToken(sessionId)}:${callId}`;
+}
+
+const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
+
+/** What an event changes, as the commit script reads it. */
+export function pendingArgs({ opened, closed }: Changes, sessionId: string): (string | number)[] {
+  return [
+    ...scriptArgs(opened.map((call) => [pendingField(sessionId, call.id), JSON.stringify(call)])),
+    closed.length,
+    ...closed.flatMap(({ id, by, digest }) => [pendingField(sessionId, id), `a:${id}`, `${by} ${digest}`]),
+  ];
+}
