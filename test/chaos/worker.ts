@@ -25,7 +25,7 @@ async function main(order: WorkerOrder): Promise<void> {
   const { part: name, replica, natsUrl, redisUrl, modelUrl } = order;
   const log = createLogger({ service: name, replica, level: 'warn', destination: process.stderr });
   const onError = (error: unknown, where?: string) => log.error({ err: error, where }, 'defect reported');
-  const { sessions, callResults } = await connectRedisStore({
+  const { sessions, callResults, jobs } = await connectRedisStore({
     url: redisUrl,
     onError: (error) => onError(error),
   });
@@ -47,7 +47,7 @@ async function main(order: WorkerOrder): Promise<void> {
     const known = killPoints.find((each): each is KillPoint => each === point);
     if (known) killer.arm(known, Number(passes));
   });
-  const mesh = createMesh({ bus, sessions, callResults, log });
+  const mesh = createMesh({ bus, sessions, callResults, jobs, log });
   if (part.service instanceof BaseTool) await serveTool(mesh, part.service);
   else await serveAgent(mesh, part.service, name === 'front_agent' ? { app } : {});
   process.stdout.write('started\n');

@@ -81,7 +81,9 @@ export class InMemoryPending implements PendingCalls {
     if (known && !isVoid) {
       return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
     }
-    if (this.#around.isAtWork({ ...ref, invocationId: stored.call.invocationId })) return { state: 'busy' };
+    const callers = [stored.call.invocationId, claim.begunIn ?? stored.call.invocationId];
+    if (callers.some((invocationId) => this.#around.isAtWork({ ...ref, invocationId })))
+      return { state: 'busy' };
     stored.answer = { by: 'user', digest: claim.digest, claim };
     return { state: 'accepted' };
   }

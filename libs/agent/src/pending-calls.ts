@@ -14,12 +14,14 @@ export interface AnswerClaim {
   digest: string;
   /** The invocation that will take the answer in; when it ends without having done so, the call may be answered again. Absent: one that is there already. */
   invocationId?: string;
+  /** The invocation that the call's work was begun in last, when it is another than the one that called. */
+  begunIn?: string;
 }
 
 /**
  * How it stands with a call that somebody wants to answer:
  * - `accepted`: the claim has it now; `repeated`: it had it before.
- * - `busy`: the invocation that made the call is still at work, and may answer it itself; ask again later.
+ * - `busy`: the invocation that made the call, or began its work anew, is still going on, and may answer it itself; ask again later.
  * - `duplicate`: it has this very answer; `answered`: it has another one, by whom.
  * - `unknown`: nothing of this id waits in the session, or ever did.
  */

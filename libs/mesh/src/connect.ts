@@ -54,8 +54,15 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults } = store;
-  const mesh = createMesh({ bus, sessions, callResults, log, ...(namespace !== undefined && { namespace }) });
+  const { sessions, callResults, jobs } = store;
+  const mesh = createMesh({
+    bus,
+    sessions,
+    callResults,
+    jobs,
+    log,
+    ...(namespace !== undefined && { namespace }),
+  });
   const connected = owners.move();
   return {
     ...mesh,

@@ -2,6 +2,7 @@ import { BaseLlm, InMemorySessionService, type LlmRequest, type LlmResponse } fr
 import { type Bus, MemoryHub } from '@agentmesh/bus';
 import type { Event, RunCommandInput, ToolResult } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
+import type { FinishedJob, JobProgress, JobRecords } from '@agentmesh/store';
 import type { Part } from '@google/genai';
 import { type CallResults, createMesh, type Mesh } from './mesh.ts';
 import { startRun } from './run-client.ts';
@@ -35,6 +36,7 @@ export function memoryMesh() {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();
+  const jobs = memoryJobs();
   const lines: string[] = [];
   const log = createLogger({
     service: 'test',
@@ -43,7 +45,7 @@ export function memoryMesh() {
     destination: { write: (line) => void lines.push(line) },
   });
   const connect = async (service: string): Promise<Mesh & { bus: Bus }> =>
-    createMesh({ bus: await hub.connect({ service }), sessions, callResults, log });
+    createMesh({ bus: await hub.connect({ service }), sessions, callResults, jobs, log });
   return {
     hub,
     sessions,
@@ -92,6 +94,71 @@ function memoryCallResults(): CallResults {
       return { state: 'claimed' };
     },
     release: async (tool, callId) => void claims.delete(`${tool}/${callId}`),
+  };
+}
+
+function memoryJobs(): JobRecords {
+  interface Entry {
+    holder?: string;
+    until: number;
+    attempts: number;
+    released: number;
+    progress: JobProgress[];
+    followedUntil: number;
+    finished?: FinishedJob;
+  }
+  const entries = new Map<string, Entry>();
+  const entry = (tool: string, job: string): Entry => {
+    const key = `${tool}/${job}`;
+    const fresh = { until: 0, attempts: 0, released: 0, progress: [], followedUntil: 0 };
+    const known = entries.get(key) ?? fresh;
+    entries.set(key, known);
+    return known;
+  };
+  return {
+    async take(tool, job, holder, leaseMs) {
+      const known = entry(tool, job);
+      if (known.finished) return { state: 'done', ...known.finished };
+      if (known.holder !== holder) {
+        if (known.until > Date.now()) return { state: 'busy' };
+        known.attempts += 1;
+        known.holder = holder;
+      }
+      known.until = Date.now() + leaseMs;
+      const lastProgress = known.progress.at(-1)?.response;
+      const deaths = known.attempts - 1 - known.released;
+      return { state: 'taken', attempt: known.attempts, deaths, ...(lastProgress && { lastProgress }) };
+    },
+    async release(tool, job, holder) {
+      const known = entry(tool, job);
+      if (known.holder !== holder) return;
+      delete known.holder;
+      known.until = 0;
+      known.released += 1;
+    },
+    async report(tool, job, holder, response) {
+      const known = entry(tool, job);
+      if (known.holder !== holder) return undefined;
+      return known.progress.push({ seq: known.progress.length + 1, response });
+    },
+    async finish(tool, job, holder, result) {
+      const known = entry(tool, job);
+      if (!known.finished && known.holder !== holder) return undefined;
+      const heard = known.followedUntil > Date.now();
+      known.finished ??= { result, said: known.progress.length, heard };
+      return known.finished;
+    },
+    async follow(tool, job, after) {
+      const known = entry(tool, job);
+      known.followedUntil = Date.now() + 3_000;
+      const { finished, progress } = known;
+      return { progress: progress.slice(after), ...(finished && { result: finished.result }) };
+    },
+    async leave(tool, job) {
+      const known = entry(tool, job);
+      if (!known.finished) known.followedUntil = 0;
+      return known.finished?.result;
+    },
   };
 }
 

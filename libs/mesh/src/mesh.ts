@@ -2,6 +2,7 @@ import type { SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import { type AgentCard, type Subjects, subjects, type ToolCard, type ToolResult } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
+import type { JobRecords } from '@agentmesh/store';
 
 /** Results of remote tools by call id, so that a repeated call gets the first one's. */
 export interface CallResults {
@@ -24,6 +25,7 @@ export interface Mesh {
   readonly bus: Bus;
   readonly sessions: SessionService;
   readonly callResults: CallResults;
+  readonly jobs: JobRecords;
   readonly subjects: Subjects;
   readonly log: Logger;
 }

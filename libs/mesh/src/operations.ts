@@ -18,11 +18,11 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Content, FunctionResponse } from '@google/genai';
+import { bury } from './bury.ts';
 import { hopHeaders } from './hop.ts';
 import { agentCard, type Mesh } from './mesh.ts';
 import { publishEvent } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
-import { bury } from './settle-run.ts';
 import { noSession } from './speaker.ts';
 
 const done: WorkOutcome = { done: true };
@@ -60,7 +60,7 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
       return { done: false, delayMs: retryMs };
     }
     log.warn({ err: error }, 'put away an update (dead letters)');
-    await bury(served, item, error);
+    await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
   }
 }
@@ -116,7 +116,8 @@ async function takeOutcome(
   const { ref, callId, pending } = asked;
   const response = responseOf(update);
   if (pending) await check(mesh, asked, response);
-  const claim = { key: item.key, digest: answerDigest(response) };
+  const { invocationId: begunIn } = update;
+  const claim = { key: item.key, digest: answerDigest(response), ...(begunIn && { begunIn }) };
   const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
   const wakes = update.wake ?? true;
   const answer = await mesh.sessions.pending.accept(
@@ -134,7 +135,13 @@ async function takeOutcome(
   if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
   const headers = carrierOf(item);
   if (wakes) await giveToAgent(served, { ...asked, pending }, { invocationId, response, update, headers });
-  else await keep(mesh, ref, responseEvent(pending, response, `${callId}/outcome`, false), headers);
+  else
+    await keep(
+      mesh,
+      ref,
+      responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false }),
+      headers,
+    );
   return done;
 }
 
@@ -160,7 +167,7 @@ async function takeProgress(
   if (wake) {
     const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
     await giveToAgent(served, { ref, callId, pending }, { invocationId, response, update, headers });
-  } else await keep(mesh, ref, responseEvent(pending, response, id, true), headers);
+  } else await keep(mesh, ref, responseEvent(pending, update, response, { id, willContinue: true }), headers);
   return done;
 }
 
@@ -212,8 +219,13 @@ function responsePart(id: string, name: string, response: unknown, willContinue?
 }
 
 /** What is kept without a run: an event of the agent that called, in its invocation. */
-function responseEvent(pending: PendingCall, response: unknown, id: string, willContinue: boolean) {
-  const { invocationId, agent, branch, path, name } = pending;
+function responseEvent(
+  pending: PendingCall,
+  { invocationId = pending.invocationId }: OperationUpdate,
+  response: unknown,
+  { id, willContinue }: { id: string; willContinue: boolean },
+) {
+  const { agent, branch, path, name } = pending;
   const functionResponse = responsePart(pending.id, name, response, willContinue);
   return createEvent({
     id,

@@ -22,6 +22,10 @@ export class RemoteTool extends BaseTool {
     return this.#card()?.longRunning ?? false;
   }
 
+  override get answerWithinMs(): number | undefined {
+    return this.#card()?.answerWithinMs;
+  }
+
   /** Its service keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;
@@ -39,6 +43,7 @@ export class RemoteTool extends BaseTool {
   /** Yields what the tool says on its way. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation, answers } = toolContext;
+    const { operationSubject } = toolContext;
     const call: ToolCallInput = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
       args,
@@ -52,6 +57,7 @@ export class RemoteTool extends BaseTool {
         agent: toolContext.agentName,
         state: toolContext.state.toRecord(),
         ...(userContent && { userContent }),
+        ...(operationSubject !== undefined && { operationSubject }),
       },
     };
     const callee = { subject: mesh.subjects.toolCall(this.name), isKnown: () => this.#card() !== undefined };

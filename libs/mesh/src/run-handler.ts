@@ -9,6 +9,7 @@ import {
   traceIdOf,
   type WaitingRun,
 } from '@agentmesh/protocol';
+import { bury } from './bury.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
@@ -17,7 +18,7 @@ import type { Mesh } from './mesh.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
-import { bury, type DeliveredRun, type Run, settle } from './settle-run.ts';
+import { type DeliveredRun, type Run, settle } from './settle-run.ts';
 import { noSession } from './speaker.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
@@ -37,7 +38,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     run = readRun(served, item);
   } catch (error) {
     log.error({ err: error, subject: item.subject }, 'put away a run command that nobody can read');
-    await bury(served, item, MeshError.from(error));
+    await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, MeshError.from(error));
     return done;
   }
   const delivery: DeliveredRun = { item, carrier: hopHeaders(item.headers), token: undefined };
@@ -175,7 +176,7 @@ async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: numb
     'internal',
     `${begun - 1} processes died at this run, each before its first step was done; it was put away (dead letters)`,
   );
-  await bury(served, item, error);
+  await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
   return error;
 }
 

@@ -1,29 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type BaseTool,
-  Context,
-  type ContextOrigin,
-  createEventActions,
-  executeTool,
-  type InvocationServices,
-  newFunctionCallId,
-  newInvocationId,
-  toolErrorText,
-  withEmitted,
-} from '@agentmesh/agent';
+import { type BaseTool, type InvocationServices, withEmitted } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import {
-  type Frame,
-  MeshError,
-  parse,
-  type ToolCall,
-  type ToolResult,
-  toolCallSchema,
-} from '@agentmesh/protocol';
+import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
+import { followJob } from './job-follower.ts';
+import { handleJob } from './job-worker.ts';
 import type { Mesh } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
 import { stopAll } from './stop.ts';
+import { runTool, waitsForPerson } from './tool-call.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   version?: string;
@@ -31,18 +16,35 @@ export interface ServeToolOptions extends InvocationServices {
   maxInFlight?: number;
   /** How long a result is kept for repeats of its call, in ms; default one day. */
   resultTtlMs?: number;
+  /** Of a long-running tool: jobs worked on at once by this replica; default 4. */
+  jobSlots?: number;
+  /**
+   * Of a long-running tool: how long the agent that called waits for the result, in ms; then its run goes on with what the tool has said so far, and
+   * the result comes later. Default 5 s.
+   */
+  patienceMs?: number;
 }
 
 const dayMs = 86_400_000;
 
-/** Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. */
+/**
+ * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. The calls of a long-running
+ * tool are jobs in a queue: they outlive the process that works on them, and the run of the agent that called.
+ */
 export async function serveTool(
   mesh: Mesh,
   tool: BaseTool,
   options: ServeToolOptions = {},
 ): Promise<Started> {
-  const { version = '0.0.0', maxInFlight = 64, resultTtlMs = dayMs, ...services } = options;
-  const { name, description, isLongRunning } = tool;
+  const {
+    version = '0.0.0',
+    maxInFlight = 64,
+    resultTtlMs = dayMs,
+    jobSlots = 4,
+    patienceMs = 5_000,
+    ...services
+  } = options;
+  const { name, description, isLongRunning, answerWithinMs } = tool;
   const stopping = new AbortController();
   const subject = mesh.subjects.toolCall(name);
   const declaration = tool.getDeclaration();
@@ -53,12 +55,22 @@ export async function serveTool(
     version,
     declaration: { description, ...declaration, name },
     longRunning: isLongRunning,
+    ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
   const cancellations = await listenForCancellations(mesh);
-  const callOptions = { resultTtlMs, services, stopping: stopping.signal, cancellations };
-  const calls = await mesh.bus.serve(subject, (request) => handleCall(mesh, tool, callOptions, request), {
-    maxInFlight,
-  });
+  const served: ServedTool = {
+    mesh,
+    tool,
+    services,
+    cancellations,
+    resultTtlMs,
+    patienceMs,
+    stopping: stopping.signal,
+  };
+  const jobs = isLongRunning
+    ? [await mesh.bus.consumeJobs(name, (item) => handleJob(served, item), { slots: jobSlots })]
+    : [];
+  const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxInFlight });
   const shown = await mesh.bus.register(
     { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
     [subject],
@@ -66,83 +78,69 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
-      await stopAll([shown, calls], graceMs, stopping);
+      await stopAll([shown, calls, ...jobs], graceMs, stopping);
       await cancellations.stop();
     },
   };
 }
 
-/** Answers one call: with the result of its id, or by doing the work. */
-async function* handleCall(
-  mesh: Mesh,
-  tool: BaseTool,
-  { resultTtlMs, services, stopping, cancellations }: CallOptions,
-  request: IncomingRequest,
-): AsyncGenerator<Frame, void, void> {
+/** A tool as its handlers see it. */
+interface ServedTool {
+  mesh: Mesh;
+  tool: BaseTool;
+  services: InvocationServices;
+  cancellations: Cancellations;
+  resultTtlMs: number;
+  patienceMs: number;
+  /** Aborted when the process stops and will not wait any longer. */
+  stopping: AbortSignal;
+}
+
+/** Answers one call: with the result of its id, or by doing the work, or of a long-running tool by having it done. */
+async function* handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
+  const { mesh, tool, services } = served;
   const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
-  using cancel = cancellations.signalOf(call.context?.invocationId ?? '');
-  const signal = AbortSignal.any([request.signal, stopping, cancel.signal]);
+  using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '');
+  const signal = AbortSignal.any([request.signal, served.stopping, cancel.signal]);
+  const { callId, context } = call;
+  if (!tool.isLongRunning || callId === undefined || (await waitsForPerson(tool, call, services, signal))) {
+    yield* answerHere(served, call, signal);
+    return;
+  }
+  yield* followJob(
+    mesh,
+    { ...call, callId },
+    {
+      tool: tool.name,
+      headers: request.headers,
+      // Whoever cannot be told later waits for the end.
+      patienceMs: context?.operationSubject === undefined ? Number.POSITIVE_INFINITY : served.patienceMs,
+      signal,
+    },
+  );
+}
+
+async function* answerHere(
+  { mesh, tool, services, resultTtlMs }: ServedTool,
+  call: ToolCall,
+  signal: AbortSignal,
+): AsyncGenerator<Frame, void, void> {
   const holder = `${mesh.bus.replica}/${randomUUID()}`;
   const once = { results: mesh.callResults, tool: tool.name, holder, resultTtlMs, signal };
   const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
     const report = (progress: unknown) => emit({ type: 'progress', data: progress });
-    return await oncePerCall(once, call, () => runTool(tool, call, services, signal, report));
+    return await oncePerCall(once, call, () => reportAll(runTool(tool, call, services, signal), report));
   });
   yield { type: 'result', data };
 }
 
-interface CallOptions {
-  resultTtlMs: number;
-  services: InvocationServices;
-  stopping: AbortSignal;
-  cancellations: Cancellations;
-}
-
-async function runTool(
-  tool: BaseTool,
-  call: ToolCall,
-  services: InvocationServices,
-  abortSignal: AbortSignal,
+async function reportAll(
+  run: AsyncGenerator<unknown, ToolResult, void>,
   report: (progress: unknown) => void,
 ): Promise<ToolResult> {
-  const actions = createEventActions();
-  const functionCallId = call.callId ?? newFunctionCallId();
-  const { toolConfirmation, answers } = call;
-  const toolContext = new Context(
-    { ...originOf(call, abortSignal), services },
-    { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
-  );
-  try {
-    const run = executeTool(tool, call.args, toolContext);
-    for (;;) {
-      const step = await run.next();
-      if (!step.done) report(step.value);
-      else return { response: step.value.response, isLastWord: step.value.isLastWord, actions };
-    }
-  } catch (error) {
-    abortSignal.throwIfAborted();
-    const message = error instanceof Error ? error.message : String(error);
-    const code = error instanceof MeshError ? error.code : undefined;
-    const failed = { message, ...(code !== undefined && { code }) };
-    return { response: { error: toolErrorText(tool.name, error) }, failed, actions };
+  for (;;) {
+    const step = await run.next();
+    if (step.done) return step.value;
+    report(step.value);
   }
-}
-
-/** Where a call comes from; a bare call from outside the mesh comes from nowhere. */
-function originOf({ context }: ToolCall, abortSignal: AbortSignal): ContextOrigin {
-  const from = context ?? {
-    app: '',
-    user: '',
-    session: '',
-    invocationId: newInvocationId(),
-    agent: '',
-    state: {},
-  };
-  return {
-    invocationId: from.invocationId,
-    agentName: from.agent,
-    session: { id: from.session, appName: from.app, userId: from.user, state: { ...from.state } },
-    userContent: context?.userContent,
-    abortSignal,
-  };
 }

@@ -1,12 +1,6 @@
 import { createEvent, type InvocationRef } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import {
-  type DeadLetter,
-  type Headers,
-  MeshError,
-  type RunCommand,
-  type SessionRef,
-} from '@agentmesh/protocol';
+import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
 import { fenced } from './fenced.ts';
 import { publishEnd, publishEvent } from './publish.ts';
 import { startNext } from './run-queue.ts';
@@ -33,30 +27,6 @@ export interface DeliveredRun {
   carrier: Headers;
   /** What it commits under; undefined until it begins. */
   token: number | undefined;
-}
-
-/** Puts a message away that cannot be worked on, for an operator to look at, before it is acknowledged. */
-export async function bury({ mesh, agent }: ServedAgent, item: WorkItem, error: MeshError): Promise<void> {
-  const { subject, headers, attempt: attempts, key } = item;
-  const { code, message } = error;
-  const letter: DeadLetter = {
-    subject,
-    payload: payloadOf(item),
-    headers,
-    error: { code, message },
-    attempts,
-    replica: mesh.bus.replica,
-    time: Date.now(),
-  };
-  await mesh.bus.enqueue(mesh.subjects.dead('agent', agent.name), letter, { messageId: `dead:${key}` });
-}
-
-function payloadOf(item: WorkItem): unknown {
-  try {
-    return item.json();
-  } catch {
-    return Buffer.from(item.bytes).toString('base64');
-  }
 }
 
 /** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */

@@ -36,6 +36,8 @@ export const toolCardSchema = z.object({
   /** Function declaration as the model gets it (`@google/genai`). */
   declaration: z.looseObject({ name: toolNameSchema, description: z.string().optional() }),
   longRunning: z.boolean().default(false),
+  /** How long an answer from outside to a call is waited for, in ms; absent for ever. */
+  answerWithinMs: z.number().int().min(1).optional(),
 });
 
 export const cardSchema = z.discriminatedUnion('kind', [agentCardSchema, toolCardSchema]);

@@ -18,6 +18,8 @@ export const operationUpdateSchema = z.object({
   wake: z.boolean().optional(),
   /** The nth progress of the work: what comes later than a newer one is dropped. Without it all are kept, in the order of their coming. */
   seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+  /** Of a job: the invocation that began it. With an answer to a question that the call had asked it is another than the one that called. */
+  invocationId: z.string().min(1).optional(),
   /** Of a job: how many of the questions that the call asked were answered when it began. */
   answers: z.number().int().min(0).optional(),
   /** Who says so, for the record. */

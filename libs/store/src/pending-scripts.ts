@@ -2,7 +2,7 @@ import { clock, holderOf } from './lease-scripts.ts';
 import { script } from './scripts.ts';
 
 /**
- * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, key of the invocation that takes the answer in or ''.
+ * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, key of the invocation that takes the answer in or '', invocation that began the work or ''.
  * An answer is 'user <digest>' or 'agent <digest>', a claim 'claim <digest> <invocation key or -> <key>'. All in one slot, the invocation's key too.
  * Returns the state, and who answered.
  */
@@ -23,7 +23,8 @@ if known then
 elseif not open then
   return { 'unknown' }
 end
-if holder_of(KEYS[3]) == cjson.decode(open).invocationId then return { 'busy' } end
+local holder = holder_of(KEYS[3])
+if holder and (holder == ARGV[6] or holder == cjson.decode(open).invocationId) then return { 'busy' } end
 redis.call('HSET', KEYS[2], 'a:' .. ARGV[2], table.concat({ 'claim', ARGV[4], ARGV[5] == '' and '-' or ARGV[5], ARGV[3] }, ' '))
 return { 'accepted' }
 `);

@@ -73,13 +73,13 @@ export class RedisPendingCalls implements PendingCalls {
     });
   }
 
-  async accept(ref: CallRef, { key, digest, invocationId }: AnswerClaim): Promise<AnswerState> {
+  async accept(ref: CallRef, { key, digest, invocationId, begunIn = '' }: AnswerClaim): Promise<AnswerState> {
     const { appName, userId, callId } = ref;
     const run = invocationId === undefined ? '' : this.#keys.invocation(appName, userId, invocationId);
     const [state, by] = await this.#connection.script<[AnswerState['state'], ('agent' | 'user')?]>(
       acceptScript,
       [...this.#callKeys(ref), this.#keys.session(ref)],
-      [fieldOf(ref), callId, key, digest, run],
+      [fieldOf(ref), callId, key, digest, run, begunIn],
     );
     return state === 'answered' ? { state, by: by ?? 'user' } : { state };
   }

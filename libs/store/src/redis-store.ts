@@ -2,6 +2,7 @@ import type { SessionService } from '@agentmesh/agent';
 import { keys as keysOf } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
+import { type JobRecords, jobRecords } from './job-records.ts';
 import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
 import { RedisSessionService } from './redis-session-service.ts';
 
@@ -16,6 +17,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
 export interface RedisStore extends AsyncDisposable {
   readonly sessions: SessionService;
   readonly callResults: CallResults;
+  readonly jobs: JobRecords;
   /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
   ping(): Promise<void>;
   /** Applies `app:` state that a process committed for this user and died before applying; every use of the user's sessions does too. */
@@ -38,6 +40,7 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
   return {
     sessions: new RedisSessionService({ connection, keys, app, invocationTtlMs: { running, ended } }),
     callResults: callResults(connection, keys),
+    jobs: jobRecords(connection, keys),
     ping: () => connection.ping(),
     sweep: ({ appName, userId }) => app.sweep(appName, userId),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),

@@ -136,6 +136,10 @@ export function pending(service: TheService): void {
     await service().appendEvent({ session, event: asks('c1') });
     expect(await accept('c1', 'k')).toBe('busy');
     await service().endInvocation(invocation, { status: 'completed' });
+    const anew = { ...ref, invocationId: 'inv-2' };
+    await service().takeSession(anew, { run: '', whenBusy: 'reject' });
+    const begun = { ...claim('k'), begunIn: 'inv-2' };
+    expect(await service().pending.accept(call('c1'), begun)).toEqual({ state: 'busy' });
     expect(await accept('c1', 'k')).toBe('accepted');
   });
 

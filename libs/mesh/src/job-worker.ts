@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import type { BaseTool, CallRef, InvocationRef, InvocationServices } from '@agentmesh/agent';
+import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
+import {
+  type Headers,
+  type Job,
+  jobSchema,
+  MeshError,
+  type OperationUpdateInput,
+  parse,
+  type ToolResult,
+} from '@agentmesh/protocol';
+import type { FinishedJob } from '@agentmesh/store';
+import { bury } from './bury.ts';
+import type { Cancellations, CancelSignal } from './cancellations.ts';
+import { hopHeaders } from './hop.ts';
+import type { Mesh } from './mesh.ts';
+import { runTool } from './tool-call.ts';
+
+const done: WorkOutcome = { done: true };
+/** So long nobody takes over the job of a worker that gives no sign of life, in ms. */
+const leaseMs = 3_000;
+const retryMs = 1_000;
+/** So many workers may die at a job until it ends with an error. */
+const maxDeaths = 5;
+
+export interface JobOptions {
+  mesh: Mesh;
+  tool: BaseTool;
+  services: InvocationServices;
+  /** Aborted when the process stops and will not wait any longer. */
+  stopping: AbortSignal;
+  cancellations: Cancellations;
+}
+
+/** One attempt at a job. */
+interface Attempt extends JobOptions {
+  order: Job;
+  holder: string;
+  headers: Headers;
+}
+
+/**
+ * Does the work of a long-running call. What it says is kept, then told, and acknowledged only when its end was told: a worker that dies is
+ * replaced by another, which learns how far it was.
+ */
+export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
+  const { mesh, tool } = options;
+  const log = mesh.log.child({ tool: tool.name });
+  let order: Job;
+  try {
+    order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
+  } catch (error) {
+    log.error({ err: error, subject: item.subject }, 'put away a job that nobody can read');
+    await bury(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
+    return done;
+  }
+  const holder = `${mesh.bus.replica}/${randomUUID()}`;
+  const attempt: Attempt = { ...options, order, holder, headers: hopHeaders(traceOf(item)) };
+  try {
+    return await work(attempt);
+  } catch (error) {
+    // Of the tool's own failures the agent is told; these are the mesh's.
+    log.warn({ err: error, job: order.job }, 'could not go on with a job for now; it will be tried again');
+    await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
+    return { done: false, delayMs: retryMs };
+  }
+}
+
+async function work(attempt: Attempt): Promise<WorkOutcome> {
+  const { mesh, tool, order, holder, stopping } = attempt;
+  const taken = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
+  if (taken.state === 'busy') return { done: false, delayMs: retryMs };
+  if (taken.state === 'done') {
+    await tellEnd(attempt, taken);
+    return done;
+  }
+  const lost = new AbortController();
+  const moot = new AbortController();
+  using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
+  using _alive = keepJob(attempt, { lost, moot, cancel });
+  const signal = AbortSignal.any([stopping, lost.signal, moot.signal, cancel.signal]);
+  let result: ToolResult;
+  try {
+    result =
+      taken.deaths >= maxDeaths
+        ? deadly(tool.name, taken.deaths)
+        : await doWork(attempt, taken, signal, lost);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (lost.signal.aborted) return { done: false, takenOver: true };
+    if (stopping.aborted) {
+      await mesh.jobs.release(tool.name, order.job, holder);
+      return { done: false, delayMs: 0 };
+    }
+    result = stopped(MeshError.from(signal.reason).message);
+  }
+  const kept = await mesh.jobs.finish(tool.name, order.job, holder, result);
+  if (!kept) return { done: false, takenOver: true };
+  // Who answered in its place knows; who cancelled it wants to hear nothing more.
+  if (moot.signal.aborted) return done;
+  await tellEnd(attempt, kept, !cancel.signal.aborted);
+  return done;
+}
+
+async function doWork(
+  attempt: Attempt,
+  { attempt: number, lastProgress }: { attempt: number; lastProgress?: Record<string, unknown> },
+  signal: AbortSignal,
+  lost: AbortController,
+): Promise<ToolResult> {
+  const { mesh, tool, order, holder, services } = attempt;
+  const run = runTool(tool, order.call, services, signal, {
+    attempt: number,
+    ...(lastProgress && { lastProgress }),
+  });
+  for (;;) {
+    const step = await run.next();
+    if (step.done) return step.value;
+    const seq = await mesh.jobs.report(tool.name, order.job, holder, step.value);
+    if (seq === undefined) {
+      lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+      signal.throwIfAborted();
+      throw lost.signal.reason;
+    }
+    await tell(attempt, { final: false, response: step.value, seq });
+  }
+}
+
+/** Shows that the worker lives, and stops it when the job is another's, or when the call has its answer. */
+function keepJob(
+  { mesh, tool, order, holder }: Attempt,
+  { lost, moot, cancel }: { lost: AbortController; moot: AbortController; cancel: CancelSignal },
+): Disposable {
+  const look = async () => {
+    const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
+    if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+    const call = callOf(order);
+    if (!call) return;
+    const { cancelled } = await mesh.sessions.getInvocation(call);
+    if (cancelled !== undefined) cancel.cancel(cancelled);
+    const state = await mesh.sessions.pending.stateOf(call);
+    if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));
+  };
+  const timer = setInterval(
+    () => void look().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
+    leaseMs / 3,
+  );
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** The call in its session; undefined for one that no agent made. */
+function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) | undefined {
+  if (!context?.operationSubject || callId === undefined) return undefined;
+  const { app: appName, user: userId, session: sessionId, invocationId } = context;
+  return { appName, userId, sessionId, callId, invocationId };
+}
+
+/** How the job ended, told to the agent that called: it may have heard it already, as the one who followed the job. */
+async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, wake = true): Promise<void> {
+  const { response, isLastWord, failed, actions } = result;
+  const final = isLastWord === true || failed !== undefined;
+  // A ticket is only the first word, and no news to whoever has heard it.
+  if (!final && (heard || response === undefined)) return;
+  const asks =
+    Object.keys(actions?.requestedToolConfirmations ?? {}).length > 0 ||
+    Object.keys(actions?.requestedAuthConfigs ?? {}).length > 0;
+  const update: OperationUpdateInput =
+    asks && !heard
+      ? {
+          final: true,
+          error: 'the tool asked a person only after its call had gone on without it; ask at once',
+        }
+      : { final, response, ...(!final && { wake: true }) };
+  const delta = actions?.stateDelta ?? {};
+  await tell(attempt, {
+    ...update,
+    seq: said + 1,
+    ...(Object.keys(delta).length > 0 && { stateDelta: delta }),
+    ...(!wake && { wake: false }),
+  });
+}
+
+/** Published under the number of the word: twice is once. */
+async function tell({ mesh, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
+  const { job, call } = order;
+  const { operationSubject, app, user, session, invocationId } = call.context ?? {};
+  if (operationSubject === undefined) return;
+  const { answers } = call;
+  await mesh.bus.enqueue(
+    operationSubject,
+    { ...update, app, user, session, invocationId, ...(answers > 0 && { answers }) },
+    { messageId: `${job}:${update.seq}`, headers },
+  );
+}
+
+function traceOf({ headers }: WorkItem): Headers {
+  const { traceparent, tracestate } = headers;
+  return { ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) };
+}
+
+function stopped(reason: string): ToolResult {
+  return {
+    response: { status: 'cancelled', error: reason },
+    failed: { code: 'cancelled', message: reason },
+  };
+}
+
+function deadly(tool: string, deaths: number): ToolResult {
+  const message = `${deaths} processes died at this call of ${tool}; it was given up`;
+  return { response: { error: message }, failed: { code: 'internal', message } };
+}

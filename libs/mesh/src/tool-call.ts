@@ -1,0 +1,102 @@
+import {
+  type BaseTool,
+  Context,
+  type ContextOptions,
+  type ContextOrigin,
+  createEventActions,
+  executeTool,
+  type InvocationServices,
+  newFunctionCallId,
+  newInvocationId,
+  toolErrorText,
+} from '@agentmesh/agent';
+import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
+
+/**
+ * Runs a tool for a call of another process. Yields what it says on its way; a failure is a result too.
+ *
+ * @throws what the signal was aborted with
+ */
+export async function* runTool(
+  tool: BaseTool,
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+  about: Pick<ContextOptions, 'attempt' | 'lastProgress'> = {},
+): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
+  const toolContext = contextOf(call, services, abortSignal, about);
+  const { actions } = toolContext;
+  const run = executeTool(tool, call.args, toolContext);
+  try {
+    for (;;) {
+      const step = await run.next();
+      if (step.done) return { response: step.value.response, isLastWord: step.value.isLastWord, actions };
+      yield step.value;
+    }
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof MeshError ? error.code : undefined;
+    const failed = { message, ...(code !== undefined && { code }) };
+    return { response: { error: toolErrorText(tool.name, error) }, failed, actions };
+  } finally {
+    await run.return({ response: undefined, isLastWord: false });
+  }
+}
+
+/** Must a person confirm the call before anything is done, and has not yet? */
+export async function waitsForPerson(
+  tool: BaseTool,
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+): Promise<boolean> {
+  if (call.toolConfirmation?.confirmed) return false;
+  const toolContext = contextOf(call, services, abortSignal, {});
+  try {
+    return await tool.checkRequireConfirmation(call.args, toolContext);
+  } catch {
+    // Arguments that do not fit: the call itself says so best.
+    return true;
+  }
+}
+
+function contextOf(
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+  about: Pick<ContextOptions, 'attempt' | 'lastProgress'>,
+): Context {
+  const { toolConfirmation, answers, callId = newFunctionCallId() } = call;
+  const operationSubject = call.context?.operationSubject;
+  return new Context(
+    { ...originOf(call, abortSignal), services },
+    {
+      actions: createEventActions(),
+      functionCallId: callId,
+      answers,
+      ...about,
+      ...(operationSubject !== undefined && { operationSubject }),
+      ...(toolConfirmation && { toolConfirmation }),
+    },
+  );
+}
+
+/** Where a call comes from; a bare call from outside the mesh comes from nowhere. */
+function originOf({ context }: ToolCall, abortSignal: AbortSignal): ContextOrigin {
+  const from = context ?? {
+    app: '',
+    user: '',
+    session: '',
+    invocationId: newInvocationId(),
+    agent: '',
+    state: {},
+  };
+  return {
+    invocationId: from.invocationId,
+    agentName: from.agent,
+    session: { id: from.session, appName: from.app, userId: from.user, state: { ...from.state } },
+    userContent: context?.userContent,
+    abortSignal,
+  };
+}

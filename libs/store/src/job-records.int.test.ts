@@ -1,0 +1,100 @@
+import { startRedis } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectRedisStore, type RedisStore } from './redis-store.ts';
+
+let owners: AsyncDisposableStack;
+let store: RedisStore;
+
+beforeAll(async () => {
+  owners = new AsyncDisposableStack();
+  const { url } = owners.use(await startRedis());
+  store = owners.use(await connectRedisStore({ url, onError: () => {} }));
+});
+afterAll(() => owners.disposeAsync());
+
+let count = 0;
+/** The records of one job. */
+function newJob() {
+  count += 1;
+  const job = `job-${count}`;
+  const { jobs } = store;
+  return {
+    take: (holder: string, leaseMs = 60_000) => jobs.take('work', job, holder, leaseMs),
+    release: (holder: string) => jobs.release('work', job, holder),
+    report: (holder: string, n: number) => jobs.report('work', job, holder, { n }),
+    finish: (holder: string, response: unknown) =>
+      jobs.finish('work', job, holder, { response, isLastWord: true }),
+    follow: (after = 0) => jobs.follow('work', job, after),
+    leave: () => jobs.leave('work', job),
+  };
+}
+
+describe('the records of a job', () => {
+  it('are one worker’s at a time', async () => {
+    const { take } = newJob();
+    const found = await Promise.all(['a', 'b', 'c'].map((holder) => take(holder)));
+    expect(found.map(({ state }) => state).sort()).toEqual(['busy', 'busy', 'taken']);
+    expect(found).toContainEqual({ state: 'taken', attempt: 1, deaths: 0 });
+  });
+
+  it('go to another worker when the first gives no sign of life, with its last word', async () => {
+    const { take, report, finish } = newJob();
+    await take('a', 50);
+    expect(await report('a', 1)).toBe(1);
+    expect(await report('a', 2)).toBe(2);
+    await expect
+      .poll(() => take('b', 60_000))
+      .toEqual({
+        state: 'taken',
+        attempt: 2,
+        deaths: 1,
+        lastProgress: { n: 2 },
+      });
+    // Renewing is no new attempt.
+    expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
+    expect(await report('a', 3)).toBeUndefined();
+    expect(await finish('a', 'late')).toBeUndefined();
+    expect(await report('b', 3)).toBe(3);
+  });
+
+  it('count no death when they are handed back', async () => {
+    const { take, release } = newJob();
+    await take('a');
+    await release('b');
+    expect(await take('b')).toEqual({ state: 'busy' });
+    await release('a');
+    expect(await take('b')).toEqual({ state: 'taken', attempt: 2, deaths: 0 });
+  });
+
+  it('keep the first result', async () => {
+    const { take, report, finish } = newJob();
+    await take('a');
+    await report('a', 1);
+    const kept = { result: { response: 'first', isLastWord: true }, said: 1, heard: false };
+    expect(await finish('a', 'first')).toEqual(kept);
+    expect(await finish('a', 'again')).toEqual(kept);
+    expect(await take('b')).toEqual({ state: 'done', ...kept });
+  });
+
+  it('tell whoever follows, and know whether somebody did at the end', async () => {
+    const { take, report, finish, follow, leave } = newJob();
+    expect(await follow()).toEqual({ progress: [] });
+    await take('a');
+    for (const n of [1, 2, 3]) await report('a', n);
+    expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
+    expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
+    expect(await leave()).toBeUndefined();
+    await follow(3);
+    expect(await finish('a', 'done')).toMatchObject({ heard: true });
+    expect(await follow(3)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+    expect(await leave()).toEqual({ response: 'done', isLastWord: true });
+  });
+
+  it('know that whoever followed has left', async () => {
+    const { take, finish, follow, leave } = newJob();
+    await take('a');
+    await follow();
+    await leave();
+    expect(await finish('a', 'done')).toMatchObject({ heard: false });
+  });
+});
