@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
-import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
 import { questionNames } from './flow/questions.ts';
+import { pathOf } from './journal.ts';
 
 /** A call that waits for an answer from outside. */
 export interface PendingCall {
@@ -14,14 +15,29 @@ export interface PendingCall {
   invocationId: string;
   /** Who called. */
   agent: string;
+  /** The run of a workflow that it was made in; absent outside of one. */
+  path?: string;
   /** When it was committed, epoch ms. */
   created: number;
+}
+
+/** The event that made a call, as far as what waits tells of it: an answer can be checked without the session's log. */
+export function askingEvent({ id, name, args, invocationId, agent, path, created }: PendingCall): Event {
+  return createEvent({
+    invocationId,
+    author: agent,
+    timestamp: created,
+    content: { role: 'model', parts: [{ functionCall: { id, name, args } }] },
+    longRunningToolIds: [id],
+    ...(path !== undefined && { nodeInfo: { path } }),
+  });
 }
 
 /** What an event changes in what is waited for: calls that stay open, and the ids of those that are answered for good. */
 export function pendingChanges(event: Event, sessionId: string): { opened: PendingCall[]; closed: string[] } {
   const { author = '', invocationId, timestamp, longRunningToolIds = [] } = event;
   const isUser = author === 'user';
+  const path = pathOf(event);
   const opened = isUser
     ? []
     : getFunctionCalls(event).flatMap(({ id, name = '', args = {} }): PendingCall[] =>
@@ -35,6 +51,7 @@ export function pendingChanges(event: Event, sessionId: string): { opened: Pendi
                 sessionId,
                 invocationId,
                 agent: author,
+                ...(path !== undefined && { path }),
                 created: timestamp,
               },
             ]

@@ -3,6 +3,7 @@ export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
 export { camelizeKeys } from './casing.ts';
 export type {
   Answer,
+  AnsweredBy,
   Ask,
   AskInput,
   DeadLetter,
@@ -16,6 +17,7 @@ export type {
   WaitingRun,
 } from './command.ts';
 export {
+  answeredBySchema,
   answerSchema,
   askSchema,
   cancelSchema,
