@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { provision } from '@agentmesh/bus';
-import { connectMesh, startRun } from '@agentmesh/mesh';
-import type { Event } from '@agentmesh/protocol';
+import { connectMesh, type Mesh, type RunRequest, startRun } from '@agentmesh/mesh';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { endProcess, spawnGuarded, startNats, startRedis, until } from '@agentmesh/testing';
 import type { Outcome, Scenario, SeenEvent, SeenSession } from './kit.ts';
@@ -74,9 +74,8 @@ async function talk(
   for (const turn of scenario.turns) {
     const { message, session, ...rest } = readTurn(turn, turns.flat());
     const where = { app: owner.appName, user: owner.userId, session };
-    const run = await startRun(mesh, { ...where, message, runConfig: runConfigOf(scenario), ...rest });
-    const events: Event[] = await Array.fromAsync(run.events);
-    turns.push(events.map(seenOf));
+    const request = { ...where, message, runConfig: runConfigOf(scenario), ...rest };
+    turns.push(await runTurn(mesh, scenario, request));
   }
   const sessions: Record<string, SeenSession> = {};
   for (const sessionId of sessionIds) {
@@ -84,6 +83,18 @@ async function talk(
     if (kept) sessions[sessionId] = kept;
   }
   return { turns, sessions };
+}
+
+async function runTurn(mesh: Mesh, { root }: Scenario, request: RunRequest): Promise<SeenEvent[]> {
+  try {
+    const { events } = await startRun(mesh, request);
+    const seen: Event[] = await Array.fromAsync(events);
+    return seen.map(seenOf);
+  } catch (error) {
+    // A message that is refused at once; in one process the error is thrown.
+    if (!(error instanceof MeshError)) throw error;
+    return [{ errorCode: 'thrown', author: root }];
+  }
 }
 
 /** A run that fails ends with an error event of the agent whose run it was; in one process the error is thrown, as if by the root. */

@@ -148,11 +148,12 @@ function passedOn(agent: string, { args }: OpenCall): Omit<ToolConfirmation, 'co
     toolConfirmation?: ToolConfirmation;
     originalFunctionCall?: FunctionCall;
   };
-  const { hint, payload, within } = toolConfirmation ?? {};
+  const { hint, payload, payloadSchema, within } = toolConfirmation ?? {};
   const { name = '', args: callArgs = {} } = originalFunctionCall ?? {};
   return {
     ...(hint !== undefined && { hint }),
     ...(payload !== undefined && { payload }),
+    ...(payloadSchema && { payloadSchema }),
     within: within
       ? { ...within, agents: [agent, ...within.agents] }
       : { agents: [agent], call: { name, args: callArgs } },

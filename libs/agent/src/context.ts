@@ -1,5 +1,6 @@
 import { type EventActions, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
+import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import type { AuthConfig, AuthCredential } from './auth/auth-config.ts';
 import { credentialRequest, credentialStateKey } from './auth/credential-request.ts';
@@ -81,6 +82,11 @@ export interface ContextOptions {
   operationSubject?: string;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
+}
+
+/** What a tool asks a person to confirm. */
+export interface ConfirmationRequest extends Omit<ToolConfirmation, 'confirmed' | 'payloadSchema'> {
+  payloadSchema?: AnswerSchema;
 }
 
 /** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
@@ -185,14 +191,16 @@ export class Context extends ReadonlyContext {
    * Asks a person to confirm the call. The tool then returns; the call has no result yet, and the run ends. It is made again with the answer as
    * {@link toolConfirmation}, in whatever process.
    *
-   * @param request `hint`: what is asked, in words; `payload`: what the person may change, the answer has it as it was changed
-   * @throws MeshError `failed_precondition` outside of a tool call
+   * @param request `hint`: what is asked, in words; `payload`: what the person may change, the answer has it as it was changed; `payloadSchema`: what
+   * it must fit then, an answer that does not is refused
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
    */
-  requestConfirmation({ hint, payload, within }: Omit<ToolConfirmation, 'confirmed'> = {}): void {
+  requestConfirmation({ hint, payload, payloadSchema, within }: ConfirmationRequest = {}): void {
     this.actions.requestedToolConfirmations[this.#call('requestConfirmation')] = {
       ...(hint !== undefined && { hint }),
       confirmed: false,
       ...(payload !== undefined && { payload }),
+      ...(payloadSchema && { payloadSchema: toAnswerSchema(payloadSchema, 'payloadSchema') }),
       ...(within && { within }),
     };
   }

@@ -63,9 +63,7 @@ export async function chat(
         runner.runAsync({
           ...ref,
           newMessage: {
-            parts: [
-              { functionResponse: { ...(id !== undefined && { id }), name: 'answer', response, ...more } },
-            ],
+            parts: [{ functionResponse: { ...(id !== undefined && { id }), response, ...more } }],
           },
         }),
       ),
@@ -123,7 +121,7 @@ export async function crashingChat(agent: BaseAgent) {
   }
 
   const answer = (id: string | undefined, response: Record<string, unknown>) =>
-    say({ functionResponse: { ...(id !== undefined && { id }), name: 'answer', response } });
+    say({ functionResponse: { ...(id !== undefined && { id }), response } });
   return { say: (text: string) => say({ text }), answer };
 }
 

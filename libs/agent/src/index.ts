@@ -3,6 +3,7 @@ export type { AgentAnswer, OpenCall } from './agent-answer.ts';
 export { readAnswer } from './agent-answer.ts';
 export type { AgentToolConfig, Askable } from './agent-tool.ts';
 export { AgentTool, checkAsk } from './agent-tool.ts';
+export type { AnswerSchema, JsonSchema } from './answer-schema.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App } from './app.ts';
 export type { ArtifactService } from './artifacts/artifact-service.ts';
@@ -25,7 +26,7 @@ export { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 export { BuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
 export type { UnsafeLocalCodeExecutorOptions } from './code-executors/unsafe-local-code-executor.ts';
 export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-executor.ts';
-export type { ContextOptions, ContextOrigin } from './context.ts';
+export type { ConfirmationRequest, ContextOptions, ContextOrigin } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
 export type { CredentialService } from './credential-service.ts';
 export { deadlinePassed } from './deadlines.ts';
@@ -46,10 +47,12 @@ export {
 export { progressId } from './flow/call-tools.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { answerToQuestion } from './flow/questions.ts';
+export { isRefused, refusedReason } from './flow/refusal.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
 export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
-export { readMessage } from './flow/user-message.ts';
+export type { UserMessage } from './flow/user-message.ts';
+export { askerCancelled, readMessage } from './flow/user-message.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
@@ -77,7 +80,7 @@ export { LLMRegistry } from './models/registry.ts';
 export type { LlmRouter, RoutedLlmOptions } from './models/routed-llm.ts';
 export { RoutedLlm } from './models/routed-llm.ts';
 export type { ClosedCall, PendingCall } from './pending.ts';
-export { answerDigest, pendingChanges } from './pending.ts';
+export { answerDigest, askingEvent, pendingChanges } from './pending.ts';
 export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './pending-calls.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
@@ -85,6 +88,7 @@ export type { LogLine } from './plugins/logging-plugin.ts';
 export { LoggingPlugin } from './plugins/logging-plugin.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
 export type { Router, RoutingErrorContext } from './routes.ts';
+export { failureEventId, isFailure, messageEventId } from './run-ids.ts';
 export type {
   EphemeralRunRequest,
   InMemoryRunnerConfig,

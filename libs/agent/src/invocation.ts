@@ -1,7 +1,8 @@
-import type { Event, RunConfig } from '@agentmesh/protocol';
+import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
 import { readMessage, type UserMessage } from './flow/user-message.ts';
@@ -14,6 +15,7 @@ import {
 import type { WithNodeInfo } from './journal.ts';
 import { LlmAgent } from './llm-agent.ts';
 import type { PluginManager } from './plugins/plugin-manager.ts';
+import { messageEventId } from './run-ids.ts';
 import type { Session, SessionService } from './session-service.ts';
 
 export interface InvocationOptions extends InvocationServices {
@@ -27,6 +29,8 @@ export interface InvocationOptions extends InvocationServices {
   stateDelta?: Record<string, unknown>;
   /** Goes into the user's event. */
   customMetadata?: Record<string, unknown>;
+  /** Who gave the answers in the message; noted in its event, under `customMetadata.answeredBy`. */
+  answeredBy?: AnsweredBy;
   runConfig: RunConfig;
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
@@ -50,7 +54,7 @@ export interface InvocationOptions extends InvocationServices {
  *
  * Yields every committed event, the user's message among them, and partial ones.
  *
- * @throws MeshError `invalid_argument` for a message without parts, or one that calls functions which only agents may call
+ * @throws MeshError for a message that is refused, before anything is committed: as {@link readMessage}, and marked ({@link isRefused})
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
   const { agent, session, sessionService, invocationId, newMessage, stamp } = options;
@@ -61,9 +65,9 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   if (newMessage) {
-    const id = `${invocationId}/${session.id}`;
+    const id = messageEventId(invocationId, session.id);
     if (!session.events.some((event) => event.id === id)) {
-      const message = readMessage(newMessage, session);
+      const message = orRefused(() => readMessage(newMessage, session));
       yield await commit(await messageEvent(options, message, id));
     }
   }
@@ -116,6 +120,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     newMessage: _message,
     stateDelta: _delta,
     customMetadata: _metadata,
+    answeredBy: _answeredBy,
     stamp: _stamp,
     ...fields
   } = options;
@@ -131,12 +136,13 @@ async function messageEvent(
   { content, credentials }: UserMessage,
   id: string,
 ): Promise<Event> {
-  const { invocationId, stateDelta = {}, customMetadata } = options;
+  const { invocationId, stateDelta = {} } = options;
   const userMessage = { ...content, role: content.role ?? 'user' };
   const invocationContext = contextOf(options, userMessage);
   const { pluginManager } = invocationContext;
   const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
   const saved = await saveInputBlobs(invocationContext, replaced ?? userMessage);
+  const customMetadata = metadataOf(options, userMessage);
   return createEvent({
     id,
     invocationId,
@@ -145,6 +151,14 @@ async function messageEvent(
     ...(customMetadata && { customMetadata }),
     actions: { stateDelta: { ...stateDelta, ...credentials }, artifactDelta: saved.artifactDelta },
   });
+}
+
+function metadataOf(
+  { customMetadata, answeredBy }: InvocationOptions,
+  { parts = [] }: Content,
+): Record<string, unknown> | undefined {
+  if (!answeredBy || !parts.some(({ functionResponse }) => functionResponse)) return customMetadata;
+  return { ...customMetadata, answeredBy };
 }
 
 /** What a plugin says in place of all agents. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type Event, replicaKey } from '@agentmesh/protocol';
-import { deadlineOfCall } from './deadlines.ts';
-import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import { deadlineOfCall, setDeadlines } from './deadlines.ts';
+import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
 import { questionNames } from './flow/questions.ts';
+import { pathOf } from './journal.ts';
 
 /** A call that waits for an answer from outside. */
 export interface PendingCall {
@@ -16,6 +17,8 @@ export interface PendingCall {
   invocationId: string;
   /** Who called. */
   agent: string;
+  /** The run of a workflow that it was made in; absent outside of one. */
+  path?: string;
   /** When it was committed, epoch ms. */
   created: number;
   /** When nobody waits for the answer any more, epoch ms; absent when somebody always does. */
@@ -24,7 +27,22 @@ export interface PendingCall {
   service?: string;
   /** Of the event that called. */
   branch?: string;
-  path?: string;
+}
+
+/** The event that made a call, as far as what waits tells of it: an answer can be checked without the session's log. */
+export function askingEvent(call: PendingCall): Event {
+  const { id, name, args, invocationId, agent, path, branch, created, deadline } = call;
+  const event = createEvent({
+    invocationId,
+    author: agent,
+    timestamp: created,
+    content: { role: 'model', parts: [{ functionCall: { id, name, args } }] },
+    longRunningToolIds: [id],
+    ...(branch !== undefined && { branch }),
+    ...(path !== undefined && { nodeInfo: { path } }),
+  });
+  if (deadline !== undefined) setDeadlines(event, new Map([[id, deadline]]));
+  return event;
 }
 
 /** A call that got its answer for good, who gave it, and a fingerprint of what was said. */
@@ -61,7 +79,8 @@ function pendingCall(
   sessionId: string,
   { id, name = '', args = {} }: { id: string; name?: string; args?: Record<string, unknown> },
 ): PendingCall {
-  const { author = '', invocationId, timestamp, branch, nodeInfo } = event;
+  const { author = '', invocationId, timestamp, branch } = event;
+  const path = pathOf(event);
   const deadline = deadlineOfCall(event, id);
   const service = agentOfReplica(event.customMetadata?.[replicaKey]);
   return {
@@ -76,7 +95,7 @@ function pendingCall(
     ...(deadline !== undefined && { deadline }),
     ...(service !== undefined && { service }),
     ...(branch !== undefined && { branch }),
-    ...(nodeInfo?.path !== undefined && { path: nodeInfo.path }),
+    ...(path !== undefined && { path }),
   };
 }
 

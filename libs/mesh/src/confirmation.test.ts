@@ -70,8 +70,7 @@ describe('a confirmation across processes', () => {
     expect(events.map(brief)).toEqual(['root: calls pay', 'root: calls adk_request_confirmation']);
     const after = await answer(events, { confirmed: true, payload: { sum: 3 } });
     expect(after.events.map(brief)).toEqual(['root: gets {"paid":{"sum":3}}', 'root: done']);
-    const again = await answer(events, { confirmed: true });
-    expect(again.end.error).toMatchObject({ code: 'failed_precondition' });
+    await expect(answer(events, { confirmed: true })).rejects.toMatchObject({ code: 'failed_precondition' });
     expect(paid).toEqual([{ sum: 3 }]);
   });
 

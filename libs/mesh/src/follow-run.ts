@@ -1,4 +1,4 @@
-import type { InvocationRecord, InvocationRef, StoredEvent } from '@agentmesh/agent';
+import { type InvocationRecord, type InvocationRef, isFailure, type StoredEvent } from '@agentmesh/agent';
 import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
@@ -124,7 +124,7 @@ function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event 
 
 /** How an invocation ended, by its last event: what fails is told by an event of its own (`settle`). */
 function endIn({ event }: StoredEvent): Pick<InvocationState, 'status' | 'error'> {
-  const { id, invocationId, errorCode = 'internal', errorMessage = 'the run failed' } = event;
-  if (id !== `${invocationId}/failure`) return { status: 'completed' };
+  const { errorCode = 'internal', errorMessage = 'the run failed' } = event;
+  if (!isFailure(event)) return { status: 'completed' };
   return { status: 'failed', error: { code: errorCode, message: errorMessage } };
 }

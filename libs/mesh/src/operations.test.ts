@@ -3,6 +3,7 @@ import { type DeadLetter, deadLetterSchema, type OperationUpdateInput } from '@a
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
+import { startRun } from './run-client.ts';
 import { serveAgent } from './serve-agent.ts';
 
 /** An agent whose tool opens a ticket, and what others can say to its call. */
@@ -224,5 +225,91 @@ describe('a question to a person', () => {
       'solo: paid',
     ]);
     expect(world.hub.queued(client.subjects.dead('agent', 'solo'))).toBe(1);
+  });
+});
+
+describe('a call with a deadline', () => {
+  it('ends without an answer that did not come in time, and takes none that is late', async () => {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    const tool = new LongRunningFunctionTool({
+      name: 'approve',
+      description: 'asks a manager',
+      answerWithinMs: 50,
+      execute: () => ({ status: 'pending' }),
+    });
+    const model = new ScriptedLlm(calls('approve'), says('I asked'), says('nobody answered'));
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), { app: 'app' });
+    const { say, client, ref } = await world.chat('app');
+    await say('go');
+    const [call] = await world.sessions.pending.list(ref);
+    expect(call).toMatchObject({ deadline: (call?.created ?? 0) + 50, service: 'solo' });
+    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
+    await until(async () => (await log()).at(-1) === 'solo: nobody answered');
+    expect((await log()).at(-2)).toMatch(/^user: gets {"expired":true,"error":"nobody answered before /);
+    const subject = client.subjects.operation('solo', call?.id ?? '');
+    await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'late' });
+    await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
+  }, 20_000);
+
+  it('is not made when nobody confirmed it in time', async () => {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    let paid = 0;
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'pays',
+      requireConfirmation: true,
+      answerWithinMs: 50,
+      execute: () => {
+        paid += 1;
+        return {};
+      },
+    });
+    const model = new ScriptedLlm(calls('pay'), says('not paid'));
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), { app: 'app' });
+    const { say, client, ref } = await world.chat('app');
+    await say('go');
+    const [question] = await world.sessions.pending.list(ref);
+    await until(() => Date.now() > (question?.deadline ?? Number.POSITIVE_INFINITY));
+    // Late by any door, also before the sweep that ends it.
+    const functionResponse = {
+      id: question?.id ?? '',
+      name: question?.name ?? '',
+      response: { confirmed: true },
+    };
+    const message = { role: 'user', parts: [{ functionResponse }] };
+    await expect(
+      startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message }),
+    ).rejects.toMatchObject({ code: 'failed_precondition' });
+    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
+    await until(async () => (await log()).at(-1) === 'solo: not paid');
+    expect((await log()).at(-2)).toMatch(/^solo: gets {"status":"expired","error":"nobody answered before /);
+    expect(paid).toBe(0);
+  }, 20_000);
+});
+
+describe('a notifier', () => {
+  it('hears what begins to wait and what has its answer', async () => {
+    const chat = await ticketed(says('approved!'));
+    const news: unknown[] = [];
+    await chat.client.bus.subscribe(chat.client.subjects.allSessionPending, (message) =>
+      news.push([message.subject, message.json()]),
+    );
+    await chat.say('buy it');
+    await chat.update({ final: true, response: {} });
+    await until(() => news.length === 2);
+    const subject = chat.client.subjects.sessionPending(chat.ref);
+    expect(news).toEqual([
+      [
+        subject,
+        {
+          change: 'opened',
+          callId: chat.seen.callId,
+          call: expect.objectContaining({ name: 'approve', kind: 'result', service: 'solo' }),
+        },
+      ],
+      [subject, { change: 'answered', callId: chat.seen.callId }],
+    ]);
   });
 });

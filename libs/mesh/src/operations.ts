@@ -1,14 +1,7 @@
-import {
-  answerDigest,
-  createEvent,
-  deadlinePassed,
-  type PendingCall,
-  progressId,
-  readMessage,
-  type Session,
-} from '@agentmesh/agent';
+import { answerDigest, createEvent, type PendingCall, progressId, type Session } from '@agentmesh/agent';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
+  type AnsweredBy,
   decodeToken,
   type Headers,
   MeshError,
@@ -17,10 +10,11 @@ import {
   parse,
   type SessionRef,
 } from '@agentmesh/protocol';
-import type { Content, FunctionResponse } from '@google/genai';
 import { bury } from './bury.ts';
+import { checkMessage } from './check-message.ts';
+import { type Asked, giveToAgent, messageOf, responsePart } from './give-answer.ts';
 import { hopHeaders } from './hop.ts';
-import { agentCard, type Mesh } from './mesh.ts';
+import type { Mesh } from './mesh.ts';
 import { publishEvent } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { noSession } from './speaker.ts';
@@ -30,14 +24,6 @@ const done: WorkOutcome = { done: true };
 const busyMs = 200;
 const retryMs = 1_000;
 const slots = 32;
-
-/** A call, and where it was made. */
-interface Asked {
-  ref: SessionRef;
-  callId: string;
-  /** Undefined when it does not wait any more. */
-  pending: PendingCall | undefined;
-}
 
 /** Takes the updates of long-running calls, and the answers to questions, that the agent's service has made. */
 export async function consumeOperations(served: ServedAgent): Promise<Started> {
@@ -115,7 +101,7 @@ async function takeOutcome(
   const { mesh } = served;
   const { ref, callId, pending } = asked;
   const response = responseOf(update);
-  if (pending) await check(mesh, asked, response);
+  if (pending) await checkMessage(mesh, ref, messageOf(pending, response));
   const { invocationId: begunIn } = update;
   const claim = { key: item.key, digest: answerDigest(response), ...(begunIn && { begunIn }) };
   const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
@@ -134,7 +120,12 @@ async function takeOutcome(
   // Its question was committed just now, or its answer was.
   if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
   const headers = carrierOf(item);
-  if (wakes) await giveToAgent(served, { ...asked, pending }, { invocationId, response, update, headers });
+  if (wakes)
+    await giveToAgent(
+      served,
+      { ...asked, pending },
+      { invocationId, response, update, answeredBy: answeredBy(update), headers },
+    );
   else
     await keep(
       mesh,
@@ -166,56 +157,13 @@ async function takeProgress(
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
     const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
-    await giveToAgent(served, { ref, callId, pending }, { invocationId, response, update, headers });
+    await giveToAgent(
+      served,
+      { ref, callId, pending },
+      { invocationId, response, update, answeredBy: answeredBy(update), headers },
+    );
   } else await keep(mesh, ref, responseEvent(pending, update, response, { id, willContinue: true }), headers);
   return done;
-}
-
-/** @throws MeshError as `readMessage` does */
-async function check({ sessions }: Mesh, { ref, pending }: Asked, response: unknown): Promise<void> {
-  const session = await sessions.getSession(ref);
-  if (!session) throw noSession(ref);
-  if (pending) readMessage(messageOf(pending, response), session);
-}
-
-interface Outcome {
-  invocationId: string;
-  response: Record<string, unknown>;
-  update: Pick<OperationUpdate, 'final' | 'by' | 'stateDelta'>;
-  headers: Headers;
-}
-
-/** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
-async function giveToAgent(
-  { mesh, agent }: ServedAgent,
-  { ref, pending }: Asked & { pending: PendingCall },
-  { invocationId, response, update, headers }: Outcome,
-): Promise<void> {
-  const [workflow] = pending.path?.split('.') ?? [];
-  const to =
-    [workflow, pending.agent].find((name) => name !== undefined && agentCard(mesh, name)) ?? agent.name;
-  const { appName: app, userId: user, sessionId: session } = ref;
-  const { final, stateDelta } = update;
-  const message = messageOf(pending, response, final ? undefined : true);
-  await mesh.bus.enqueue(
-    mesh.subjects.agentRun(to),
-    { invocationId, app, user, session, message, ...(stateDelta && { stateDelta }) },
-    { messageId: `${invocationId}:0`, headers },
-  );
-  mesh.log.debug({ invocationId, to, callId: pending.id }, 'a call has its answer');
-}
-
-function messageOf({ id, name }: PendingCall, response: unknown, willContinue?: boolean): Content {
-  return { role: 'user', parts: [{ functionResponse: responsePart(id, name, response, willContinue) }] };
-}
-
-function responsePart(id: string, name: string, response: unknown, willContinue?: boolean): FunctionResponse {
-  return {
-    id,
-    name,
-    response: response as Record<string, unknown>,
-    ...(willContinue !== undefined && { willContinue }),
-  };
 }
 
 /** What is kept without a run: an event of the agent that called, in its invocation. */
@@ -264,44 +212,14 @@ function carrierOf({ headers }: WorkItem): Headers {
   return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
 }
 
+/** What the publisher says of itself; NATS' permissions say who may publish. */
+function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
+  return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
+}
+
 function unknownCall(callId: string): MeshError {
   return new MeshError(
     'not_found',
     `no call ${callId} waits for an answer; publish to the operation subject of an open call`,
   );
-}
-
-/** How many overdue calls are looked at in one go. */
-const sweepSize = 100;
-
-/** Gives calls whose deadline is over their outcome: nobody answered in time. */
-export async function expireCalls(served: ServedAgent): Promise<void> {
-  const { mesh, agent } = served;
-  const { pending: calls } = mesh.sessions;
-  for (const { callId, ...ref } of await calls.overdue(agent.name, sweepSize)) {
-    const pending = await calls.get({ ...ref, callId });
-    const asked = { ref, callId, pending };
-    if (!pending || (await expire(served, { ...asked, pending }))) {
-      await calls.forgetDeadline(agent.name, { ...ref, callId });
-    }
-  }
-}
-
-/** @returns whether there is nothing more to be done */
-async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
-  const { ref, callId, pending } = asked;
-  const response = deadlinePassed(pending);
-  const invocationId = `e-${answerDigest([ref, callId, 'deadline'])}`;
-  const claim = { key: 'deadline', digest: answerDigest(response), invocationId };
-  const { state } = await served.mesh.sessions.pending.accept({ ...ref, callId }, claim);
-  if (state === 'busy') return false;
-  if (state === 'accepted' || state === 'repeated') {
-    await giveToAgent(served, asked, {
-      invocationId,
-      response,
-      update: { final: true },
-      headers: hopHeaders({}),
-    });
-  }
-  return true;
 }

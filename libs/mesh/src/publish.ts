@@ -1,5 +1,12 @@
-import type { Session } from '@agentmesh/agent';
-import { type Event, type Headers, header, type InvocationEnd, type SessionRef } from '@agentmesh/protocol';
+import { pendingChanges, type Session } from '@agentmesh/agent';
+import {
+  type Event,
+  type Headers,
+  header,
+  type InvocationEnd,
+  type PendingNews,
+  type SessionRef,
+} from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
 /** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
@@ -18,7 +25,7 @@ export async function publishEvent(
   await publishToSession(mesh, session, event, carrier);
 }
 
-/** Tells whoever listens to the session of a committed event. */
+/** Tells whoever listens to the session of a committed event, and of what it changes in what waits for an answer. */
 export async function publishToSession(
   mesh: Mesh,
   session: Session,
@@ -26,7 +33,14 @@ export async function publishToSession(
   carrier: Headers,
 ): Promise<void> {
   if (event.partial) return;
-  await tell(mesh, mesh.subjects.sessionEvent(refOf(session)), event, eventHeaders(session, event, carrier));
+  const ref = refOf(session);
+  await tell(mesh, mesh.subjects.sessionEvent(ref), event, eventHeaders(session, event, carrier));
+  const { opened, closed } = pendingChanges(event, session.id);
+  const news: PendingNews[] = [
+    ...opened.map((call) => ({ change: 'opened' as const, callId: call.id, call })),
+    ...closed.map(({ id }) => ({ change: 'answered' as const, callId: id })),
+  ];
+  for (const each of news) await tell(mesh, mesh.subjects.sessionPending(ref), each, carrier);
 }
 
 function eventHeaders(session: Session, event: Event, carrier: Headers): Headers {

@@ -9,6 +9,7 @@ import {
   type RunCommandInput,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { checkMessage } from './check-message.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
@@ -24,6 +25,8 @@ export interface RunRequest {
   runConfig?: RunCommandInput['runConfig'];
   /** What to do when another run is at work in the session; default `enqueue`: runs of one session come one after the other. */
   whenBusy?: WhenBusy;
+  /** Who gave the answers in the message, and through which door: noted in the session. Absent: nobody knows. */
+  answeredBy?: RunCommandInput['answeredBy'];
 }
 
 export interface RunOptions {
@@ -53,8 +56,9 @@ export interface StartedRun {
 /**
  * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
  *
- * @throws MeshError `not_found` for an unknown app or session, `invalid_argument` for a message that is none, `failed_precondition` for an app
- * with two roots, `unavailable` when no replica is up.
+ * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots, `unavailable` when no replica is up;
+ * and for a message or an answer that is refused, as the agent would say it: `invalid_argument`, `failed_precondition` or `permission_denied`. A
+ * refused one changes nothing.
  */
 export async function startRun(
   mesh: Mesh,
@@ -67,7 +71,9 @@ export async function startRun(
   const root = await rootOf(mesh, app);
   const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!head) throw noSession(ref);
-  const agent = await speakerOf(mesh, root, head, request.message);
+  const { message } = request;
+  const asked = await checkMessage(mesh, ref, message);
+  const agent = await speakerOf(mesh, root, head, { message, asked });
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }

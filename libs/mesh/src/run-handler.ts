@@ -120,6 +120,7 @@ async function think(
     invocationId: run.invocationId,
     ...(run.message && { newMessage: run.message }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
+    ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },
     attempt,

@@ -1,4 +1,11 @@
-import { createEvent, type InvocationRef } from '@agentmesh/agent';
+import {
+  createEvent,
+  failureEventId,
+  type InvocationRef,
+  isRefused,
+  messageEventId,
+  type Session,
+} from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
 import { fenced } from './fenced.ts';
@@ -50,6 +57,7 @@ export async function settle(
     return await giveBack(served, run, delivery, retryMs);
   }
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
+  else if (isRefused(error)) log.info({ err: error }, 'refused a message');
   else log.error({ err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
@@ -66,7 +74,7 @@ export async function settle(
   }
 }
 
-/** Writes the failure into the session, as far as this invocation has it, and tells everybody. */
+/** Writes the failure into the session, as far as this invocation has it, and tells everybody. A message that is refused leaves nothing there. */
 async function fail(
   served: ServedAgent,
   run: Run,
@@ -79,9 +87,9 @@ async function fail(
   const token = delivery.token ?? (await tokenFor(served, ref));
   const sessions = fenced(mesh.sessions, token);
   const session = token === undefined ? undefined : await sessions.getSession(sessionOf(run));
-  if (session) {
+  if (session && !(isRefused(error) && isUnsaid(run, session))) {
     const failure = createEvent({
-      id: `${invocationId}/failure`,
+      id: failureEventId(invocationId),
       invocationId,
       author: agent.name,
       errorCode: error.code,
@@ -99,6 +107,11 @@ async function fail(
   await publishEnd(mesh, invocationId, ended, delivery.carrier);
   await startNext(mesh, ref);
   return done;
+}
+
+/** Nothing of the run was committed. What code of an agent's throws later may bear the mark of another run's refusal. */
+function isUnsaid({ invocationId }: Run, { id, events }: Session): boolean {
+  return !events.some((event) => event.id === messageEventId(invocationId, id));
 }
 
 /** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */

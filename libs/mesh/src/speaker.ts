@@ -9,6 +9,7 @@ import {
   replicaKey,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { askedFor } from './check-message.ts';
 import { agentCard, agentCards, type Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
 import { serviceName } from './service-name.ts';
@@ -25,7 +26,7 @@ export async function speakerFor(
   const root = await rootOf(mesh, app);
   const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!head) throw noSession(ref);
-  return await speakerOf(mesh, root, head, message);
+  return await speakerOf(mesh, root, head, { message, asked: await askedFor(mesh, ref, message) });
 }
 
 export function noSession({ appName, userId, sessionId }: SessionRef): MeshError {
@@ -36,18 +37,18 @@ export function noSession({ appName, userId, sessionId }: SessionRef): MeshError
 }
 
 /**
- * Whom the next message goes to: an answer to who asked; anything else to the agent that spoke last, of those that could give the conversation
- * back.
+ * Whom the next message goes to: an answer to who asked, as `asked` tells ({@link askedFor}); anything else to the agent that spoke last, of those
+ * that could give the conversation back.
  */
 export async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
   head: Session,
-  message: unknown,
+  { message, asked }: { message: unknown; asked: readonly Event[] },
 ): Promise<string> {
   const { events, seq } = head;
   const ref = { appName: head.appName, userId: head.userId, sessionId: head.id };
-  const asker = await askerOf(mesh, ref, message);
+  const asker = askerOf(mesh, message, asked);
   if (asker !== undefined) return asker;
   const speaker = lastSpeaker(mesh, root, events);
   if (speaker !== undefined || seq <= recentEvents) return speaker ?? root.name;
@@ -82,12 +83,10 @@ function keepsConversation(mesh: Mesh, root: AgentCard, name: string, below: str
 }
 
 /** The service of the agent whose call the message answers: the workflow that runs it, or the agent itself, whichever has a card. */
-async function askerOf(mesh: Mesh, ref: SessionRef, message: unknown): Promise<string | undefined> {
+function askerOf(mesh: Mesh, message: unknown, asked: readonly Event[]): string | undefined {
   const { parts = [] } = parse(messageSchema, message, 'the message');
   const answered = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));
-  if (answered.size === 0) return undefined;
-  const session = await mesh.sessions.getSession(ref);
-  const asking = session?.events.findLast((event) =>
+  const asking = asked.findLast((event) =>
     getFunctionCalls(event).some(({ id }) => id !== undefined && answered.has(id)),
   );
   if (!asking) return undefined;

@@ -32,6 +32,10 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 /** What a run does when another one is at work in its session: wait its turn, give up at once, or have the other one cancelled. */
 export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
 
+/** Who answered what an agent asked: `by` names the person, `via` the door that the answer came through, such as `rest`. */
+export const answeredBySchema = z.object({ by: z.string().min(1).max(256), via: z.string().min(1).max(64) });
+export type AnsweredBy = z.infer<typeof answeredBySchema>;
+
 /**
  * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. All but the message
  * may be left out at the edge: it then starts an invocation of its own in a fresh anonymous session.
@@ -47,6 +51,8 @@ export const runCommandSchema = z.object({
   stateDelta: record.optional(),
   runConfig: runConfigSchema.prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),
+  /** Who gave the answers in the message; noted in its event. */
+  answeredBy: answeredBySchema.optional(),
 });
 export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;

@@ -17,6 +17,8 @@ export const toolConfirmationSchema = z.object({
   payload: z.unknown().optional(),
   /** How long the answer is waited for, in ms from the question on. */
   answerWithinMs: z.number().int().min(1).optional(),
+  /** Of a request: the JSON schema that the payload of the answer must fit. */
+  payloadSchema: record.optional(),
   /** Where an agent that is used as a tool asks: the agents from the one that was called on, and the call that one of them wants to make. */
   within: z
     .object({ agents: z.array(z.string()), call: z.object({ name: z.string(), args: record }) })

@@ -3,6 +3,7 @@ export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
 export { camelizeKeys } from './casing.ts';
 export type {
   Answer,
+  AnsweredBy,
   Ask,
   AskInput,
   DeadLetter,
@@ -16,6 +17,7 @@ export type {
   WaitingRun,
 } from './command.ts';
 export {
+  answeredBySchema,
   answerSchema,
   askSchema,
   cancelSchema,
@@ -43,14 +45,13 @@ export type { Keys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
 export type {
-  AnsweredBy,
   Job,
   JobInput,
   OperationUpdate,
   OperationUpdateInput,
   PendingNews,
 } from './operation.ts';
-export { answeredBySchema, jobSchema, operationUpdateSchema } from './operation.ts';
+export { jobSchema, operationUpdateSchema } from './operation.ts';
 export { parse } from './parse.ts';
 export type { QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';

@@ -43,13 +43,6 @@ export const jobSchema = z.object({
 export type Job = z.infer<typeof jobSchema>;
 export type JobInput = z.input<typeof jobSchema>;
 
-/** Somebody gave an answer: who, and by which way. */
-export const answeredBySchema = z.object({
-  by: z.string().max(256).optional(),
-  via: z.enum(['rest', 'nats', 'job', 'deadline']),
-});
-export type AnsweredBy = z.infer<typeof answeredBySchema>;
-
 /** What changed in what a session waits for. */
 export interface PendingNews {
   change: 'opened' | 'answered';

@@ -61,6 +61,7 @@ export async function startRequestedRun(
       ...(stateDelta && { stateDelta }),
       runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
       whenBusy,
+      answeredBy: { by: userId, via: 'rest' },
     },
     {
       headers: traceHeaders(request),

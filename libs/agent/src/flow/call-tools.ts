@@ -1,5 +1,6 @@
-import type { Event, EventActions } from '@agentmesh/protocol';
+import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
+import { toAnswerSchema } from '../answer-schema.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { Context } from '../context.ts';
 import { createEvent, createEventActions, getFunctionResponses, mergeEventActions } from '../event.ts';
@@ -115,6 +116,11 @@ async function* callOne(
   }
   const closes = tool.isLongRunning && isLastWord ? false : undefined;
   keepOwnQuestions(actions, failed ? undefined : id);
+  const unclear = questionProblem(actions);
+  if (unclear !== undefined) {
+    keepOwnQuestions(actions, undefined);
+    return { part: respond({ error: `tool ${name}: ${unclear}` }), actions, call };
+  }
   const { answerWithinMs } = tool;
   if (response) return { part: respond(response, closes), actions, call, answerWithinMs };
   // What was confirmed and has no first result is noted nevertheless, or it would be called again.
@@ -124,6 +130,17 @@ async function* callOne(
 /** Id of the event that a call's nth progress is: by whichever way it comes, it is one event. With each answer the call is made anew. */
 export function progressId(callId: string, n: number, answers = 0): string {
   return [callId, 'progress', ...(answers > 0 ? [answers] : []), n].join('/');
+}
+
+/** What a tool elsewhere asks may come from any program: nobody could answer a schema that cannot be read. */
+function questionProblem({ requestedToolConfirmations }: EventActions): string | undefined {
+  try {
+    for (const { payloadSchema } of Object.values(requestedToolConfirmations))
+      if (payloadSchema) toAnswerSchema(payloadSchema, 'payloadSchema');
+    return undefined;
+  } catch (error) {
+    return MeshError.from(error).message;
+  }
 }
 
 /** A call asks for itself: what it asks in another one's name would open that one's gate. */

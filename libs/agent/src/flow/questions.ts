@@ -132,7 +132,7 @@ export function answersTo(events: readonly Event[], callId: string | undefined):
 
 function expiryOf(question: Question | undefined): Record<string, unknown> | undefined {
   const said = question?.answer?.response;
-  if (!question || !isExpired(said)) return undefined;
+  if (!isExpired(said)) return undefined;
   return { status: 'expired', error: said.error ?? 'nobody answered in time' };
 }
 
@@ -147,22 +147,21 @@ function confirmationOf({ args, answer }: Question): ToolConfirmation {
   };
 }
 
-/**
- * Reads the answer to a confirmation: `{confirmed, payload?}`, or that as JSON text under `response`, as some clients send it. Undefined for
- * what says neither yes nor no.
- */
+/** Reads the answer to a confirmation: `{confirmed, payload?}`. Undefined for what says neither yes nor no. */
 export function readConfirmation(response: unknown): { confirmed: boolean; payload?: unknown } | undefined {
+  const said = unwrapAnswer(response);
+  if (typeof said?.confirmed !== 'boolean') return undefined;
+  return { confirmed: said.confirmed, ...('payload' in said && { payload: said.payload }) };
+}
+
+/** What an answer to a confirmation says: an object, or that as JSON text under `response`, as some clients send it. */
+export function unwrapAnswer(response: unknown): Record<string, unknown> | undefined {
   if (typeof response !== 'object' || response === null) return undefined;
-  if ('confirmed' in response) {
-    const { confirmed } = response;
-    if (typeof confirmed !== 'boolean') return undefined;
-    return { confirmed, ...('payload' in response && { payload: response.payload }) };
-  }
-  if (!('response' in response) || typeof response.response !== 'string') return undefined;
+  if ('confirmed' in response || !('response' in response) || typeof response.response !== 'string')
+    return { ...response };
   try {
     const inner: unknown = JSON.parse(response.response);
-    const isNested = typeof inner === 'object' && inner !== null && 'response' in inner;
-    return isNested ? undefined : readConfirmation(inner);
+    return typeof inner === 'object' && inner !== null ? { ...inner } : undefined;
   } catch {
     return undefined;
   }

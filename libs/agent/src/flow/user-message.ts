@@ -2,9 +2,11 @@ import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig } from '../auth/auth-config.ts';
 import { credentialFrom, credentialStateKey } from '../auth/credential-request.ts';
+import { deadlineOfCall, deadlinePassed, isExpired } from '../deadlines.ts';
 import { getFunctionCalls } from '../event.ts';
-import type { Session } from '../session-service.ts';
-import { isQuestionName, type Question, questionNames, questionsOf, readConfirmation } from './questions.ts';
+import { isFailure } from '../run-ids.ts';
+import { assertName, checkAnswer } from './check-answer.ts';
+import { isQuestionName, type Question, questionNames, questionsOf } from './questions.ts';
 
 /** What a user said, fit to be kept. */
 export interface UserMessage {
@@ -18,9 +20,10 @@ export interface UserMessage {
  * are taken out.
  *
  * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and for answers that say neither yes
- * nor no; `failed_precondition` for an answer to what was not asked, or called, or is answered; `permission_denied` for another sign-in
+ * nor no, or do not fit the schema of the question; `failed_precondition` for an answer to what was not asked, or called, or is answered, or whose
+ * run was cancelled, and for one that names another call; `permission_denied` for another sign-in
  */
-export function readMessage(message: Content, { events }: Pick<Session, 'events'>): UserMessage {
+export function readMessage(message: Content, { events }: { events: readonly Event[] }): UserMessage {
   const { parts = [] } = message;
   if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
   // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
@@ -38,18 +41,18 @@ export function readMessage(message: Content, { events }: Pick<Session, 'events'
     const question = questions.get(response?.id ?? '');
     if (!response) return part;
     if (!question && !isQuestionName(response.name)) return answerOf(response, events, part);
-    const answered = openQuestion(question, response);
+    const answered = openQuestion(question, response, events);
     questions.set(answered.id, { ...answered, answer: response });
-    if (answered.name === questionNames.confirmation)
-      return { ...part, functionResponse: yesOrNo(answered, response) };
-    if (answered.name !== questionNames.credential) return part;
+    if (isExpired(response.response)) return expiredPart(part, answered);
+    assertInTime(answered.event, answered);
+    const checked = checkAnswer(answered, response);
+    if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
     const asked = answered.args.authConfig as AuthConfig;
     credentials[credentialStateKey(asked)] = credentialFrom(asked, response.response);
     return {
       ...part,
       functionResponse: {
-        ...response,
-        name: answered.name,
+        ...checked,
         response: { credentialKey: asked.credentialKey, received: true },
       },
     };
@@ -77,25 +80,57 @@ function answerOf(response: FunctionResponse, events: readonly Event[], part: Pa
     );
   }
   const call = getFunctionCalls(asking).find((each) => each.id === id);
+  assertName(response, call?.name);
+  if (!isExpired(response.response)) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
 }
 
-function openQuestion(question: Question | undefined, { id, name }: FunctionResponse): Question {
+/** Nobody answered: what is kept is that alone. */
+function expiredPart(part: Part, { id, name, event }: Question): Part {
+  const kind = name === questionNames.confirmation ? 'confirmation' : 'input';
+  const deadline = deadlineOfCall(event, id) ?? Date.now();
+  return { ...part, functionResponse: { id, name, response: deadlinePassed({ kind, deadline }) } };
+}
+
+/** @throws MeshError `failed_precondition` for an answer that comes too late */
+function assertInTime(asking: Event, { id, name }: { id: string; name: string }): void {
+  const deadline = deadlineOfCall(asking, id);
+  if (deadline === undefined || deadline > Date.now()) return;
+  throw new MeshError(
+    'failed_precondition',
+    `the answer to ${name} ${id} was waited for until ${new Date(deadline).toISOString()}; ask for it anew`,
+  );
+}
+
+function openQuestion(
+  question: Question | undefined,
+  { id, name }: FunctionResponse,
+  events: readonly Event[],
+): Question {
   if (!question) {
     throw new MeshError(
       'failed_precondition',
       `nothing with id ${id} was asked in this session; answer with the id of the call ${name}`,
     );
   }
-  if (!question.answer) return question;
-  throw new MeshError('failed_precondition', `${name} ${id} was answered before; an answer counts once`);
+  if (question.answer) {
+    throw new MeshError(
+      'failed_precondition',
+      `${question.name} ${id} was answered before; an answer counts once`,
+    );
+  }
+  if (events.some((event) => isCancelled(event, question))) throw askerCancelled(question);
+  return question;
 }
 
-function yesOrNo(question: Question, response: FunctionResponse): FunctionResponse {
-  const said = readConfirmation(response.response);
-  if (said) return { ...response, name: question.name, response: { ...said } };
-  throw new MeshError(
-    'invalid_argument',
-    `the answer to ${question.name} ${question.id} needs "confirmed": true or false`,
+function isCancelled(event: Event, { event: asking }: Question): boolean {
+  return event.errorCode === 'cancelled' && event.invocationId === asking.invocationId && isFailure(event);
+}
+
+/** The error for an answer that would let go on what somebody has stopped. */
+export function askerCancelled({ id, name }: Pick<Question, 'id' | 'name'>): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the run that asked ${name} ${id} was cancelled; say anew what shall be done`,
   );
 }

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import { MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import type { FunctionResponse } from '@google/genai';
+import { misfitOf } from '../answer-schema.ts';
+import { type Question, questionNames, readConfirmation, unwrapAnswer } from './questions.ts';
+
+type Asked = Pick<Question, 'id' | 'name' | 'args'>;
+
+/**
+ * Checks an answer to a question and gives it as it is kept: nothing is in it that was not asked for. A confirmation binds to the call that was
+ * recorded, so one that names another call was given to something else than what would be done.
+ *
+ * @throws MeshError `failed_precondition` for an answer by another name, or about another call; `invalid_argument` for one that says neither
+ * yes nor no, or whose payload does not fit the schema of the question
+ */
+export function checkAnswer(question: Asked, response: FunctionResponse): FunctionResponse {
+  const { id, name } = question;
+  assertName(response, name);
+  assertSameCall(question, response);
+  if (name !== questionNames.confirmation) return { ...response, name };
+  const said = readConfirmation(response.response);
+  if (!said)
+    throw new MeshError('invalid_argument', `the answer to ${name} ${id} needs "confirmed": true or false`);
+  checkPayload(question, said);
+  return { ...response, name, response: { ...said } };
+}
+
+/** An answer need not say what it answers; one that does must not mean something else. @throws MeshError `failed_precondition` */
+export function assertName({ id, name }: FunctionResponse, asked: string | undefined): void {
+  if (name === undefined || name === asked) return;
+  throw new MeshError(
+    'failed_precondition',
+    `call ${id} is one of ${asked}, not of ${name}; answer with its name`,
+  );
+}
+
+function assertSameCall({ id, name, args }: Asked, { response }: FunctionResponse): void {
+  const given = response?.originalFunctionCall ?? unwrapAnswer(response)?.originalFunctionCall;
+  if (given === undefined || given === null) return;
+  const recorded = args.originalFunctionCall;
+  const differs = (['id', 'name', 'args'] as const).filter((key) => {
+    const value = fieldOf(given, key);
+    return value !== undefined && !isDeepStrictEqual(value, fieldOf(recorded, key));
+  });
+  if (typeof given === 'object' && !Array.isArray(given) && differs.length === 0) return;
+  throw new MeshError(
+    'failed_precondition',
+    `the answer to ${name} ${id} is about another call than the one that waits (${differs.join(', ') || 'originalFunctionCall'}); send the recorded one or leave it out`,
+  );
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? Reflect.get(value, key)
+    : undefined;
+}
+
+/** What is confirmed is the payload as the person left it: also one that was left as it was must fit. */
+function checkPayload({ id, name, args }: Asked, said: { confirmed: boolean; payload?: unknown }): void {
+  const { payload, payloadSchema } = (args.toolConfirmation ?? {}) as Partial<ToolConfirmation>;
+  if (!payloadSchema || (!said.confirmed && said.payload === undefined)) return;
+  const misfit = misfitOf(payloadSchema, said.payload ?? payload);
+  if (misfit === undefined) return;
+  throw new MeshError(
+    'invalid_argument',
+    `the payload of the answer to ${name} ${id} does not fit its payloadSchema: ${misfit}`,
+  );
+}
