@@ -1,4 +1,4 @@
-import type { Session } from '@agentmesh/agent';
+import type { RunId, Session } from '@agentmesh/agent';
 import { type Event, type Headers, header, type InvocationEnd, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
@@ -37,15 +37,16 @@ function eventHeaders(session: Session, event: Event, carrier: Headers): Headers
   };
 }
 
-/** Tells whoever watches that an invocation is over. */
+/** Tells whoever watches that a run of an invocation is over. */
 export async function publishEnd(
   mesh: Mesh,
-  invocationId: string,
+  { invocationId, resume }: RunId,
   end: InvocationEnd,
   carrier: Headers,
 ): Promise<void> {
   const headers = { ...carrier, [header.frame]: 'result' };
-  await tell(mesh, mesh.subjects.invocationEvent(invocationId), end, headers);
+  const told = { ...end, ...(resume !== undefined && { resume }) };
+  await tell(mesh, mesh.subjects.invocationEvent(invocationId), told, headers);
 }
 
 /** News are for those who listen: what matters is in the log already, and a watcher that missed something reads it there. */
