@@ -27,15 +27,22 @@ export interface AgentAnswer {
 /**
  * Reads an agent's answer off its events: the words of the last one that has any, all it wrote to the state, and what it left open.
  *
+ * @param events what it did for the message that is answered
+ * @param all where open calls are looked for; default `events`
+
  * @throws MeshError `internal` when the agent's last word is an error; `invalid_argument` when it does not fit its output schema.
  */
-export function readAnswer(agent: BaseAgent, events: readonly Event[]): AgentAnswer {
+export function readAnswer(
+  agent: BaseAgent,
+  events: readonly Event[],
+  all: readonly Event[] = events,
+): AgentAnswer {
   const own = events.filter(({ author, partial }) => author !== 'user' && !partial);
   const last = own.findLast((event) => event.errorCode !== undefined || answerText(event) !== '');
   if (last?.errorCode !== undefined) {
     throw new MeshError('internal', `agent ${agent.name} failed: ${last.errorMessage ?? last.errorCode}`);
   }
-  const openCalls = openCallsOf(events);
+  const openCalls = openCallsOf(all);
   const text = last ? answerText(last) : '';
   const schema = agent instanceof LlmAgent && text !== '' ? agent.outputSchema : undefined;
   return {

@@ -13,6 +13,7 @@ import { answerToQuestion, questionNames } from './flow/questions.ts';
 import { ToolArgumentsError } from './function-tool.ts';
 import { runInvocation } from './invocation.ts';
 import type { TransferPort } from './invocation-context.ts';
+import { newestRun } from './journal.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
 import { pickScopes } from './state.ts';
@@ -205,6 +206,8 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     session,
     sessionService,
     invocationId,
+    ...(context.resume !== undefined && { resume: context.resume }),
+    isAsked: true,
     newMessage: (toolConfirmation && answerToQuestion(session.events, toolConfirmation)) ?? message,
     runConfig,
     carrier,
@@ -217,10 +220,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   });
   const forward = observe && forwardEvents(functionCallId, observe);
   for await (const event of events) forward?.(event);
-  return readAnswer(
-    agent,
-    session.events.filter((event) => event.invocationId === invocationId),
-  );
+  return readAnswer(agent, newestRun(session.events, invocationId), session.events);
 }
 
 /** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */

@@ -216,7 +216,7 @@ describe('an answer', () => {
       session,
       event: {
         ...(session.events[0] as (typeof session.events)[0]),
-        id: failureEventId(invocationId),
+        id: failureEventId({ invocationId }),
         author: 'root',
         errorCode: 'cancelled',
       },

@@ -2,9 +2,20 @@ import { MeshError } from '@agentmesh/protocol';
 import type { BaseAgent } from './base-agent.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 
-/** Taken for ADK's sake: here every invocation can be resumed, and answers always go to who asked. */
 export interface ResumabilityConfig {
+  /**
+   * May an answer that names the invocation which asked continue it? Without the id, and in apps that are not resumable, an answer starts an
+   * invocation of its own, which goes on with the work of the one that asked all the same.
+   */
   isResumable: boolean;
+}
+
+/** The error for an invocation id that comes with a message to an app that is not resumable. */
+export function notResumable(app: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `app ${app} does not continue invocations; leave invocationId out, or give its root resumabilityConfig: { isResumable: true }`,
+  );
 }
 
 export interface AppOptions {

@@ -13,6 +13,11 @@ export function newInvocationId(): string {
   return `e-${randomUUID()}`;
 }
 
+/** Id of a run that continues an invocation. */
+export function newResumeId(): string {
+  return `r-${randomUUID()}`;
+}
+
 /** Actions with every map there; given fields win. */
 export function createEventActions(fields: Partial<EventActions> = {}): EventActions {
   return {

@@ -100,17 +100,20 @@ export async function crashingChat(agent: BaseAgent) {
   const runConfig = runConfigSchema.parse({});
   let invocations = 0;
 
-  async function say(...parts: Part[]): Promise<Event[]> {
-    const newMessage = { role: 'user', parts };
+  async function say(part: Part, continued?: string): Promise<Event[]> {
+    const newMessage = { role: 'user', parts: [part] };
     const events: Event[] = [];
     invocations += 1;
-    const invocationId = `e-${invocations}`;
+    const run = {
+      invocationId: continued ?? `e-${invocations}`,
+      ...(continued && { resume: `r-${invocations}` }),
+    };
     for (let processes = 0; processes < 30; processes += 1) {
       const session = await sessionService.getSession(ref);
       if (!session) throw new Error('the session is gone');
       const before = events.length;
-      const run = runInvocation({ agent, session, sessionService, invocationId, newMessage, runConfig });
-      for await (const event of run) {
+      const process = runInvocation({ agent, session, sessionService, ...run, newMessage, runConfig });
+      for await (const event of process) {
         if (event.partial) continue;
         events.push(event);
         break;
@@ -120,9 +123,10 @@ export async function crashingChat(agent: BaseAgent) {
     throw new Error(`it never ends: ${events.map(brief).join(', ')}`);
   }
 
-  const answer = (id: string | undefined, response: Record<string, unknown>) =>
-    say({ functionResponse: { ...(id !== undefined && { id }), response } });
-  return { say: (text: string) => say({ text }), answer };
+  /** @param continued the invocation that goes on with the answer; default: a new one does */
+  const answer = (id: string | undefined, response: Record<string, unknown>, continued?: string) =>
+    say({ functionResponse: { ...(id !== undefined && { id }), response } }, continued);
+  return { say: (text: string) => say({ text }), answer, sessionService, ref };
 }
 
 /** One message in a {@link crashingChat}. */

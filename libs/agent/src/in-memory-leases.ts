@@ -3,9 +3,9 @@ import { defaultLeaseMs, type WhenBusy } from './session-leases.ts';
 
 interface Lease {
   ref: SessionRef;
-  /** The invocation that has the session, until when (ms). */
+  /** The run that has the session, until when (ms). */
   holder?: { id: string; until: number };
-  /** Invocation → what to publish, in the order of the queue. */
+  /** Run → what to publish, in the order of the queue. */
   waiting: [id: string, run: string][];
   lookedAt: number;
 }
@@ -15,7 +15,7 @@ export class InMemoryLeases {
   readonly #leases = new Map<string, Lease>();
   #looks = 0;
 
-  /** Gives the invocation the session, or keeps its run in the queue. Returns the holder, or `queue` when somebody else is first. */
+  /** Gives the run the session, or keeps it in the queue. Returns the holder, or `queue` when somebody else is first. */
   take(
     key: string,
     ref: SessionRef,
@@ -46,22 +46,25 @@ export class InMemoryLeases {
     return true;
   }
 
-  /** Does another invocation have the session? */
+  /** Does another run have the session? */
   isOthers(key: string, id: string): boolean {
     const { holder } = this.#leases.get(key) ?? {};
     return holder !== undefined && holder.id !== id;
   }
 
-  isHeldBy(key: string, id: string): boolean {
+  /** The run that has the session now. */
+  holderOf(key: string): string | undefined {
     const lease = this.#leases.get(key);
-    return lease !== undefined && currentHolder(lease) === id;
+    return lease && currentHolder(lease);
   }
 
-  isWaiting(key: string, id: string): boolean {
-    return this.#leases.get(key)?.waiting.some(([each]) => each === id) ?? false;
+  /** Those that wait and are this one, or begin so. */
+  waitingOf(key: string, id: string, prefix: string): string[] {
+    const names = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
+    return names.filter((each) => each === id || each.startsWith(prefix));
   }
 
-  /** The invocation has ended: it has neither the session nor a place in the queue. */
+  /** The run has ended: it has neither the session nor a place in the queue. */
   leave(key: string, id: string): void {
     const lease = this.#leases.get(key);
     if (!lease) return;

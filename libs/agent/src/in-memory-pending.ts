@@ -6,7 +6,7 @@ import type { InvocationRef } from './session-service.ts';
 interface Around {
   /** Has the invocation the session now? */
   isAtWork(ref: InvocationRef): boolean;
-  hasEnded(ref: InvocationRef): Promise<boolean>;
+  hasEnded(ref: InvocationRef): boolean;
 }
 
 type Answer = { by: 'agent' | 'user'; digest: string; claim?: AnswerClaim };
@@ -77,7 +77,8 @@ export class InMemoryPending implements PendingCalls {
     if (!stored) return { state: 'unknown' };
     const known = stored.answer;
     if (known?.claim?.key === claim.key) return { state: 'repeated' };
-    const isVoid = stored.isOpen && known?.claim && (await this.#hasEnded(ref, known.claim));
+    const isVoid =
+      stored.isOpen && known?.claim?.run && this.#around.hasEnded({ ...ref, ...known.claim.run });
     if (known && !isVoid) {
       return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
     }
@@ -113,11 +114,6 @@ export class InMemoryPending implements PendingCalls {
   async forgetDeadline(_service: string, ref: CallRef): Promise<void> {
     const stored = this.#calls.get(this.#keyOf(ref));
     if (stored) delete stored.call.deadline;
-  }
-
-  async #hasEnded({ appName, userId, sessionId }: CallRef, { invocationId }: AnswerClaim): Promise<boolean> {
-    if (invocationId === undefined) return false;
-    return await this.#around.hasEnded({ appName, userId, sessionId, invocationId });
   }
 
   #keyOf(ref: CallRef): string {

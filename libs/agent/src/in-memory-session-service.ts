@@ -7,9 +7,18 @@ import {
   keys,
   MeshError,
   type SessionRef,
-  toJson,
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from './event.ts';
+import {
+  assertCurrent,
+  beginRun,
+  endRun,
+  isOver,
+  newInvocation,
+  recordOf,
+  type StoredInvocation,
+  takenOver,
+} from './in-memory-invocations.ts';
 import { InMemoryLeases } from './in-memory-leases.ts';
 import {
   assertCount,
@@ -22,6 +31,7 @@ import {
   withPrefix,
 } from './in-memory-log.ts';
 import { InMemoryPending } from './in-memory-pending.ts';
+import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
 import type {
   Attempt,
@@ -44,22 +54,6 @@ interface StoredSession {
   events: string[];
 }
 
-interface StoredInvocation {
-  /** The session that used it first; it goes with that one. */
-  owner: string;
-  temp: JsonMap;
-  llmCalls: number;
-  tokens: number;
-  token: number;
-  begun: number;
-  /** Part → number of the newest attempt at it. */
-  attempts: Map<string, number>;
-  cancelled?: string;
-  /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
-  seqs: Map<string, number>;
-  end?: string;
-}
-
 /** Keeps sessions in this process, for tests and for trying things out: what it holds ends with the process. */
 export class InMemorySessionService implements SessionService {
   // Redis' keys here too: the same names are refused, and none can reach another's.
@@ -70,8 +64,11 @@ export class InMemorySessionService implements SessionService {
   readonly #invocations = new Map<string, StoredInvocation>();
   readonly #leases = new InMemoryLeases();
   readonly pending = new InMemoryPending({
-    isAtWork: (ref) => this.#leases.isHeldBy(this.#keys.session(ref), ref.invocationId),
-    hasEnded: async (ref) => this.#knows(ref) && (await this.getInvocation(ref)).status !== 'running',
+    isAtWork: (ref) => {
+      const holder = this.#leases.holderOf(this.#keys.session(ref));
+      return holder !== undefined && runOfName(holder).invocationId === ref.invocationId;
+    },
+    hasEnded: (ref) => this.#knows(ref) && this.#invocation(ref).ends.has(ref.resume ?? ''),
   });
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
@@ -138,12 +135,13 @@ export class InMemorySessionService implements SessionService {
     if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
     const isKnown = this.#knows({ ...ref, invocationId: event.invocationId });
     const invocation = this.#invocation({ ...ref, invocationId: event.invocationId });
-    if (aside && !isKnown) invocation.end = JSON.stringify({ status: 'completed' });
+    if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
     assertCurrent(invocation, token);
     if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw askedAgain();
     if (token !== undefined) {
-      const isOthers = this.#leases.isOthers(this.#keys.session(ref), event.invocationId);
-      if (isOthers || invocation.end !== undefined) throw takenOver();
+      const run = nameOf(event.invocationId, invocation);
+      const isOthers = this.#leases.isOthers(this.#keys.session(ref), run);
+      if (isOthers || isOver(invocation)) throw takenOver();
       invocation.begun = 0;
     }
     const id = `${this.#keys.session(ref)} ${event.id}`;
@@ -172,23 +170,21 @@ export class InMemorySessionService implements SessionService {
   }
 
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
-    const found = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId));
-    const end = found?.end === undefined ? { status: 'running' } : JSON.parse(found.end);
-    return {
-      ...end,
-      temp: withPrefix('temp:', found?.temp),
-      llmCalls: found?.llmCalls ?? 0,
-      tokens: found?.tokens ?? 0,
-      ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
-    };
+    return recordOf(this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId)));
   }
 
   async takeSession(...[ref, options]: Parameters<SessionLeases['takeSession']>): Promise<TakenSession> {
     const invocation = this.#invocation(ref);
-    if (invocation.end !== undefined) return { state: 'ended' };
-    if (!this.#find(ref)) return { state: 'gone' };
-    const taken = this.#leases.take(this.#keys.session(ref), ref, ref.invocationId, options);
-    if (!taken.held) return { state: 'busy', ...(taken.holder !== undefined && { holder: taken.holder }) };
+    const { resume = '' } = ref;
+    const key = this.#keys.session(ref);
+    if (invocation.ends.has(resume)) return { state: 'ended' };
+    if (!this.#find(ref) || (resume !== '' && invocation.owner !== key)) return { state: 'gone' };
+    const taken = this.#leases.take(key, ref, runName(ref), options);
+    if (!taken.held) {
+      const { holder } = taken;
+      return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
+    }
+    beginRun(invocation, resume);
     invocation.token += 1;
     invocation.begun += 1;
     const { token, begun, cancelled } = invocation;
@@ -198,7 +194,8 @@ export class InMemorySessionService implements SessionService {
   async renewSession(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }> {
     const invocation = this.#invocation(ref);
     assertCurrent(invocation, token);
-    if (!this.#leases.renew(this.#keys.session(ref), ref.invocationId, leaseMs)) throw takenOver();
+    const run = nameOf(ref.invocationId, invocation);
+    if (!this.#leases.renew(this.#keys.session(ref), run, leaseMs)) throw takenOver();
     return { ...(invocation.cancelled !== undefined && { cancelled: invocation.cancelled }) };
   }
 
@@ -212,7 +209,7 @@ export class InMemorySessionService implements SessionService {
   }
 
   async promoteRun(ref: InvocationRef, leaseMs?: number): Promise<void> {
-    if (this.#find(ref)) this.#leases.promote(this.#keys.session(ref), ref.invocationId, leaseMs);
+    if (this.#find(ref)) this.#leases.promote(this.#keys.session(ref), runName(ref), leaseMs);
   }
 
   async waitingSessions(limit: number): Promise<SessionRef[]> {
@@ -220,17 +217,16 @@ export class InMemorySessionService implements SessionService {
   }
 
   async cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
+    const { appName, userId, sessionId, invocationId } = ref;
     const key = this.#keys.session(ref);
-    const known = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, ref.invocationId));
-    if (known ? known.owner !== key : !this.#leases.isWaiting(key, ref.invocationId)) return undefined;
+    const known = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, invocationId));
+    const waiting = this.#leases.waitingOf(key, invocationId, continuationPrefix(invocationId));
+    if (known ? known.owner !== key : waiting.length === 0) return undefined;
     const invocation = this.#invocation(ref);
-    if (invocation.end === undefined) {
-      invocation.cancelled ??= reason;
-      if (this.#leases.isWaiting(key, ref.invocationId)) {
-        const error = { code: 'cancelled', message: reason };
-        return await this.endInvocation(ref, { status: 'failed', error });
-      }
-    }
+    if (!isOver(invocation)) invocation.cancelled ??= reason;
+    const error = { code: 'cancelled', message: reason };
+    for (const run of waiting.map(runOfName))
+      await this.endInvocation({ appName, userId, sessionId, ...run }, { status: 'failed', error });
     return await this.getInvocation(ref);
   }
 
@@ -255,8 +251,8 @@ export class InMemorySessionService implements SessionService {
   ): Promise<InvocationRecord> {
     const invocation = this.#invocation(ref);
     assertCurrent(invocation, token);
-    invocation.end ??= toJson(end, 'the end');
-    this.#leases.leave(this.#keys.session(ref), ref.invocationId);
+    endRun(invocation, ref.resume ?? '', end);
+    this.#leases.leave(this.#keys.session(ref), runName(ref));
     return await this.getInvocation(ref);
   }
 
@@ -272,16 +268,7 @@ export class InMemorySessionService implements SessionService {
   #invocation(ref: InvocationRef): StoredInvocation {
     const key = this.#keys.invocation(ref.appName, ref.userId, ref.invocationId);
     const owner = this.#keys.session(ref);
-    return entry(this.#invocations, key, () => ({
-      owner,
-      temp: new Map(),
-      llmCalls: 0,
-      tokens: 0,
-      token: 0,
-      begun: 0,
-      attempts: new Map(),
-      seqs: new Map(),
-    }));
+    return entry(this.#invocations, key, () => newInvocation(owner));
   }
 
   /** Writes each entry in its scope; a scope without a map is dropped. */
@@ -318,15 +305,9 @@ function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
 }
 
-/** @throws MeshError `aborted` for a token that is not the newest */
-function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
-  // Without a token there, the session was deleted since.
-  if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
-  throw takenOver();
-}
-
-function takenOver(): MeshError {
-  return new MeshError('aborted', 'another delivery of this run has taken over');
+/** Names the run of the invocation that is at work. */
+function nameOf(invocationId: string, { run }: StoredInvocation): string {
+  return runName({ invocationId, resume: run === '' ? undefined : run });
 }
 
 function entry<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -5,7 +5,7 @@ export type { AgentToolConfig, Askable } from './agent-tool.ts';
 export { AgentTool, checkAsk } from './agent-tool.ts';
 export type { AnswerSchema, JsonSchema } from './answer-schema.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';
-export { App } from './app.ts';
+export { App, notResumable } from './app.ts';
 export type { ArtifactService } from './artifacts/artifact-service.ts';
 export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
@@ -41,13 +41,15 @@ export {
   mergeEventActions,
   newFunctionCallId,
   newInvocationId,
+  newResumeId,
   stringifyContent,
   tokensOf,
 } from './event.ts';
 export { progressId } from './flow/call-tools.ts';
+export { assertContinues } from './flow/continuation.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { answerToQuestion } from './flow/questions.ts';
-export { isRefused, refusedReason } from './flow/refusal.ts';
+export { isRefused, orRefused, refusedReason } from './flow/refusal.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
 export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
@@ -67,7 +69,7 @@ export type {
 } from './invocation-context.ts';
 export { InvocationContext } from './invocation-context.ts';
 export type { WithNodeInfo } from './journal.ts';
-export { isInPath, pathOf } from './journal.ts';
+export { isInPath, newestRun, pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
@@ -88,7 +90,16 @@ export type { LogLine } from './plugins/logging-plugin.ts';
 export { LoggingPlugin } from './plugins/logging-plugin.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
 export type { Router, RoutingErrorContext } from './routes.ts';
-export { failureEventId, isFailure, messageEventId } from './run-ids.ts';
+export type { RunId } from './run-ids.ts';
+export {
+  continuationPrefix,
+  failureEventId,
+  isFailure,
+  messageEventId,
+  runKey,
+  runName,
+  runOfName,
+} from './run-ids.ts';
 export type {
   EphemeralRunRequest,
   InMemoryRunnerConfig,
@@ -108,10 +119,13 @@ export type {
   InvocationRef,
   ListSessionsRequest,
   ListSessionsResponse,
+  RunEnd,
+  RunEnding,
   Session,
   SessionService,
   StoredEvent,
 } from './session-service.ts';
+export { endOfRun } from './session-service.ts';
 export type { StateScope } from './state.ts';
 export { pickScopes, State, scopeOf } from './state.ts';
 export { StreamingMode } from './streaming-mode.ts';

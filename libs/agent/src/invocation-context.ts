@@ -42,6 +42,8 @@ export interface InvocationServices {
 
 export interface InvocationContextFields extends InvocationServices {
   invocationId: string;
+  /** The run that continues the invocation; absent for the one that began it. */
+  resume?: string;
   session: Session;
   sessionService: SessionService;
   agent: BaseAgent;
@@ -69,6 +71,7 @@ export interface InvocationContextFields extends InvocationServices {
 /** One invocation as the running agent sees it. */
 export class InvocationContext {
   readonly invocationId: string;
+  readonly resume: string | undefined;
   readonly session: Session;
   readonly sessionService: SessionService;
   readonly agent: BaseAgent;
@@ -92,6 +95,7 @@ export class InvocationContext {
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
+    this.resume = fields.resume;
     this.session = fields.session;
     this.sessionService = fields.sessionService;
     this.agent = fields.agent;

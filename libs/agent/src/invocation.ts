@@ -2,6 +2,7 @@ import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { assertContinues } from './flow/continuation.ts';
 import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
@@ -24,6 +25,8 @@ export interface InvocationOptions extends InvocationServices {
   session: Session;
   sessionService: SessionService;
   invocationId: string;
+  /** The run continues an invocation that has ended, with answers to what that one asked: an id of its own. */
+  resume?: string;
   /** Absent when the invocation goes on: after a transfer, or after a crash. */
   newMessage?: Content;
   stateDelta?: Record<string, unknown>;
@@ -44,6 +47,8 @@ export interface InvocationOptions extends InvocationServices {
   attempt?: number;
   /** On a mesh: where updates of a call are published. */
   operationSubject?: (callId: string) => string;
+  /** Set where another agent asks this one on behalf of a call: its message is not the user's. */
+  isAsked?: boolean;
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }
@@ -65,13 +70,15 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   if (newMessage) {
-    const id = messageEventId(invocationId, session.id);
+    const id = messageEventId(options, session.id);
     if (!session.events.some((event) => event.id === id)) {
-      const message = orRefused(() => readMessage(newMessage, session));
+      const message = orRefused(() => readRunMessage(options, newMessage));
       yield await commit(await messageEvent(options, message, id));
     }
   }
-  const said = session.events.find((event) => event.invocationId === invocationId && event.author === 'user');
+  const said = session.events.findLast(
+    (event) => event.invocationId === invocationId && event.author === 'user',
+  );
   const context = contextOf(options, said?.content ?? newMessage);
   const { pluginManager } = context;
   const instead = await answerInstead(context);
@@ -121,6 +128,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     stateDelta: _delta,
     customMetadata: _metadata,
     answeredBy: _answeredBy,
+    isAsked: _isAsked,
     stamp: _stamp,
     ...fields
   } = options;
@@ -128,6 +136,14 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     ...(fields satisfies InvocationContextFields),
     ...(userContent && { userContent }),
   });
+}
+
+/** A message of a run that continues an invocation is an answer to it. An ask within the invocation brings what its callee shall do. */
+function readRunMessage({ session, invocationId, resume, isAsked }: InvocationOptions, message: Content) {
+  const { events } = session;
+  const read = readMessage(message, { events });
+  if (resume !== undefined && !isAsked) assertContinues(message, { events, invocationId });
+  return read;
 }
 
 /** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
@@ -164,7 +180,7 @@ function metadataOf(
 /** What a plugin says in place of all agents. */
 async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
   const { invocationId, session, pluginManager } = context;
-  const id = `${invocationId}/${session.id}/before-run`;
+  const id = `${messageEventId(context, session.id)}/before-run`;
   const known = session.events.find((event) => event.id === id);
   if (known) return known;
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });

@@ -115,9 +115,20 @@ export function openCallIds(context: InvocationContext, events = journalOf(conte
   return longRunning.filter((id) => !closed.has(id));
 }
 
+/** What came of the newest message to an invocation in a session, itself among it: one that is continued has had others before. */
+export function newestRun(events: readonly Event[], invocationId: string): Event[] {
+  const own = events.filter((event) => event.invocationId === invocationId);
+  return own.slice(
+    Math.max(
+      own.findLastIndex(({ author }) => author === 'user'),
+      0,
+    ),
+  );
+}
+
 /**
  * Has this run of an agent, by the workflow with that path, ended before? It has when the workflow went on to something else, or when
- * it ended with an earlier invocation and nothing that is answered now concerns it.
+ * it ended before the user spoke last and nothing that is answered now concerns it.
  */
 export function isRunOver(context: InvocationContext, workflowPath: string | undefined): boolean {
   const { path, branch, session, journal, invocationId } = context;
@@ -125,7 +136,8 @@ export function isRunOver(context: InvocationContext, workflowPath: string | und
   const own = journalOf(context);
   if (!own.some(({ author }) => author !== 'user')) return false;
   if (own.at(-1)?.author === 'user') return false;
-  if (!own.some((event) => event.invocationId === invocationId)) return true;
+  const run = new Set(newestRun(session.events, invocationId));
+  if (!own.some((event) => run.has(event))) return true;
   const last = session.events.findLast(
     (event) =>
       journal.invocations.has(event.invocationId) &&

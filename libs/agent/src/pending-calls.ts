@@ -1,5 +1,6 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import type { PendingCall } from './pending.ts';
+import type { RunId } from './run-ids.ts';
 
 /** Which call is meant. */
 export interface CallRef extends SessionRef {
@@ -12,8 +13,8 @@ export interface AnswerClaim {
   key: string;
   /** Fingerprint of the answer; see `answerDigest`. */
   digest: string;
-  /** The invocation that will take the answer in; when it ends without having done so, the call may be answered again. Absent: one that is there already. */
-  invocationId?: string;
+  /** The run that will take the answer in: when it ends without having done so, the call may be answered again. */
+  run?: RunId;
   /** The invocation that the call's work was begun in last, when it is another than the one that called. */
   begunIn?: string;
 }

@@ -1,16 +1,44 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** Id of the event of what the user says to an invocation, in one of its sessions: a second start finds it there and does not say it twice. */
-export function messageEventId(invocationId: string, sessionId: string): string {
-  return `${invocationId}/${sessionId}`;
+/** One of the runs of an invocation: the one that began it, or one that continues it by an id of its own. */
+export interface RunId {
+  invocationId: string;
+  resume?: string | undefined;
 }
 
-/** Id of the event in which an invocation's failure stands in its session. */
-export function failureEventId(invocationId: string): string {
-  return `${invocationId}/failure`;
+/** Names a run: who has a session, or waits for it. */
+export function runName({ invocationId, resume }: RunId): string {
+  return resume === undefined ? invocationId : JSON.stringify([invocationId, resume]);
 }
 
-/** Does the event tell that an invocation failed? */
+/** How the names of all runs begin that continue an invocation. */
+export function continuationPrefix(invocationId: string): string {
+  return `${JSON.stringify([invocationId]).slice(0, -1)},`;
+}
+
+/** The run of a {@link runName}. */
+export function runOfName(name: string): RunId {
+  if (!name.startsWith('["')) return { invocationId: name };
+  const [invocationId = name, resume] = JSON.parse(name) as string[];
+  return { invocationId, resume };
+}
+
+/** What ids are made of that differ for each run of an invocation. */
+export function runKey({ invocationId, resume }: RunId): string {
+  return resume === undefined ? invocationId : `${invocationId}/${resume}`;
+}
+
+/** Id of the event of what the user says to a run, in one of its sessions: a second start finds it there and does not say it twice. */
+export function messageEventId({ invocationId, resume }: RunId, sessionId: string): string {
+  return [invocationId, sessionId, ...(resume === undefined ? [] : [resume])].join('/');
+}
+
+/** Id of the event in which a run's failure stands in its session. */
+export function failureEventId(run: RunId): string {
+  return `${runKey(run)}/failure`;
+}
+
+/** Does the event tell that a run of its invocation failed? */
 export function isFailure({ id, invocationId, errorCode }: Event): boolean {
   return errorCode !== undefined && id.startsWith(`${invocationId}/`) && id.endsWith('/failure');
 }

@@ -1,12 +1,12 @@
 import { type Event, MeshError, parse, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { App, ResumabilityConfig } from './app.ts';
+import { type App, notResumable, type ResumabilityConfig } from './app.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { BaseToolset } from './base-toolset.ts';
 import type { CredentialService } from './credential-service.ts';
-import { newInvocationId } from './event.ts';
+import { newInvocationId, newResumeId } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { runInvocation } from './invocation.ts';
 import type { InvocationServices } from './invocation-context.ts';
@@ -46,6 +46,8 @@ export interface EphemeralRunRequest {
 
 export interface RunRequest extends EphemeralRunRequest {
   sessionId: string;
+  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  invocationId?: string;
 }
 
 /** Runs an agent and all below it in this process. */
@@ -78,8 +80,8 @@ export class Runner {
    * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them. An
    * answer to an open call goes to the agent that made it. Runs of one session come one after the other, in order. When the signal is aborted it ends without an error; what was committed stays.
    *
-   * @throws MeshError `not_found` for an unknown session; `invalid_argument` for a message without parts; `failed_precondition` for a run within
-   * a run of the same session; what an agent's own code throws.
+   * @throws MeshError `not_found` for an unknown session; `failed_precondition` for a run within a run of the same session, and for the id of an
+   * invocation that cannot be continued; for a message or an answer that is refused, as `readMessage`; what an agent's own code throws.
    */
   async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId } = request;
@@ -88,13 +90,17 @@ export class Runner {
   }
 
   async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
-    const { userId, sessionId, runConfig = {}, ...rest } = request;
+    const { userId, sessionId, runConfig = {}, invocationId: continued, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
+    if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
     const session = await sessionService.getSession({ appName, userId, sessionId });
     if (!session)
       throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
     const config = parse(runConfigSchema, runConfig, 'the run config');
-    const invocationId = newInvocationId();
+    const run = {
+      invocationId: continued ?? newInvocationId(),
+      ...(continued !== undefined && { resume: newResumeId() }),
+    };
     let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
     try {
       for await (const event of runInvocation({
@@ -102,7 +108,7 @@ export class Runner {
         session,
         sessionService,
         pluginManager,
-        invocationId,
+        ...run,
         runConfig: config,
         ...rest,
         ...this.#services(),
@@ -115,7 +121,7 @@ export class Runner {
       if (!request.abortSignal?.aborted) throw error;
       failure = new MeshError('cancelled', 'the run was aborted', { cause: error });
     } finally {
-      await this.#end({ appName, userId, sessionId, invocationId }, failure);
+      await this.#end({ appName, userId, sessionId, ...run }, failure);
     }
   }
 

@@ -37,7 +37,8 @@ export interface SessionLeases {
   /**
    * Takes the session for an invocation, or takes the invocation over from an earlier delivery, whose token then commits nothing more. When the
    * session is busy, `run` is kept in its queue, first for `interrupt`; with `reject` nothing is. A second call for one that waits keeps its
-   * place, and takes the newer `run`. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
+   * place, and takes the newer `run`. Each run of an invocation has a place of its own: one that continues it (`ref.resume`) waits for the session as
+   * another invocation would, has an end of its own, and when it gets the session the invocation is at work again. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
    *
    * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute
    */
@@ -69,8 +70,8 @@ export interface SessionLeases {
   waitingSessions(limit: number): Promise<SessionRef[]>;
 
   /**
-   * Marks that the invocation shall end: its takings and renewals tell. One that waits in the queue is taken out of it and ends now, as failed
-   * with the code `cancelled`. One that has ended stays as it is. Undefined for one that has neither begun in this session nor waits in its queue.
+   * Marks that the invocation shall end: its takings and renewals tell. What waits of it in the queue, those that would continue it too, is taken
+   * out and ends now, as failed with the code `cancelled`. One that has ended stays as it is. Undefined for one that has neither begun in this session nor waits in its queue.
    */
   cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 }

@@ -50,9 +50,28 @@ export interface Attempt {
   number: number;
 }
 
+/** How a run ended; why it failed is an error code of the mesh and its message. */
+export interface RunEnd {
+  status: 'completed' | 'failed';
+  error?: { code: string; message: string };
+}
+
+/** How a run ends. */
+export interface RunEnding extends RunEnd {
+  /** It had not done anything: the invocation is as it was before, also where it was begun to be continued. */
+  refused?: boolean;
+  /** Calls of it wait for an answer from outside: its record is kept as long as that of one at work, for whoever continues it. */
+  waits?: boolean;
+}
+
 /** What is kept of one invocation beside its events, for whoever continues it. */
 export interface InvocationRecord {
+  /** Of a continued one: how it stands with the run that continued it last. */
   status: 'running' | 'completed' | 'failed';
+  /** The run that continued it last; absent before one did. */
+  resume?: string;
+  /** How its runs ended, by their `resume`; the first one's by ''. Absent before anybody wanted to continue it: see {@link endOfRun}. */
+  ends?: ReadonlyMap<string, RunEnd>;
   /** `temp:` state, keys with their prefix. */
   temp: Record<string, unknown>;
   llmCalls: number;
@@ -67,6 +86,16 @@ export interface InvocationRecord {
 /** Names an invocation in its session's user scope. */
 export interface InvocationRef extends SessionRef {
   invocationId: string;
+  /** Which of its runs is meant, where that matters: the one that continues it by this id; absent, the one that began it. */
+  resume?: string | undefined;
+}
+
+/** How a run of an invocation ended; undefined as long as it has not. */
+export function endOfRun(record: InvocationRecord, resume?: string): RunEnd | undefined {
+  if (record.ends) return record.ends.get(resume ?? '');
+  const { status, error } = record;
+  if (resume !== undefined || status === 'running') return undefined;
+  return { status, ...(error && { error }) };
 }
 
 /**
@@ -144,13 +173,10 @@ export interface SessionService extends SessionLeases {
    */
   countLlmCall(ref: InvocationRef, token?: number): Promise<number>;
   /**
-   * Marks the end, and frees the session. The first end stays: a second call changes nothing. Returns the record as it then is.
+   * Marks the end of the run that the ref names, and frees the session. The first end of a run stays: a second call changes nothing. Returns the
+   * record of the invocation as it then is.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */
-  endInvocation(
-    ref: InvocationRef,
-    end: { status: 'completed' | 'failed'; error?: { code: string; message: string } },
-    token?: number,
-  ): Promise<InvocationRecord>;
+  endInvocation(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord>;
 }

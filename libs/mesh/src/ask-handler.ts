@@ -5,6 +5,7 @@ import {
   checkAsk,
   type InvocationRef,
   isInPath,
+  newestRun,
   newInvocationId,
   openSession,
   readAnswer,
@@ -112,7 +113,9 @@ async function* answerAsk(
 /** Names what is asked, the same whenever it is sent: deeper down the same agent may be asked for the same step again, by itself. */
 function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
   const { path, branch, journalStart } = step ?? {};
-  return JSON.stringify([agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart]);
+  const run = headers[header.resume];
+  const place = [agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart];
+  return JSON.stringify(run === undefined ? place : [...place, run]);
 }
 
 /** What an attempt before this one has committed, and its asker has not heard. */
@@ -148,7 +151,7 @@ async function endAsk(
   lastSeq: number,
 ): Promise<void> {
   await fenced(mesh.sessions, token).endInvocation(ref, end);
-  await publishEnd(mesh, ref.invocationId, { ...end, lastSeq }, {});
+  await publishEnd(mesh, ref, { ...end, lastSeq }, {});
   await startNext(mesh, ref);
 }
 
@@ -169,6 +172,7 @@ async function* work(
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
   const incoming = hopHeaders(request.headers);
+  const resume = incoming[header.resume];
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const events = runInvocation({
@@ -179,6 +183,8 @@ async function* work(
     invocationId,
     ...(attempt && { attempt: attempt.number }),
     operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
+    ...(attempt && resume !== undefined && { resume }),
+    isAsked: true,
     ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,
     carrier,
@@ -193,7 +199,8 @@ async function* work(
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
   }
-  yield { type: 'result', data: answerOf(agent, session, invocationId, step !== undefined) };
+  const part = step ? 'step' : parent && 'call';
+  yield { type: 'result', data: answerOf(agent, session, invocationId, part) };
 }
 
 /** An agent that had asked a person within the call goes on with the answer. */
@@ -202,11 +209,14 @@ function messageOf(agent: BaseAgent, { message, parent, confirmation }: Ask, { e
   return answer ?? checkAsk(agent, message);
 }
 
-/** Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. */
-function answerOf(agent: BaseAgent, session: Session, invocationId: string, isStep: boolean): Answer {
+/**
+ * Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. The session of a call is all
+ * about it: what was left open there earlier still is.
+ */
+function answerOf(agent: BaseAgent, session: Session, invocationId: string, part?: 'call' | 'step'): Answer {
   const { appName: app, userId: user, id } = session;
-  const own = isStep ? [] : session.events.filter((event) => event.invocationId === invocationId);
-  const { artifactDelta = {}, ...answer } = readAnswer(agent, own);
+  const own = part === 'step' ? [] : newestRun(session.events, invocationId);
+  const { artifactDelta = {}, ...answer } = readAnswer(agent, own, part === 'call' ? session.events : own);
   return { ...answer, artifactDelta, invocationId, app, user, session: id };
 }
 

@@ -1,4 +1,4 @@
-import type { InvocationRecord, InvocationRef } from '@agentmesh/agent';
+import { endOfRun, type InvocationRecord, type InvocationRef, type RunEnd } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 import { publishEnd } from './publish.ts';
@@ -23,14 +23,21 @@ export async function cancelInvocation(
       `invocation ${ref.invocationId} has not begun in session ${ref.sessionId}, and does not wait there; if it was just accepted, try again`,
     );
   }
-  if (record.status !== 'running' && record.error?.code !== 'cancelled') return record;
-  if (record.status === 'running') {
+  if (record.status === 'running')
     await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
-    return record;
+  // What waited in the queue of its session: nobody else will tell.
+  const waited = cancelledRuns(record);
+  for (const [resume, { status, error }] of waited) {
+    const end = { status, lastSeq: 0, ...(error && { error }) };
+    await publishEnd(mesh, { ...ref, ...(resume === '' ? {} : { resume }) }, end, {});
   }
-  // It waited in the queue of its session: nobody else will tell.
-  const { error } = record;
-  await publishEnd(mesh, ref.invocationId, { status: 'failed', lastSeq: 0, ...(error && { error }) }, {});
-  await startNext(mesh, ref);
+  if (waited.length > 0) await startNext(mesh, ref);
   return record;
+}
+
+/** Its runs that ended by being cancelled, by their `resume`. */
+function cancelledRuns(record: InvocationRecord): [resume: string, end: RunEnd][] {
+  const first = endOfRun(record);
+  const ends: [string, RunEnd][] = record.ends ? [...record.ends] : first ? [['', first]] : [];
+  return ends.filter(([, { error }]) => error?.code === 'cancelled');
 }

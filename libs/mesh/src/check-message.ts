@@ -1,4 +1,10 @@
-import { askerCancelled, askingEvent, type PendingCall, readMessage } from '@agentmesh/agent';
+import {
+  askerCancelled,
+  askingEvent,
+  assertContinues,
+  type PendingCall,
+  readMessage,
+} from '@agentmesh/agent';
 import { type Event, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
@@ -6,13 +12,20 @@ import type { Mesh } from './mesh.ts';
  * Refuses a message that the agent would refuse, as far as that is known before it runs. Nothing is enqueued then and nothing changes. Returns
  * {@link askedFor} of it.
  *
- * @throws MeshError as `readMessage`
+ * @param continued the invocation that the message shall continue, if any
+ * @throws MeshError as `readMessage`; `failed_precondition` for what does not answer `continued`
  */
-export async function checkMessage(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
+export async function checkMessage(
+  mesh: Mesh,
+  ref: SessionRef,
+  message: unknown,
+  continued?: string,
+): Promise<readonly Event[]> {
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
   readMessage(content, { events });
+  if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
   return events;
 }

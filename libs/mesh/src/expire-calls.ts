@@ -1,5 +1,5 @@
 import { answerDigest, deadlinePassed, type PendingCall } from '@agentmesh/agent';
-import { type Asked, giveToAgent } from './give-answer.ts';
+import { type Asked, giveToAgent, runFor } from './give-answer.ts';
 import { hopHeaders } from './hop.ts';
 import type { ServedAgent } from './serve-agent.ts';
 
@@ -23,13 +23,13 @@ export async function expireCalls(served: ServedAgent): Promise<void> {
 async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
   const { ref, callId, pending } = asked;
   const response = deadlinePassed(pending);
-  const invocationId = `e-${answerDigest([ref, callId, 'deadline'])}`;
-  const claim = { key: 'deadline', digest: answerDigest(response), invocationId };
+  const run = await runFor(served.mesh, asked, pending, 'deadline');
+  const claim = { key: 'deadline', digest: answerDigest(response), run };
   const { state } = await served.mesh.sessions.pending.accept({ ...ref, callId }, claim);
   if (state === 'busy') return false;
   if (state === 'accepted' || state === 'repeated') {
     await giveToAgent(served, asked, {
-      invocationId,
+      run,
       response,
       update: { final: true },
       answeredBy: { by: served.agent.name, via: 'deadline' },

@@ -1,4 +1,12 @@
-import { type InvocationRecord, type InvocationRef, isFailure, type StoredEvent } from '@agentmesh/agent';
+import {
+  endOfRun,
+  type InvocationRecord,
+  type InvocationRef,
+  isFailure,
+  messageEventId,
+  runKey,
+  type StoredEvent,
+} from '@agentmesh/agent';
 import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
@@ -13,6 +21,9 @@ const forgottenMs = 3_600_000;
 /** How it stands with an invocation. */
 export interface InvocationState {
   invocationId: string;
+  /** The run that continued it last, or that was asked for; absent when it was not continued. */
+  resume?: string;
+  /** Of a continued one: how it stands with that run. */
   status: InvocationRecord['status'];
   /** Model calls so far; absent when the record is not kept any more. */
   llmCalls?: number;
@@ -25,7 +36,7 @@ export interface InvocationState {
 }
 
 /**
- * How it stands with an invocation of a session. One that has not begun yet has left no trace, like one that never was: both are `not_found`, unless
+ * How it stands with an invocation of a session, or with a run that continues it (`ref.resume`). One that has not begun yet has left no trace, like one that never was: both are `not_found`, unless
  * the former was cancelled.
  *
  * @throws MeshError `not_found` for an unknown session or invocation
@@ -61,57 +72,84 @@ export async function followRun(
   ref: InvocationRef,
   { afterSeq = 0, signal }: FollowOptions = {},
 ): Promise<FollowedRun> {
-  const { state, head } = await readState(mesh, ref);
+  const { state, head, since } = await readState(mesh, ref);
   if (afterSeq > head) {
     throw new MeshError(
       'invalid_argument',
       `session ${ref.sessionId} has ${head} events, and none after ${afterSeq} can be known; give the id of the last event that came from it, or none`,
     );
   }
-  const { status, lastSeq, error } = state;
+  const { status, lastSeq, error, resume } = state;
+  const from = Math.max(afterSeq, since);
   if (status !== 'running') {
-    const numbered = new LogReader(mesh, ref, afterSeq, signal).read(lastSeq);
+    const numbered = new LogReader(mesh, ref, from, signal).read(lastSeq);
     return { state, numbered, end: Promise.resolve({ status, lastSeq, ...(error && { error }) }) };
   }
-  const watch = await watchInvocation(mesh, ref, { afterSeq, catchUp: true, signal });
+  const watch = await watchInvocation(mesh, { ...ref, resume }, { afterSeq: from, catchUp: true, signal });
   return { state, numbered: watch.events, end: watch.end };
 }
 
-async function readState(mesh: Mesh, ref: InvocationRef): Promise<{ state: InvocationState; head: number }> {
-  // In this order: of an invocation that has ended, all events are in the log.
-  const record = await mesh.sessions.getInvocation(ref);
+interface ReadState {
+  state: InvocationState;
+  /** Number of the session's last event. */
+  head: number;
+  /** Number of the message of the run that was asked for; 0 when it was the invocation. */
+  since: number;
+}
+
+async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
+  // In this order: of a run that has ended, all events are in the log.
+  const record = recordFor(ref, await mesh.sessions.getInvocation(ref));
   const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
   if (!session) throw noSession(ref);
-  const { invocationId } = ref;
-  const last = await lastEventOf(mesh, ref, session.seq);
+  const { invocationId, resume = record.resume } = ref;
+  const isOwn = ({ event }: StoredEvent) => event.invocationId === invocationId;
+  const isMessage = ({ event }: StoredEvent) => event.id === messageEventId(ref, ref.sessionId);
+  const said = ref.resume === undefined ? undefined : await findBackwards(mesh, ref, session.seq, isMessage);
+  const last =
+    ref.resume === undefined || said ? await findBackwards(mesh, ref, session.seq, isOwn) : undefined;
   if (!last && !neverBegan(record)) {
     throw new MeshError(
       'not_found',
-      `session ${ref.sessionId} has nothing of an invocation ${invocationId}; if it was accepted a moment ago it has not begun: ask again`,
+      `session ${ref.sessionId} has nothing of an invocation ${runKey(ref)}; if it was accepted a moment ago it has not begun: ask again`,
     );
   }
   const lastSeq = last?.seq ?? 0;
   const { status, llmCalls, error, cancelled } = record;
+  const named = { invocationId, ...(resume !== undefined && { resume }), lastSeq };
   const state =
     last && isForgotten(record, last)
-      ? { invocationId, lastSeq, ...endIn(last) }
-      : { invocationId, lastSeq, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
-  return { state, head: session.seq };
+      ? { ...named, ...endIn(last) }
+      : { ...named, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
+  return { state, head: session.seq, since: said?.seq ?? 0 };
+}
+
+/** The record as it is for the run that is asked for. */
+function recordFor({ resume }: InvocationRef, record: InvocationRecord): InvocationRecord {
+  if (resume === undefined) return record;
+  const { status: _status, error: _error, ...rest } = record;
+  return { ...rest, ...(endOfRun(record, resume) ?? { status: 'running' }) };
 }
 
 /** Searched from the end: those that are asked for are mostly recent. */
-async function lastEventOf(mesh: Mesh, ref: InvocationRef, head: number): Promise<StoredEvent | undefined> {
+async function findBackwards(
+  mesh: Mesh,
+  ref: InvocationRef,
+  head: number,
+  isIt: (stored: StoredEvent) => boolean,
+): Promise<StoredEvent | undefined> {
   for (let before = head; before > 0; before -= pageSize) {
     const afterSeq = Math.max(before - pageSize, 0);
     const page = await mesh.sessions.readEvents({ ...ref, afterSeq, limit: before - afterSeq });
-    const last = page.findLast(({ event }) => event.invocationId === ref.invocationId);
+    const last = page.findLast(isIt);
     if (last) return last;
   }
   return undefined;
 }
 
 /** Refused or cancelled before it began: it has a record and no events. What has done something belongs to the session that has its events. */
-function neverBegan({ status, llmCalls, temp, cancelled }: InvocationRecord): boolean {
+function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecord): boolean {
+  if (ends && status === 'failed') return true;
   if (llmCalls > 0 || Object.keys(temp).length > 0) return false;
   return status === 'failed' || (status === 'running' && cancelled !== undefined);
 }

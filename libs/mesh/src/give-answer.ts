@@ -1,7 +1,14 @@
-import type { PendingCall } from '@agentmesh/agent';
-import type { AnsweredBy, Headers, OperationUpdate, SessionRef } from '@agentmesh/protocol';
+import { answerDigest, functionCallIdPrefix, type PendingCall, type RunId, runKey } from '@agentmesh/agent';
+import {
+  type AnsweredBy,
+  type Headers,
+  MeshError,
+  type OperationUpdate,
+  type SessionRef,
+} from '@agentmesh/protocol';
 import type { Content, FunctionResponse } from '@google/genai';
-import { agentCard } from './mesh.ts';
+import { agentCard, type Mesh } from './mesh.ts';
+import { rootOf } from './root.ts';
 import type { ServedAgent } from './serve-agent.ts';
 
 /** A call, and where it was made. */
@@ -13,18 +20,46 @@ export interface Asked {
 }
 
 export interface Outcome {
-  invocationId: string;
+  run: RunId;
   response: Record<string, unknown>;
   update: Pick<OperationUpdate, 'final' | 'stateDelta'>;
   answeredBy: AnsweredBy;
   headers: Headers;
 }
 
+/**
+ * The run in which the agent hears of an answer: the same each time for the same message. In a resumable app it is one of the invocation that called,
+ * but for an agent that is used as a tool, whose invocation is its caller's.
+ *
+ * @param key identifies the message
+ */
+export async function runFor(
+  mesh: Mesh,
+  { ref, callId }: Asked,
+  pending: PendingCall,
+  key: string,
+): Promise<RunId> {
+  const digest = answerDigest([ref, callId, key]);
+  const isChild = ref.sessionId.startsWith(functionCallIdPrefix);
+  return !isChild && (await isResumable(mesh, ref.appName))
+    ? { invocationId: pending.invocationId, resume: `r-${digest}` }
+    : { invocationId: `e-${digest}` };
+}
+
+async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
+  try {
+    return (await rootOf(mesh, app)).resumable;
+  } catch (error) {
+    if (MeshError.from(error).retryable) throw error;
+    return false;
+  }
+}
+
 /** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
 export async function giveToAgent(
   { mesh, agent }: ServedAgent,
   { ref, pending }: Asked & { pending: PendingCall },
-  { invocationId, response, update, answeredBy, headers }: Outcome,
+  { run, response, update, answeredBy, headers }: Outcome,
 ): Promise<void> {
   const [workflow] = pending.path?.split('.') ?? [];
   const to =
@@ -34,10 +69,10 @@ export async function giveToAgent(
   const message = messageOf(pending, response, final ? undefined : true);
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to),
-    { invocationId, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
-    { messageId: `${invocationId}:0`, headers },
+    { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
+    { messageId: `${runKey(run)}:0`, headers },
   );
-  mesh.log.debug({ invocationId, to, callId: pending.id }, 'a call has its answer');
+  mesh.log.debug({ ...run, to, callId: pending.id }, 'a call has its answer');
 }
 
 export function messageOf({ id, name }: PendingCall, response: unknown, willContinue?: boolean): Content {

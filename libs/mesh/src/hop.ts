@@ -1,15 +1,17 @@
 import { type Headers, header, MeshError, maxDepth, nextTrace } from '@agentmesh/protocol';
 
-/** The headers of a message sent on behalf of what came with `incoming`: same trace, deadline, depth and token. */
+/** The headers of a message sent on behalf of what came with `incoming`: same trace, deadline, depth, token and continuation. */
 export function hopHeaders(incoming: Headers): Headers {
   const deadline = incoming[header.deadline];
   const depth = incoming[header.depth];
   const token = incoming[header.token];
+  const resume = incoming[header.resume];
   return {
     ...nextTrace(incoming),
     ...(deadline !== undefined && { [header.deadline]: deadline }),
     ...(depth !== undefined && { [header.depth]: depth }),
     ...(token !== undefined && { [header.token]: token }),
+    ...(resume !== undefined && { [header.resume]: resume }),
   };
 }
 

@@ -18,12 +18,20 @@ export class LogReader {
   readonly #mesh: Mesh;
   readonly #ref: InvocationRef;
   readonly #signal: AbortSignal | undefined;
+  #from: string | undefined;
 
-  constructor(mesh: Mesh, ref: InvocationRef, afterSeq: number, signal?: AbortSignal) {
+  /** @param from id of the event behind which those that are wanted begin; default all are */
+  constructor(mesh: Mesh, ref: InvocationRef, afterSeq: number, signal?: AbortSignal, from?: string) {
     this.#mesh = mesh;
     this.#ref = ref;
     this.seen = afterSeq;
     this.#signal = signal;
+    this.#from = from;
+  }
+
+  /** Have those events begun that are wanted? */
+  get hasBegun(): boolean {
+    return this.#from === undefined;
   }
 
   /** From where the last reading ended to the end of the log, or to `lastSeq`. */
@@ -34,7 +42,7 @@ export class LogReader {
       const page = await orAbort(this.#mesh.sessions.readEvents(request), this.#signal);
       for (const { seq, event } of page) {
         this.seen = seq;
-        if (!this.isOurs(event)) continue;
+        if (!this.wants(event)) continue;
         yield { event, seq };
         this.#signal?.throwIfAborted();
       }
@@ -42,8 +50,10 @@ export class LogReader {
     }
   }
 
-  isOurs({ invocationId, author }: Event): boolean {
-    return invocationId === this.#ref.invocationId && author !== 'user';
+  /** Is this event, the next one of the session, one that is wanted? */
+  wants({ id, invocationId, author }: Event): boolean {
+    if (id === this.#from) this.#from = undefined;
+    return this.hasBegun && invocationId === this.#ref.invocationId && author !== 'user';
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@agentmesh/protocol';
 import { bury } from './bury.ts';
 import { checkMessage } from './check-message.ts';
-import { type Asked, giveToAgent, messageOf, responsePart } from './give-answer.ts';
+import { type Asked, giveToAgent, messageOf, responsePart, runFor } from './give-answer.ts';
 import { hopHeaders } from './hop.ts';
 import type { Mesh } from './mesh.ts';
 import { publishEvent } from './publish.ts';
@@ -104,12 +104,9 @@ async function takeOutcome(
   if (pending) await checkMessage(mesh, ref, messageOf(pending, response));
   const { invocationId: begunIn } = update;
   const claim = { key: item.key, digest: answerDigest(response), ...(begunIn && { begunIn }) };
-  const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
   const wakes = update.wake ?? true;
-  const answer = await mesh.sessions.pending.accept(
-    { ...ref, callId },
-    { ...claim, ...(wakes && { invocationId }) },
-  );
+  const run = pending && wakes ? await runFor(mesh, asked, pending, item.key) : undefined;
+  const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
   if (answer.state === 'unknown') throw unknownCall(callId);
   if (answer.state === 'busy') return { done: false, delayMs: busyMs };
   // The worker of a job always says how it ended, also when the agent has heard it by another way.
@@ -120,29 +117,24 @@ async function takeOutcome(
   // Its question was committed just now, or its answer was.
   if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
   const headers = carrierOf(item);
-  if (wakes)
-    await giveToAgent(
-      served,
-      { ...asked, pending },
-      { invocationId, response, update, answeredBy: answeredBy(update), headers },
-    );
-  else
-    await keep(
-      mesh,
-      ref,
-      responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false }),
-      headers,
-    );
+  if (run) {
+    const given = { run, response, update, answeredBy: answeredBy(update), headers };
+    await giveToAgent(served, { ...asked, pending }, given);
+    return done;
+  }
+  const event = responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false });
+  await keep(mesh, ref, event, headers);
   return done;
 }
 
 async function takeProgress(
   served: ServedAgent,
   item: WorkItem,
-  { ref, callId, pending }: Asked,
+  asked: Asked,
   update: OperationUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
+  const { ref, callId, pending } = asked;
   const { seq, wake = false } = update;
   if (!pending) {
     const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
@@ -156,12 +148,9 @@ async function takeProgress(
   const headers = carrierOf(item);
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
-    const invocationId = `e-${answerDigest([ref, callId, item.key])}`;
-    await giveToAgent(
-      served,
-      { ref, callId, pending },
-      { invocationId, response, update, answeredBy: answeredBy(update), headers },
-    );
+    const run = await runFor(mesh, asked, pending, item.key);
+    const given = { run, response, update, answeredBy: answeredBy(update), headers };
+    await giveToAgent(served, { ...asked, pending }, given);
   } else await keep(mesh, ref, responseEvent(pending, update, response, { id, willContinue: true }), headers);
   return done;
 }

@@ -1,4 +1,4 @@
-import { pendingChanges, type Session } from '@agentmesh/agent';
+import { pendingChanges, type RunId, type Session } from '@agentmesh/agent';
 import {
   type Event,
   type Headers,
@@ -51,15 +51,16 @@ function eventHeaders(session: Session, event: Event, carrier: Headers): Headers
   };
 }
 
-/** Tells whoever watches that an invocation is over. */
+/** Tells whoever watches that a run of an invocation is over. */
 export async function publishEnd(
   mesh: Mesh,
-  invocationId: string,
+  { invocationId, resume }: RunId,
   end: InvocationEnd,
   carrier: Headers,
 ): Promise<void> {
   const headers = { ...carrier, [header.frame]: 'result' };
-  await tell(mesh, mesh.subjects.invocationEvent(invocationId), end, headers);
+  const told = { ...end, ...(resume !== undefined && { resume }) };
+  await tell(mesh, mesh.subjects.invocationEvent(invocationId), told, headers);
 }
 
 /** News are for those who listen: what matters is in the log already, and a watcher that missed something reads it there. */

@@ -15,7 +15,9 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
     throw new MeshError('failed_precondition', 'the letter holds no run that can be played again; remove it');
   }
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
-  const said = log?.events.find((event) => event.invocationId === invocationId && event.author === 'user');
+  const said = log?.events.findLast(
+    (event) => event.invocationId === invocationId && event.author === 'user',
+  );
   const message = command.message ?? said?.content;
   if (!message) {
     throw new MeshError(

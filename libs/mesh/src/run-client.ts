@@ -1,4 +1,4 @@
-import { newInvocationId, type WhenBusy } from '@agentmesh/agent';
+import { messageEventId, newInvocationId, newResumeId, runKey, type WhenBusy } from '@agentmesh/agent';
 import {
   type Event,
   type Headers,
@@ -10,6 +10,7 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import { checkMessage } from './check-message.ts';
+import { assertResumable } from './continuation.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
@@ -21,6 +22,8 @@ export interface RunRequest {
   user: string;
   session: string;
   message: NonNullable<RunCommandInput['message']>;
+  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  invocationId?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: RunCommandInput['runConfig'];
   /** What to do when another run is at work in the session; default `enqueue`: runs of one session come one after the other. */
@@ -43,6 +46,8 @@ export interface RunOptions {
 /** A run that was accepted: from here on it survives every crash. */
 export interface StartedRun {
   invocationId: string;
+  /** Names this run, when it continues an invocation. */
+  resume?: string;
   /** The agent that the message went to. */
   agent: string;
   /** What happens, partial events too, each committed event once and in order, until the end. The user's message is not among it. */
@@ -56,7 +61,8 @@ export interface StartedRun {
 /**
  * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
  *
- * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots, `unavailable` when no replica is up;
+ * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots and for the id of an invocation that
+ * cannot be continued, `unavailable` when no replica is up;
  * and for a message or an answer that is refused, as the agent would say it: `invalid_argument`, `failed_precondition` or `permission_denied`. A
  * refused one changes nothing.
  */
@@ -65,24 +71,26 @@ export async function startRun(
   request: RunRequest,
   options: RunOptions = {},
 ): Promise<StartedRun> {
-  const { app, user, session, ...rest } = request;
+  const { app, user, session, invocationId: continued, ...rest } = request;
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
   const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!head) throw noSession(ref);
   const { message } = request;
-  const asked = await checkMessage(mesh, ref, message);
+  if (continued !== undefined) assertResumable(root);
+  const asked = await checkMessage(mesh, ref, message, continued);
   const agent = await speakerOf(mesh, root, head, { message, asked });
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }
-  const invocationId = newInvocationId();
-  const watch = await watchInvocation(mesh, { ...ref, invocationId }, { afterSeq: head.seq, signal });
+  const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
+  const from = run.resume === undefined ? undefined : messageEventId(run, session);
+  const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: head.seq, from, signal });
   try {
-    const command: RunCommandInput = { invocationId, app, user, session, ...rest };
+    const command: RunCommandInput = { ...run, app, user, session, ...rest };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
-      messageId: `${invocationId}:0`,
+      messageId: `${runKey(run)}:0`,
       headers: {
         ...nextTrace(options.headers),
         ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
@@ -93,7 +101,11 @@ export async function startRun(
     throw error;
   }
   const { events: numbered, end } = watch;
-  return { invocationId, agent, events: eventsOf(numbered), numbered, end };
+  return { ...run, agent, events: eventsOf(numbered), numbered, end };
+}
+
+function newRun(): { invocationId: string; resume?: never } {
+  return { invocationId: newInvocationId() };
 }
 
 async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator<Event, void, void> {

@@ -1,4 +1,12 @@
-import { type InvocationRecord, type InvocationRef, runInvocation, type Session } from '@agentmesh/agent';
+import {
+  endOfRun,
+  type InvocationRef,
+  messageEventId,
+  type RunEnd,
+  runInvocation,
+  runKey,
+  type Session,
+} from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,
@@ -11,6 +19,7 @@ import {
 } from '@agentmesh/protocol';
 import { bury } from './bury.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
+import { checkContinuation } from './continuation.ts';
 import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -41,7 +50,8 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, MeshError.from(error));
     return done;
   }
-  const delivery: DeliveredRun = { item, carrier: hopHeaders(item.headers), token: undefined };
+  const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
+  const delivery: DeliveredRun = { item, carrier, token: undefined };
   try {
     return await advance(served, run, delivery);
   } catch (error) {
@@ -64,9 +74,11 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
   let session = await openRunSession(served, run);
-  const ref = { ...refOf(session), invocationId: run.invocationId };
-  const record = await mesh.sessions.getInvocation(ref);
-  if (record.status !== 'running') return await end(mesh, ref, record, session, delivery);
+  const { invocationId, resume } = run;
+  const ref = { ...refOf(session), invocationId, resume };
+  const over = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+  if (over) return await end(mesh, ref, over, session, delivery);
+  await checkContinuation(mesh, run, session);
   const handed = handedElsewhere(served, run, session);
   if (handed === 'taken') return done;
   if (handed) return await handOver(served, run, handed.to, delivery.carrier);
@@ -79,8 +91,10 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   });
   if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
   if (taken.state === 'gone') throw noSession(ref);
-  if (taken.state === 'ended')
-    return await end(mesh, ref, await mesh.sessions.getInvocation(ref), session, delivery);
+  if (taken.state === 'ended') {
+    const before = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+    return await end(mesh, ref, before ?? { status: 'completed' }, session, delivery);
+  }
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
@@ -93,8 +107,14 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   }
   const next = await think(served, run, delivery, session, taken.token);
   if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
-  const ended = await fenced(mesh.sessions, taken.token).endInvocation(ref, { status: 'completed' });
-  return await end(mesh, ref, ended, session, delivery);
+  const completed = { status: 'completed', waits: mayGoOn(session, invocationId) } as const;
+  const ended = await fenced(mesh.sessions, taken.token).endInvocation(ref, completed);
+  return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
+}
+
+/** Has the invocation left calls open? An answer to them may continue it. */
+function mayGoOn({ events }: Session, invocationId: string): boolean {
+  return events.some((event) => event.invocationId === invocationId && event.longRunningToolIds?.length);
 }
 
 /** Lets the agent go on until it is done, or hands over: returns the agent elsewhere that is the next. */
@@ -111,13 +131,15 @@ async function think(
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries of a message; a run that waited its turn came by several.
-  const { number: attempt } = await mesh.sessions.beginAttempt(ref, `hop:${run.hop}`);
+  const part = run.resume === undefined ? `hop:${run.hop}` : `hop:${run.hop}:${run.resume}`;
+  const { number: attempt } = await mesh.sessions.beginAttempt(ref, part);
   const events = runInvocation({
     ...services,
     agent,
     session,
     sessionService: fenced(mesh.sessions, token),
     invocationId: run.invocationId,
+    ...(run.resume !== undefined && { resume: run.resume }),
     ...(run.message && { newMessage: run.message }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
@@ -158,11 +180,12 @@ async function waitForTurn(
       message: 'another run is at work in the session; wait for its end',
     };
     await mesh.sessions.endInvocation(ref, { status: 'failed', error });
-    await publishEnd(mesh, ref.invocationId, { status: 'failed', lastSeq: 0, error }, carrier);
+    await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
     return done;
   }
   if (holder === undefined) await startNext(mesh, ref);
-  else if (whenBusy === 'interrupt') {
+  // What is asked at the same time is no newer message.
+  else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
     const interrupted = { ...ref, invocationId: holder };
     await cancelInvocation(mesh, interrupted, 'a newer message interrupted it').catch((error) => {
       // It has gone meanwhile.
@@ -185,16 +208,11 @@ async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: numb
 async function end(
   mesh: Mesh,
   ref: InvocationRef,
-  { status, error }: InvocationRecord,
+  ended: RunEnd,
   { seq }: Session,
   { carrier }: DeliveredRun,
 ): Promise<WorkOutcome> {
-  const ended = {
-    status: status === 'failed' ? 'failed' : 'completed',
-    lastSeq: seq,
-    ...(error && { error }),
-  } as const;
-  await publishEnd(mesh, ref.invocationId, ended, carrier);
+  await publishEnd(mesh, ref, { ...ended, lastSeq: seq }, carrier);
   await startNext(mesh, ref);
   return done;
 }
@@ -205,10 +223,15 @@ async function end(
  */
 function handedElsewhere(
   served: ServedAgent,
-  { invocationId }: Run,
-  { events }: Session,
+  run: Run,
+  { id: sessionId, events }: Session,
 ): { to: string } | 'taken' | undefined {
-  const own = events.filter((event) => event.invocationId === invocationId && event.nodeInfo === undefined);
+  const said = events.findIndex(({ id }) => id === messageEventId(run, sessionId));
+  // What the invocation did before it was continued is not handed over again.
+  if (said === -1 && run.resume !== undefined) return undefined;
+  const own = events
+    .slice(Math.max(said, 0))
+    .filter((event) => event.invocationId === run.invocationId && event.nodeInfo === undefined);
   const at = own.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
   const to = own[at]?.actions.transferToAgent;
   if (to === undefined || isHere(served, to)) return undefined;
@@ -238,7 +261,7 @@ async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: He
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to),
     { ...rest, hop },
-    { messageId: `${run.invocationId}:${hop}`, headers: hopHeaders(carrier) },
+    { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
   );
   mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
   return done;

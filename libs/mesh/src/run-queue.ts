@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { runKey } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
@@ -21,10 +22,10 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
   if (text === undefined) return;
   const { agent, command, headers, from } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
   if (own !== undefined && agent !== own) return;
-  const { invocationId, hop } = command;
+  const { invocationId, resume, hop } = command;
   // The conversation may have gone to another agent meanwhile.
   const to = hop === 0 ? await currentSpeaker(mesh, agent, command) : agent;
-  const options = { messageId: `${invocationId}:${hop}:turn:${from}`, headers };
+  const options = { messageId: `${runKey(command)}:${hop}:turn:${from}`, headers };
   try {
     await mesh.bus.enqueue(mesh.subjects.agentRun(to), command, options);
   } catch (error) {
@@ -32,7 +33,7 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
     mesh.log.debug({ invocationId, to }, 'may not tell the run whose turn it is; its agent will');
     return;
   }
-  await mesh.sessions.promoteRun({ ...session, invocationId }, promotedMs);
+  await mesh.sessions.promoteRun({ ...session, invocationId, resume }, promotedMs);
   mesh.log.debug({ invocationId, to }, 'its turn has come');
 }
 

@@ -6,6 +6,7 @@ import {
   type InvocationServices,
   LlmAgent,
   PluginManager,
+  type ResumabilityConfig,
   toGenaiSchema,
 } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
@@ -29,6 +30,8 @@ export interface ServeAgentOptions extends InvocationServices {
   plugins?: BasePlugin[];
   /** The app whose root agent this is; absent for an agent that only others use. */
   app?: string;
+  /** Of the app, where this is its root: may an answer that names the invocation which asked continue it? Default no. */
+  resumabilityConfig?: ResumabilityConfig;
   version?: string;
   /** Runs worked on at once by this replica; default 16. */
   slots?: number;
@@ -55,7 +58,7 @@ export async function serveAgent(
   agent: BaseAgent,
   options: ServeAgentOptions = {},
 ): Promise<Started> {
-  const { app, slots = 16, version = '0.0.0', plugins = [], ...services } = options;
+  const { app, slots = 16, version = '0.0.0', plugins = [], resumabilityConfig, ...services } = options;
   await assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
@@ -72,7 +75,7 @@ export async function serveAgent(
   const run = subjects.agentRun(agent.name);
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
-  await bus.announce(cardOf(agent, app, version));
+  await bus.announce({ ...cardOf(agent, app, version), resumable: resumabilityConfig?.isResumable ?? false });
   // In this order: who finds the service can use it.
   const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
@@ -124,7 +127,7 @@ async function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | und
   }
 }
 
-function cardOf(agent: BaseAgent, app: string | undefined, version: string): AgentCard {
+function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omit<AgentCard, 'resumable'> {
   const llm = agent instanceof LlmAgent ? agent : undefined;
   return {
     kind: 'agent',

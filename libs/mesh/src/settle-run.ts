@@ -1,11 +1,4 @@
-import {
-  createEvent,
-  failureEventId,
-  type InvocationRef,
-  isRefused,
-  messageEventId,
-  type Session,
-} from '@agentmesh/agent';
+import { createEvent, failureEventId, type InvocationRef, isRefused, messageEventId } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
 import { fenced } from './fenced.ts';
@@ -82,14 +75,15 @@ async function fail(
   error: MeshError,
 ): Promise<WorkOutcome> {
   const { mesh, agent } = served;
-  const { invocationId } = run;
-  const ref = { ...sessionOf(run), invocationId };
+  const { invocationId, resume } = run;
+  const ref = { ...sessionOf(run), invocationId, resume };
+  if (isRefused(error) && (await isUnsaid(served, run))) return await refuse(served, ref, delivery, error);
   const token = delivery.token ?? (await tokenFor(served, ref));
   const sessions = fenced(mesh.sessions, token);
   const session = token === undefined ? undefined : await sessions.getSession(sessionOf(run));
-  if (session && !(isRefused(error) && isUnsaid(run, session))) {
+  if (session) {
     const failure = createEvent({
-      id: failureEventId(invocationId),
+      id: failureEventId(run),
       invocationId,
       author: agent.name,
       errorCode: error.code,
@@ -104,14 +98,30 @@ async function fail(
   const keeper = session ? sessions : mesh.sessions;
   await keeper.endInvocation(ref, { status: 'failed', error: { code, message } });
   const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
-  await publishEnd(mesh, invocationId, ended, delivery.carrier);
+  await publishEnd(mesh, ref, ended, delivery.carrier);
+  await startNext(mesh, ref);
+  return done;
+}
+
+/** A message that is not taken leaves nothing in the session: whoever waits for its run is told why. */
+async function refuse(
+  { mesh }: ServedAgent,
+  ref: InvocationRef,
+  { token, carrier }: DeliveredRun,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const { code, message } = error;
+  const end = { status: 'failed', error: { code, message }, refused: true } as const;
+  await fenced(mesh.sessions, token).endInvocation(ref, end);
+  await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);
   await startNext(mesh, ref);
   return done;
 }
 
 /** Nothing of the run was committed. What code of an agent's throws later may bear the mark of another run's refusal. */
-function isUnsaid({ invocationId }: Run, { id, events }: Session): boolean {
-  return !events.some((event) => event.id === messageEventId(invocationId, id));
+async function isUnsaid({ mesh }: ServedAgent, run: Run): Promise<boolean> {
+  const session = await mesh.sessions.getSession(sessionOf(run));
+  return !session?.events.some(({ id }) => id === messageEventId(run, run.session));
 }
 
 /** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */

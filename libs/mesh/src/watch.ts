@@ -1,4 +1,4 @@
-import type { InvocationRef } from '@agentmesh/agent';
+import { endOfRun, type InvocationRef } from '@agentmesh/agent';
 import type { Message } from '@agentmesh/bus';
 import {
   type Event,
@@ -19,6 +19,8 @@ export interface WatchOptions {
   afterSeq: number;
   /** The invocation may have begun: what the log holds of it comes first. */
   catchUp?: boolean;
+  /** Id of the event behind which those that are wanted begin; default all are. */
+  from?: string | undefined;
   /** Ends the watching at once. */
   signal?: AbortSignal | undefined;
 }
@@ -30,13 +32,13 @@ export interface Watch {
 }
 
 /**
- * Watches an invocation from `afterSeq` on. News come as messages; the log has the last word: what a lost message would have told is read
+ * Watches a run of an invocation from `afterSeq` on. News come as messages; the log has the last word: what a lost message would have told is read
  * there, so that every committed event comes once and in order, however slow the reader is. Pieces of events pass as they come.
  */
 export async function watchInvocation(
   mesh: Mesh,
   ref: InvocationRef,
-  { afterSeq, catchUp = false, signal }: WatchOptions,
+  { afterSeq, catchUp = false, from, signal }: WatchOptions,
 ): Promise<Watch> {
   const inbox = newsInbox(isEnd);
   const subscription = await mesh.bus.subscribe(
@@ -62,7 +64,7 @@ export async function watchInvocation(
   if (signal?.aborted) onAbort();
 
   async function* events(): AsyncGenerator<NumberedEvent, void, void> {
-    const log = new LogReader(mesh, ref, afterSeq, signal);
+    const log = new LogReader(mesh, ref, afterSeq, signal, from);
     try {
       const over = yield* follow(mesh, ref, log, inbox, signal);
       if (over) end.resolve(over);
@@ -90,23 +92,25 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const { status, error } = await orAbort(sessions.getInvocation(ref), signal);
-      if (status === 'running') continue;
+      const ended = endOfRun(await orAbort(sessions.getInvocation(ref), signal), ref.resume);
+      if (!ended) continue;
       // What was committed between the two.
       yield* log.read();
-      return { status, lastSeq: log.seen, ...(error && { error }) };
+      return { ...ended, lastSeq: log.seen };
     }
     const told = readMessage(message);
     if (told?.end) {
+      // Of a run before this one, told again.
+      if (told.end.resume !== ref.resume) continue;
       // Who tells the end may know less than the log.
       yield* log.read();
       return told.end;
     }
     if (told?.seq === undefined) {
-      if (told) yield { event: told.event };
+      if (told && log.hasBegun) yield { event: told.event };
     } else if (told.seq === log.seen + 1) {
       log.seen = told.seq;
-      if (log.isOurs(told.event)) yield { event: told.event, seq: told.seq };
+      if (log.wants(told.event)) yield { event: told.event, seq: told.seq };
     } else if (told.seq > log.seen) yield* log.read();
   }
 }

@@ -14,6 +14,8 @@ export const agentCardSchema = z.object({
   llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
+  /** May answers continue the invocations of the app that asked? */
+  resumable: z.boolean().default(false),
   subAgents: z.array(agentNameSchema).default([]),
   /** Names of its own tools, agents that it uses as tools among them; a toolset's are known at run time only. */
   tools: z.array(z.string()).default([]),

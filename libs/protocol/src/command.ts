@@ -42,6 +42,8 @@ export type AnsweredBy = z.infer<typeof answeredBySchema>;
  */
 export const runCommandSchema = z.object({
   invocationId: id.optional(),
+  /** The message answers what the invocation asked, and the invocation goes on. Made for this continuation alone: it is known again by it. */
+  resume: id.optional(),
   hop: z.number().int().min(0).default(0),
   app: id.optional(),
   user: id.default('anonymous'),
@@ -159,6 +161,8 @@ export type ToolResult = z.infer<typeof toolResultSchema>;
 
 /** The last message on an invocation's event subject. */
 export const invocationEndSchema = z.object({
+  /** Which run of the invocation has ended: the one that continued it by this id; absent, the one that began it. */
+  resume: z.string().optional(),
   status: z.enum(['completed', 'failed']),
   /** Seq of the invocation's last committed event. */
   lastSeq: z.number().int().min(0),

@@ -14,6 +14,8 @@ export const header = {
   seq: 'Mesh-Seq',
   /** Of a run's delivery: what is done for it commits under this token, until a later delivery has taken over. */
   token: 'Mesh-Token',
+  /** Of a run that continues an invocation: its id. What is done for it is told apart by it from what the invocation did before. */
+  resume: 'Mesh-Resume',
   /** Which replica sends. */
   replica: 'Mesh-Replica',
   messageId: 'Nats-Msg-Id',

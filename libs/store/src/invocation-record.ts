@@ -1,19 +1,33 @@
-import type { InvocationRecord } from '@agentmesh/agent';
+import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent';
+
+const endPrefix = 'end:';
 
 /** The record from the flat list of its hash. */
 export function recordOf(fields: string[]): InvocationRecord {
   const values = new Map<string, string>();
   for (let at = 0; at + 1 < fields.length; at += 2) values.set(fields[at] ?? '', fields[at + 1] ?? '');
   const temp = [...values].filter(([field]) => field.startsWith('temp:'));
-  const end = JSON.parse(values.get('end') ?? '{"status":"running"}') as Pick<
-    InvocationRecord,
-    'status' | 'error'
-  >;
+  const run = values.get('run');
+  const resume = run === undefined ? undefined : runOfName(run).resume;
+  const ends = endsOf(values);
   return {
-    ...end,
+    ...(ends.get(resume ?? '') ?? { status: 'running' }),
     temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
     llmCalls: Number(values.get('calls') ?? 0),
     tokens: Number(values.get('tokens') ?? 0),
     ...(values.has('cancel') && { cancelled: values.get('cancel') ?? '' }),
+    ...(resume !== undefined && { resume }),
+    ...((resume !== undefined || [...ends.keys()].some((each) => each !== '')) && { ends }),
   };
+}
+
+/** How its runs ended, by their `resume`, the first one's by ''. */
+function endsOf(values: ReadonlyMap<string, string>): Map<string, RunEnd> {
+  const first = values.get('end');
+  const later = [...values].flatMap(([field, json]): [string, RunEnd][] =>
+    field.startsWith(endPrefix)
+      ? [[runOfName(field.slice(endPrefix.length)).resume ?? '', JSON.parse(json)]]
+      : [],
+  );
+  return new Map([...(first === undefined ? [] : [['', JSON.parse(first)] as [string, RunEnd]]), ...later]);
 }

@@ -17,14 +17,17 @@ end
 
 /**
  * KEYS invocation, session, waiting, waiting runs.
- * ARGV session token, ttl running, ttl ended, nonce, invocation id, lease in ms, whenBusy, run.
+ * ARGV session token, ttl running, ttl ended, nonce, name of the run, lease in ms, whenBusy, what to publish, the name again for a run that
+ * continues the invocation or ''.
  * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
  * Returns the word for what was found, then what belongs to it.
  */
 export const takeSessionScript = script(`${touchInvocation}${clock}${holderOf}
-local id, lease_ms, when_busy, run = ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
-if redis.call('HEXISTS', KEYS[1], 'end') == 1 then return { 'ended' } end
+local id, lease_ms, when_busy, run, resume = ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
+if redis.call('HEXISTS', KEYS[1], end_field(resume)) == 1 then return { 'ended' } end
 if redis.call('EXISTS', KEYS[2]) == 0 then return { 'gone' } end
+local owner = redis.call('HGET', KEYS[1], 'owner')
+if resume ~= '' and owner and owner ~= ARGV[1] then return { 'gone' } end
 local holder = holder_of(KEYS[2])
 local first = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
 if holder ~= id and (holder or (first and first ~= id)) then
@@ -40,6 +43,13 @@ end
 redis.call('HSET', KEYS[2], 'lease', id, 'until', now_ms() + lease_ms)
 redis.call('ZREM', KEYS[3], id)
 redis.call('HDEL', KEYS[4], id)
+local before = redis.call('HGET', KEYS[1], 'run') or ''
+if before ~= resume then
+  if is_over(KEYS[1]) then redis.call('HDEL', KEYS[1], 'cancel') end
+  redis.call('HDEL', KEYS[1], 'begun', 'run')
+  redis.call('HSET', KEYS[1], 'before', before)
+  if resume ~= '' then redis.call('HSET', KEYS[1], 'run', resume) end
+end
 if redis.call('HGET', KEYS[1], 'taker') ~= ARGV[4] then
   redis.call('HINCRBY', KEYS[1], 'token', 1)
   redis.call('HINCRBY', KEYS[1], 'begun', 1)
@@ -52,7 +62,8 @@ return { 'held', tonumber(found[1]), tonumber(found[2] or 0), found[3] or '' }
 
 /** KEYS invocation, session. ARGV token, invocation id, lease in ms. Returns why it shall end, or ''. */
 export const renewSessionScript = script(`${clock}${isFenced}
-if is_fenced(KEYS[1], ARGV[1]) or redis.call('HGET', KEYS[2], 'lease') ~= ARGV[2] then return 'fenced' end
+local run = redis.call('HGET', KEYS[1], 'run') or ARGV[2]
+if is_fenced(KEYS[1], ARGV[1]) or redis.call('HGET', KEYS[2], 'lease') ~= run then return 'fenced' end
 redis.call('HSET', KEYS[2], 'until', now_ms() + tonumber(ARGV[3]))
 return { redis.call('HGET', KEYS[1], 'cancel') or '' }
 `);
@@ -71,7 +82,7 @@ if holder_of(KEYS[1]) then return { 1, '' } end
 return { 1, redis.call('HGET', KEYS[3], first) or '' }
 `);
 
-/** KEYS session, waiting, waiting runs. ARGV invocation id, lease in ms. */
+/** KEYS session, waiting, waiting runs. ARGV name of the run, lease in ms. */
 export const promoteRunScript = script(`${clock}${holderOf}
 if redis.call('EXISTS', KEYS[1]) == 0 or holder_of(KEYS[1]) then return 0 end
 if redis.call('ZRANGE', KEYS[2], 0, 0)[1] ~= ARGV[1] then return 0 end
@@ -81,18 +92,28 @@ return redis.call('HDEL', KEYS[3], ARGV[1])
 `);
 
 /**
- * KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits.
+ * KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits, how the
+ * names begin of runs that continue it.
  * Returns 'unknown' for one that is not this session's.
  */
 export const cancelScript = script(`${touchInvocation}${readInvocation}${leaveSession}
-local owner, waits = redis.call('HGET', KEYS[1], 'owner'), redis.call('ZSCORE', KEYS[3], ARGV[5])
-if owner and owner ~= ARGV[1] or not owner and not waits then return 'unknown' end
-if redis.call('HEXISTS', KEYS[1], 'end') == 0 then
+local id, ended, prefix, later = ARGV[5], ARGV[6], ARGV[7], {}
+local owner, waits = redis.call('HGET', KEYS[1], 'owner'), redis.call('ZSCORE', KEYS[3], id)
+for _, name in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+  if string.sub(name, 1, #prefix) == prefix then later[#later + 1] = name end
+end
+if owner and owner ~= ARGV[1] or not owner and not waits and #later == 0 then return 'unknown' end
+if (owner or waits) and not is_over(KEYS[1]) then
   redis.call('HSETNX', KEYS[1], 'cancel', ARGV[4])
   if waits then
-    redis.call('HSET', KEYS[1], 'end', ARGV[6])
-    leave_session(KEYS[2], KEYS[3], KEYS[4], ARGV[5])
+    redis.call('HSET', KEYS[1], 'end', ended)
+    leave_session(KEYS[2], KEYS[3], KEYS[4], id)
   end
+  touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+end
+for _, name in ipairs(later) do
+  redis.call('HSETNX', KEYS[1], end_field(name), ended)
+  leave_session(KEYS[2], KEYS[3], KEYS[4], name)
   touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 end
 return read_invocation(KEYS[1])

@@ -2,8 +2,9 @@ import { clock, holderOf } from './lease-scripts.ts';
 import { script } from './scripts.ts';
 
 /**
- * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, key of the invocation that takes the answer in or '', invocation that began the work or ''.
- * An answer is 'user <digest>' or 'agent <digest>', a claim 'claim <digest> <invocation key or -> <key>'. All in one slot, the invocation's key too.
+ * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, where the end of the run that takes the answer in will stand ('<key> <field>' or '- -'),
+ * invocation that began the work or ''.
+ * An answer is 'user <digest>' or 'agent <digest>', a claim 'claim <digest> <key and field of that end> <key of the claim>'. All in one slot, the invocation's key too.
  * Returns the state, and who answered.
  */
 export const acceptScript = script(`${clock}${holderOf}
@@ -12,9 +13,9 @@ if known then
   local by, digest, rest = string.match(known, '^(%S+) (%S+) ?(.*)$')
   local is_void = false
   if by == 'claim' then
-    local invocation, key = string.match(rest, '^(%S+) (.*)$')
+    local invocation, field, key = string.match(rest, '^(%S+) (%S+) (.*)$')
     if key == ARGV[3] then return { 'repeated' } end
-    is_void = open and invocation ~= '-' and redis.call('HEXISTS', invocation, 'end') == 1
+    is_void = open and invocation ~= '-' and redis.call('HEXISTS', invocation, field) == 1
   end
   if not is_void then
     if digest == ARGV[4] then return { 'duplicate' } end
@@ -24,8 +25,11 @@ elseif not open then
   return { 'unknown' }
 end
 local holder = holder_of(KEYS[3])
-if holder and (holder == ARGV[6] or holder == cjson.decode(open).invocationId) then return { 'busy' } end
-redis.call('HSET', KEYS[2], 'a:' .. ARGV[2], table.concat({ 'claim', ARGV[4], ARGV[5] == '' and '-' or ARGV[5], ARGV[3] }, ' '))
+if holder then
+  local invocation = string.sub(holder, 1, 2) == '["' and cjson.decode(holder)[1] or holder
+  if invocation == ARGV[6] or invocation == cjson.decode(open).invocationId then return { 'busy' } end
+end
+redis.call('HSET', KEYS[2], 'a:' .. ARGV[2], table.concat({ 'claim', ARGV[4], ARGV[5], ARGV[3] }, ' '))
 return { 'accepted' }
 `);
 

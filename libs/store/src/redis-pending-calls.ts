@@ -1,10 +1,12 @@
-import type {
-  AnswerClaim,
-  AnswerState,
-  CallRef,
-  PendingCall,
-  PendingCalls,
-  pendingChanges,
+import {
+  type AnswerClaim,
+  type AnswerState,
+  type CallRef,
+  type PendingCall,
+  type PendingCalls,
+  type pendingChanges,
+  type RunId,
+  runName,
 } from '@agentmesh/agent';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
@@ -73,13 +75,13 @@ export class RedisPendingCalls implements PendingCalls {
     });
   }
 
-  async accept(ref: CallRef, { key, digest, invocationId, begunIn = '' }: AnswerClaim): Promise<AnswerState> {
+  async accept(ref: CallRef, { key, digest, run, begunIn = '' }: AnswerClaim): Promise<AnswerState> {
     const { appName, userId, callId } = ref;
-    const run = invocationId === undefined ? '' : this.#keys.invocation(appName, userId, invocationId);
+    const end = run ? `${this.#keys.invocation(appName, userId, run.invocationId)} ${endField(run)}` : '- -';
     const [state, by] = await this.#connection.script<[AnswerState['state'], ('agent' | 'user')?]>(
       acceptScript,
       [...this.#callKeys(ref), this.#keys.session(ref)],
-      [fieldOf(ref), callId, key, digest, run, begunIn],
+      [fieldOf(ref), callId, key, digest, end, begunIn],
     );
     return state === 'answered' ? { state, by: by ?? 'user' } : { state };
   }
@@ -122,6 +124,11 @@ const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);
 
 function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
   return JSON.stringify([appName, userId, sessionId, ...more]);
+}
+
+/** Where the end of a run stands in its invocation's hash; see `endField`. Names of runs have no spaces. */
+function endField(run: RunId): string {
+  return run.resume === undefined ? 'end' : `end:${runName(run)}`;
 }
 
 /** Field of a call in the hash of what waits. */

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import {
+  continuationPrefix,
   defaultLeaseMs,
   type InvocationRecord,
   type InvocationRef,
+  runName,
+  runOfName,
   type SessionLeases,
   type TakenSession,
 } from '@agentmesh/agent';
@@ -35,10 +38,11 @@ export function redisSessionLeases(
         encodeToken(ref.sessionId),
         ...ttls,
         randomUUID(),
-        ref.invocationId,
+        runName(ref),
         leaseMs,
         whenBusy,
         run,
+        resumeName(ref),
       ];
       const [state, ...found] = await connection.script<Found>(takeSessionScript, keysOf(ref), args);
       if (state === 'held') {
@@ -49,7 +53,7 @@ export function redisSessionLeases(
       // Behind the script: what a crash in between leaves out is found by whoever ends the invocation that has the session.
       if (whenBusy !== 'reject') await noteWaiting(connection, keys, ref);
       const [holder] = found as [string];
-      return { state, ...(holder && { holder }) };
+      return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
     },
 
     async renewSession(ref, token, leaseMs = defaultLeaseMs) {
@@ -79,7 +83,7 @@ export function redisSessionLeases(
     },
 
     async promoteRun(ref, leaseMs = defaultLeaseMs) {
-      await connection.script(promoteRunScript, sessionKeys(keys, ref), [ref.invocationId, leaseMs]);
+      await connection.script(promoteRunScript, sessionKeys(keys, ref), [runName(ref), leaseMs]);
     },
 
     async waitingSessions(limit) {
@@ -95,7 +99,11 @@ export function redisSessionLeases(
 
     async cancelInvocation(ref, reason): Promise<InvocationRecord | undefined> {
       const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
-      const args = [encodeToken(ref.sessionId), ...ttls, reason, ref.invocationId, toJson(end, 'the end')];
+      const { sessionId, invocationId } = ref;
+      const args = [
+        ...[encodeToken(sessionId), ...ttls, reason, invocationId, toJson(end, 'the end')],
+        continuationPrefix(invocationId),
+      ];
       const found = await connection.script<string[] | 'unknown'>(cancelScript, keysOf(ref), args);
       return found === 'unknown' ? undefined : recordOf(found);
     },
@@ -105,6 +113,11 @@ export function redisSessionLeases(
 /** The keys of a session that leases concern, in the order in which scripts take them. */
 export function sessionKeys(keys: Keys, ref: SessionRef): string[] {
   return [keys.session(ref), keys.waiting(ref), keys.waitingRuns(ref)];
+}
+
+/** The name of a run that continues its invocation, for scripts; of the one that began it, nothing. */
+export function resumeName(ref: InvocationRef): string {
+  return ref.resume === undefined ? '' : runName(ref);
 }
 
 function invocationKey(keys: Keys, { appName, userId, invocationId }: InvocationRef): string {

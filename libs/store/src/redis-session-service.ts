@@ -8,6 +8,7 @@ import {
   type ListSessionsResponse,
   pendingChanges,
   pickScopes,
+  runName,
   type Session,
   type SessionLeases,
   type SessionService,
@@ -32,7 +33,7 @@ import {
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, RedisPendingCalls } from './redis-pending-calls.ts';
-import { redisSessionLeases, sessionKeys } from './redis-session-leases.ts';
+import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
 import {
   attemptScript,
   commitScript,
@@ -226,8 +227,13 @@ export class RedisSessionService implements SessionService {
     end: Parameters<SessionService['endInvocation']>[1],
     token?: number,
   ): Promise<InvocationRecord> {
-    const { sessionId, invocationId } = ref;
-    const args = [encodeToken(sessionId), ...this.#ttls, token ?? '', toJson(end, 'the end'), invocationId];
+    const { status, error, refused, waits } = end;
+    const [running, ended] = this.#ttls;
+    const json = toJson({ status, ...(error && { error }) }, 'the end');
+    const args = [
+      ...[encodeToken(ref.sessionId), running, waits ? running : ended, token ?? '', json],
+      ...[runName(ref), resumeName(ref), refused ? 1 : 0],
+    ];
     return recordOf(await this.#fenced<string[]>(endScript, ref, args, sessionKeys(this.#keys, ref)));
   }
 

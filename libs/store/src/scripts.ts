@@ -35,10 +35,20 @@ local function write_outbox(key)
 end
 `;
 
-export const touchInvocation = `
+// Of a continued invocation, `run` is the run that continued it last, by its name; each run has an end of its own.
+export const endField = `
+local function end_field(run)
+  return (not run or run == '') and 'end' or 'end:' .. run
+end
+local function is_over(key)
+  return redis.call('HEXISTS', key, end_field(redis.call('HGET', key, 'run'))) == 1
+end
+`;
+
+export const touchInvocation = `${endField}
 local function touch_invocation(key, session, running_ms, ended_ms)
   redis.call('HSETNX', key, 'owner', session)
-  redis.call('PEXPIRE', key, redis.call('HEXISTS', key, 'end') == 1 and ended_ms or running_ms)
+  redis.call('PEXPIRE', key, is_over(key) and ended_ms or running_ms)
 end
 `;
 
@@ -109,7 +119,8 @@ if not seq then return 'gone' end
 if is_fenced(KEYS[6], fence) then return 'fenced' end
 if fence ~= '' then
   local holder = redis.call('HGET', KEYS[1], 'lease')
-  if (holder and holder ~= invocation) or redis.call('HEXISTS', KEYS[6], 'end') == 1 then return 'fenced' end
+  if holder and holder ~= (redis.call('HGET', KEYS[6], 'run') or invocation) then return 'fenced' end
+  if is_over(KEYS[6]) then return 'fenced' end
 end
 if part ~= '' and redis.call('HGET', KEYS[6], 'part:' .. part) ~= attempt then return 'repeated' end
 local field = 'event:' .. token .. ':' .. event_id
@@ -185,10 +196,19 @@ touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return calls
 `);
 
-/** KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, the invocation's token or '', end, its id. */
+/**
+ * KEYS invocation, session, waiting, waiting runs.
+ * ARGV session token, ttl running, ttl ended, the invocation's token or '', end, name of the run, the same for a run that continues or '', 1 when it
+ * was refused: then the invocation is again what it was before.
+ */
 export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}${leaveSession}
+local run = ARGV[7]
 if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
-redis.call('HSETNX', KEYS[1], 'end', ARGV[5])
+redis.call('HSETNX', KEYS[1], end_field(run), ARGV[5])
+if ARGV[8] == '1' and run ~= '' and redis.call('HGET', KEYS[1], 'run') == run then
+  local before = redis.call('HGET', KEYS[1], 'before')
+  if before and before ~= '' then redis.call('HSET', KEYS[1], 'run', before) else redis.call('HDEL', KEYS[1], 'run') end
+end
 leave_session(KEYS[2], KEYS[3], KEYS[4], ARGV[6])
 touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
 return read_invocation(KEYS[1])

@@ -23,6 +23,7 @@ const body = z.object({
   userId: z.string().min(1),
   sessionId: z.string().min(1),
   newMessage: messageSchema,
+  invocationId: z.string().min(1).nullish(),
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
   runConfig: runConfigSchema
@@ -40,7 +41,7 @@ export async function startRequestedRun(
   streams: boolean,
 ): Promise<StartedRun & { ref: InvocationRef }> {
   const { appName, userId, sessionId, ...run } = readBody(body, request);
-  const { newMessage, stateDelta, streaming, runConfig, whenBusy } = run;
+  const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   // Only agents call functions: a call in a person's message would be a forged one.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -58,6 +59,7 @@ export async function startRequestedRun(
       session: sessionId,
       // Whoever comes in here is the user, whatever role it claims.
       message: { ...newMessage, role: 'user' },
+      ...(invocationId && { invocationId }),
       ...(stateDelta && { stateDelta }),
       runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
       whenBusy,
@@ -70,7 +72,8 @@ export async function startRequestedRun(
       signal,
     },
   );
-  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId } };
+  const { resume } = started;
+  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
 }
 
 function traceHeaders({ headers }: FastifyRequest): Headers {

@@ -8,8 +8,14 @@ import { openSse, type SseFrame } from './sse-stream.ts';
 
 export interface StreamedRun {
   invocationId: string;
+  resume?: string | undefined;
   numbered: AsyncIterable<NumberedEvent>;
   end: Promise<InvocationEnd>;
+}
+
+/** By which a client comes back to a run: the invocation and, where the run continues one, the run. */
+export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocationId' | 'resume'>) {
+  return { 'x-invocation-id': invocationId, ...(resume !== undefined && { 'x-resume-id': resume }) };
 }
 
 /**
@@ -20,9 +26,9 @@ export async function streamRun(
   { config, stopping, log }: GatewayContext,
   { raw }: FastifyReply,
   { signal, left }: RunWatch,
-  { invocationId, numbered, end }: StreamedRun,
+  { invocationId, resume, numbered, end }: StreamedRun,
 ): Promise<boolean> {
-  const headers = { 'x-invocation-id': invocationId };
+  const headers = runHeaders({ invocationId, resume });
   const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs });
   let isOver = false;
   let last: SseFrame | undefined;

@@ -24,7 +24,7 @@ export function pending(service: TheService): void {
   const claim = (key: string, answer: unknown = { ok: true }, invocationId?: string) => ({
     key,
     digest: answerDigest(answer),
-    ...(invocationId !== undefined && { invocationId }),
+    ...(invocationId !== undefined && { run: { invocationId } }),
   });
   /** The state alone. */
   const accept = async (id: string, ...given: Parameters<typeof claim>) =>

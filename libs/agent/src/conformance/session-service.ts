@@ -2,6 +2,7 @@ import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { InvocationRef, Session, SessionService } from '../session-service.ts';
 import { committing } from './committing.ts';
+import { continuing } from './continuing.ts';
 import { fencing } from './fencing.ts';
 import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
@@ -34,6 +35,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));
     describe('leases', () => leases(service));
+    describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
   });
 }

@@ -3,34 +3,34 @@ import { parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { watchUntil } from '../left.ts';
 import { position, readInvocationRef } from '../params.ts';
-import { streamRun } from '../stream-run.ts';
+import { runHeaders, streamRun } from '../stream-run.ts';
 import type { Handler } from './index.ts';
 
-const query = z.object({ after: position.optional() });
+const query = z.object({ after: position.optional(), resume: z.string().min(1).optional() });
 const headers = z.object({ 'last-event-id': position.optional() });
 
 /**
  * Comes back to a run, at any gateway and at any time: what was committed after `Last-Event-ID` or `?after=`, then what happens, until the end.
- * The header counts, where both are given: a browser's EventSource sends it and keeps the address. When there is nothing more to come the answer is
+ * With `?resume=` only what a run that continues the invocation does. The header counts, where both are given: a browser's EventSource sends it and keeps the address. When there is nothing more to come the answer is
  * 204, on which an EventSource stops asking.
  */
 export const followInvocation: Handler = async (context, request, reply) => {
-  const { after } = parse(query, request.query, 'the query');
+  const { after, resume } = parse(query, request.query, 'the query');
   // An empty one is what is sent by a client that has not got any.
   const { 'last-event-id': lastId } = parse(
     headers,
     { 'last-event-id': request.headers['last-event-id'] || undefined },
     'the headers',
   );
-  const ref = await readInvocationRef(context, request);
+  const ref = { ...(await readInvocationRef(context, request)), resume };
   const { invocationId } = ref;
   using until = watchUntil(context, reply);
   const afterSeq = lastId ?? after ?? 0;
   const { state, numbered, end } = await followRun(context.mesh, ref, { afterSeq, signal: until.signal });
   if (state.status !== 'running' && afterSeq > 0 && afterSeq >= state.lastSeq) {
-    return reply.status(204).header('x-invocation-id', invocationId).send();
+    return reply.status(204).headers(runHeaders(state)).send();
   }
   reply.hijack();
-  await streamRun(context, reply, until, { invocationId, numbered, end });
+  await streamRun(context, reply, until, { invocationId, resume: state.resume, numbered, end });
   return undefined;
 };

@@ -23,7 +23,8 @@ export const runSse: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();
-  const isOver = await streamRun(context, reply, until, { invocationId: ref.invocationId, numbered, end });
+  const { invocationId, resume } = ref;
+  const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end });
   if (stopOnDisconnect === 'true' && until.left.aborted && !isOver) {
     await cancelOnceBegun(context, ref);
   }

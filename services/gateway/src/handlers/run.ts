@@ -1,19 +1,22 @@
 import { type ErrorCode, type Event, MeshError } from '@agentmesh/protocol';
 import { watchUntil } from '../left.ts';
 import { startRequestedRun } from '../start-run.ts';
+import { runHeaders } from '../stream-run.ts';
 import type { Handler } from './index.ts';
 
 /** Runs to the end and answers with all events. */
 export const run: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
   const started = await startRequestedRun(context, request, until.signal, false);
-  reply.header('x-invocation-id', started.invocationId);
+  reply.headers(runHeaders(started));
   const events: Event[] = [];
   for await (const event of started.events) if (!event.partial) events.push(event);
   const { status, error } = await started.end;
   if (status === 'failed' && error) {
-    const { code, message } = MeshError.fromWire(error);
-    throw new MeshError(code as ErrorCode, message, { details: { invocationId: started.invocationId } });
+    const { code, message, details } = MeshError.fromWire(error);
+    throw new MeshError(code as ErrorCode, message, {
+      details: { ...details, invocationId: started.invocationId },
+    });
   }
   return events;
 };
