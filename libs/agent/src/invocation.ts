@@ -1,5 +1,6 @@
 import type { Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import { keepAnswers } from './auth/keep-answers.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
 import { unlessAborted } from './flow/run-tool.ts';
@@ -62,7 +63,9 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     const id = `${invocationId}/${session.id}`;
     if (!session.events.some((event) => event.id === id)) {
       const message = readMessage(newMessage, session);
-      yield await commit(await messageEvent(options, message, id));
+      const event = await messageEvent(options, message, id);
+      await keepAnswers(options.signInService, ref, message.credentials);
+      yield await commit(event);
     }
   }
   const said = session.events.find((event) => event.invocationId === invocationId && event.author === 'user');
@@ -126,7 +129,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
 /** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
 async function messageEvent(
   options: InvocationOptions,
-  { content, credentials }: UserMessage,
+  { content }: UserMessage,
   id: string,
 ): Promise<Event> {
   const { invocationId, stateDelta = {}, customMetadata } = options;
@@ -141,7 +144,7 @@ async function messageEvent(
     author: 'user',
     content: saved.content,
     ...(customMetadata && { customMetadata }),
-    actions: { stateDelta: { ...stateDelta, ...credentials }, artifactDelta: saved.artifactDelta },
+    actions: { stateDelta: { ...stateDelta }, artifactDelta: saved.artifactDelta },
   });
 }
 

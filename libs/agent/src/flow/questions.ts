@@ -3,6 +3,7 @@ import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
+import { questionIdOf } from './question-id.ts';
 
 /** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
 export const questionNames = {
@@ -198,7 +199,7 @@ function questionEvent(
     const { id = '' } = each.call;
     const round = known.filter((question) => question.callId === id && question.answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
-    return args ? [{ ...each, functionCall: { id: `${id}-${kind}-${round}`, name, args } }] : [];
+    return args ? [{ ...each, functionCall: { id: questionIdOf(id, kind, round), name, args } }] : [];
   });
   const [first] = questions;
   if (!first) return undefined;
