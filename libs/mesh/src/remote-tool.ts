@@ -22,6 +22,10 @@ export class RemoteTool extends BaseTool {
     return this.#card()?.longRunning ?? false;
   }
 
+  override get isRemote(): boolean {
+    return true;
+  }
+
   /** Its service keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;

@@ -12,6 +12,7 @@ import {
 import type { NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
+import { sealAnswers } from './sealed-answers.ts';
 import { noSession, recentEvents, speakerOf } from './speaker.ts';
 import { watchInvocation } from './watch.ts';
 
@@ -54,7 +55,7 @@ export interface StartedRun {
  * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
  *
  * @throws MeshError `not_found` for an unknown app or session, `invalid_argument` for a message that is none, `failed_precondition` for an app
- * with two roots, `unavailable` when no replica is up.
+ * with two roots, or for a credential where nothing can seal it, `unavailable` when no replica is up.
  */
 export async function startRun(
   mesh: Mesh,
@@ -74,7 +75,8 @@ export async function startRun(
   const invocationId = newInvocationId();
   const watch = await watchInvocation(mesh, { ...ref, invocationId }, { afterSeq: head.seq, signal });
   try {
-    const command: RunCommandInput = { invocationId, app, user, session, ...rest };
+    const message = sealAnswers(mesh, ref, request.message);
+    const command: RunCommandInput = { invocationId, app, user, session, ...rest, message };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
       messageId: `${invocationId}:0`,
       headers: {

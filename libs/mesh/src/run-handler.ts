@@ -16,6 +16,7 @@ import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import { startNext } from './run-queue.ts';
+import { openAnswers, sealRun } from './sealed-answers.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { bury, type DeliveredRun, type Run, settle } from './settle-run.ts';
 import { noSession } from './speaker.ts';
@@ -42,7 +43,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   }
   const delivery: DeliveredRun = { item, carrier: hopHeaders(item.headers), token: undefined };
   try {
-    return await advance(served, run, delivery);
+    return await advance(served, sealRun(served.mesh, run), delivery);
   } catch (error) {
     return await settle(served, run, delivery, error);
   }
@@ -117,7 +118,7 @@ async function think(
     session,
     sessionService: fenced(mesh.sessions, token),
     invocationId: run.invocationId,
-    ...(run.message && { newMessage: run.message }),
+    ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },

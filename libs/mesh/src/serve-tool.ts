@@ -6,9 +6,11 @@ import {
   createEventActions,
   executeTool,
   type InvocationServices,
+  isCredentialFailure,
   newFunctionCallId,
   newInvocationId,
   toolErrorText,
+  withCredentials,
   withEmitted,
 } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
@@ -55,7 +57,12 @@ export async function serveTool(
     longRunning: isLongRunning,
   });
   const cancellations = await listenForCancellations(mesh);
-  const callOptions = { resultTtlMs, services, stopping: stopping.signal, cancellations };
+  const callOptions = {
+    resultTtlMs,
+    services: { ...mesh.credentials, ...services },
+    stopping: stopping.signal,
+    cancellations,
+  };
   const calls = await mesh.bus.serve(subject, (request) => handleCall(mesh, tool, callOptions, request), {
     maxInFlight,
   });
@@ -113,7 +120,7 @@ async function runTool(
     { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
   );
   try {
-    const run = executeTool(tool, call.args, toolContext);
+    const run = withCredentials(tool, toolContext, () => executeTool(tool, call.args, toolContext));
     for (;;) {
       const step = await run.next();
       if (!step.done) report(step.value);
@@ -121,6 +128,7 @@ async function runTool(
     }
   } catch (error) {
     abortSignal.throwIfAborted();
+    if (isCredentialFailure(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof MeshError ? error.code : undefined;
     const failed = { message, ...(code !== undefined && { code }) };
