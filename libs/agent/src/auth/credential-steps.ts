@@ -138,8 +138,10 @@ async function afterOthers(
 ): Promise<AuthCredential | undefined> {
   const { signInService } = credentialServicesOf(context);
   const until = performance.now() + holdMs;
-  while ((await signInService.find(ref))?.status === 'taken' && performance.now() < until)
-    await delay(lookMs, undefined, context.abortSignal ? { signal: context.abortSignal } : {});
+  while ((await signInService.find(ref))?.status === 'taken') {
+    if (performance.now() >= until) await signInService.move(ref, 'taken', 'closed');
+    else await delay(lookMs, undefined, context.abortSignal ? { signal: context.abortSignal } : {});
+  }
   return await savedCredential(authConfig, context);
 }
 
