@@ -5,6 +5,7 @@ import {
   InMemoryCredentialService,
   InMemorySignInService,
   LlmAgent,
+  type LlmAgentConfig,
 } from '@agentmesh/agent';
 import { createSecretBox, type Event, newCredentialKeys } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +29,10 @@ const keeping = () => ({
 });
 
 /** An agent, a tool of another process that needs a key, and a client that notes what it puts into queues. */
-async function stage(kept: Parameters<typeof memoryMesh>[0]) {
+async function stage(
+  kept: Parameters<typeof memoryMesh>[0],
+  callbacks: Pick<LlmAgentConfig, 'beforeToolCallback'> = {},
+) {
   const world = memoryMesh(kept);
   const used: unknown[] = [];
   const route = new AuthenticatedFunctionTool({
@@ -42,7 +46,7 @@ async function stage(kept: Parameters<typeof memoryMesh>[0]) {
   });
   await serveTool(await world.connect('tool_route'), route);
   const model = new ScriptedLlm(calls('route'), says('3 km'), calls('route'), says('still 3 km'));
-  const root = new LlmAgent({ name: 'root', model, tools: [remoteTool('route')] });
+  const root = new LlmAgent({ name: 'root', model, tools: [remoteTool('route')], ...callbacks });
   await serveAgent(await world.connect('agent_root'), root, { app: 'app' });
   const { client, ref, say } = await world.chat('app');
   const queued: string[] = [];
@@ -96,6 +100,28 @@ describe('a credential across processes', () => {
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session, message };
     await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'm' });
     await expect.poll(() => used).toEqual(['MAPS-KEY']);
+  });
+
+  it('that a callback of the agent asks for is for the agent, and one that the tool asks for, for the tool', async () => {
+    const door: AuthConfig = { credentialKey: 'door', authScheme: { type: 'apiKey' } };
+    const seen: unknown[] = [];
+    const { say, answer, used } = await stage(keeping(), {
+      beforeToolCallback({ context }) {
+        const credential = context.getAuthResponse(door);
+        seen.push(credential?.apiKey, context.getAuthResponse(authConfig));
+        if (credential) return undefined;
+        context.requestCredential(door);
+        return { status: 'closed' };
+      },
+    });
+    const first = questionIn((await say('go')).events);
+    const opened = await answer(first?.id, 'DOOR-KEY');
+    const second = questionIn(opened.events);
+    expect(second?.id).not.toBe(first?.id);
+    const { events } = await answer(second?.id, 'MAPS-KEY');
+    expect(events.map(brief)).toEqual(['root: gets {"km":3}', 'root: 3 km']);
+    expect(used).toEqual(['MAPS-KEY']);
+    expect(seen).toEqual([undefined, undefined, 'DOOR-KEY', undefined, 'DOOR-KEY', undefined]);
   });
 
   it('that was sealed for another question is refused', async () => {

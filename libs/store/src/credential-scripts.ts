@@ -9,11 +9,11 @@ end
 return redis.call('HGET', KEYS[1], 'sign-in')
 `);
 
-/** KEYS sign-in. ARGV sealed answer. 1: it is kept. */
+/** KEYS sign-in. ARGV sealed answer, now. 1: it is kept. */
 export const answerSignInScript = script(`
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'asked' and status ~= 'answered' then return 0 end
-redis.call('HSET', KEYS[1], 'status', 'answered', 'answer', ARGV[1])
+redis.call('HSET', KEYS[1], 'status', 'answered', 'answer', ARGV[1], 'answered', ARGV[2])
 return 1
 `);
 

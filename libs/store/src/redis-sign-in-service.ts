@@ -38,12 +38,18 @@ export class RedisSignInService implements SignInService {
   async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
     const { connection, box } = this.#store;
     const key = this.#keyOf(ref);
-    const { 'sign-in': signIn, status, answer } = await connection.run((redis) => redis.hgetall(key));
+    const {
+      'sign-in': signIn,
+      status,
+      answer,
+      answered,
+    } = await connection.run((redis) => redis.hgetall(key));
     if (signIn === undefined) return undefined;
     return {
       signIn: JSON.parse(box.open(signIn, placeOf(key, 'sign-in'))),
       status: status as SignInStatus,
       ...(answer !== undefined && { answer: JSON.parse(box.open(answer, placeOf(key, 'answer'))) }),
+      ...(answered !== undefined && { answeredAt: Number(answered) }),
     };
   }
 
@@ -51,7 +57,7 @@ export class RedisSignInService implements SignInService {
     const { connection, box } = this.#store;
     const key = this.#keyOf(ref);
     const sealed = box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'));
-    return (await connection.script<number>(answerSignInScript, [key], [sealed])) === 1;
+    return (await connection.script<number>(answerSignInScript, [key], [sealed, Date.now()])) === 1;
   }
 
   async move(ref: SignInRef, from: SignInStatus, to: SignInStatus): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { MeshError } from '@agentmesh/protocol';
 import {
   type AuthorizationServer,
   allowInsecureRequests,
@@ -11,7 +10,7 @@ import {
   processDiscoveryResponse,
 } from 'oauth4webapi';
 import type { AuthConfig, AuthScheme, OAuth2Credential } from './auth-config.ts';
-import { tokenError } from './token-error.ts';
+import { TokenError, tokenError } from './token-error.ts';
 
 /** Time for one request to an authorization server, in ms. */
 export const requestMs = 10_000;
@@ -80,7 +79,7 @@ export interface ServerAndClient {
 /**
  * Reads the endpoints off the scheme, or discovers them (OpenID Connect Discovery 1.0 §4), and the client off the application's part.
  *
- * @throws MeshError `failed_precondition` without a client id; TokenError when discovery fails
+ * @throws TokenError `failed_precondition` without a client id, or an endpoint; otherwise when discovery fails
  */
 export async function serverOf(
   { authScheme, rawAuthCredential }: AuthConfig,
@@ -89,7 +88,7 @@ export async function serverOf(
   const oauth = oauthOf(authScheme);
   const credential = rawAuthCredential?.oauth2;
   if (credential?.clientId === undefined)
-    throw new MeshError('failed_precondition', 'rawAuthCredential.oauth2 has no clientId; set it');
+    throw new TokenError('failed_precondition', 'rawAuthCredential.oauth2 has no clientId; set it');
   const server = oauth.tokenEndpoint === undefined ? await discover(oauth, signal) : writtenOut(oauth);
   return {
     server,
@@ -103,7 +102,7 @@ export async function serverOf(
 
 function writtenOut({ issuer, authorizationEndpoint, tokenEndpoint = '' }: SchemeOAuth): AuthorizationServer {
   if (!URL.canParse(tokenEndpoint))
-    throw new MeshError('failed_precondition', 'the token endpoint of the auth scheme is no address');
+    throw new TokenError('failed_precondition', 'the token endpoint of the auth scheme is no address');
   return {
     issuer: issuer ?? new URL(tokenEndpoint).origin,
     token_endpoint: tokenEndpoint,
@@ -119,7 +118,7 @@ async function discover(
 ): Promise<AuthorizationServer> {
   const from = issuer ?? (url.endsWith(wellKnown) ? url.slice(0, -wellKnown.length) : undefined);
   if (from === undefined || !URL.canParse(from)) {
-    throw new MeshError(
+    throw new TokenError(
       'failed_precondition',
       `the auth scheme needs a token endpoint, or an openIdConnectUrl that ends with ${wellKnown}`,
     );

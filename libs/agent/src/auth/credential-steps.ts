@@ -18,6 +18,8 @@ import type { KeptSignIn, SignInRef } from './sign-in-service.ts';
 import { TokenError } from './token-error.ts';
 
 const reason = 'credentials';
+/** A code lives ten minutes at most, as RFC 6749 §4.1.2 has it: after that its server need not be waited for. */
+const codeLifeMs = 600_000;
 
 /** Is it an error of keeping credentials, which ends the run or has it tried again, rather than one that the model is told of? */
 export function isCredentialFailure(error: unknown): error is MeshError {
@@ -27,16 +29,18 @@ export function isCredentialFailure(error: unknown): error is MeshError {
 /**
  * Before a call is made again: takes what people answered to it. Codes are redeemed, once, and what comes of them is saved before the tool runs.
  *
+ * @param isRemote the tool runs elsewhere, and takes its answers there: only those to the callbacks of the calling agent are taken
  * @throws TokenError `unauthenticated` for the model, when the authorization server refuses; all else is a credential failure
  */
-export async function takeAnswers(context: Context): Promise<void> {
+export async function takeAnswers(context: Context, isRemote: boolean): Promise<void> {
   const { signInService } = context.services;
   if (!signInService || context.functionCallId === undefined) return;
   for (let round = 1; round <= context.answers; round += 1) {
     await ofOurs(async () => {
       const ref = refOf(context, round);
       const kept = await signInService.find(ref);
-      if (kept && kept.status !== 'asked') await takeAnswer(context, ref, kept);
+      const isOurs = (kept?.signIn.isCallers ?? false) === isRemote;
+      if (kept && isOurs && kept.status !== 'asked') await takeAnswer(context, ref, kept);
     });
   }
 }
@@ -47,7 +51,7 @@ export async function takeAnswers(context: Context): Promise<void> {
  *
  * @throws TokenError for the model, when the authorization server refuses the application or cannot be reached; all else is a credential failure
  */
-export async function provideWanted(context: Context): Promise<boolean> {
+export async function provideWanted(context: Context, isRemote: boolean): Promise<boolean> {
   const { credentials, actions } = context;
   const { wanted } = credentials;
   if (!wanted) return false;
@@ -56,7 +60,7 @@ export async function provideWanted(context: Context): Promise<boolean> {
     const isNew = credentials.get(wanted.credentialKey) === undefined;
     const found = isNew ? await findCredential(wanted, context) : undefined;
     if (!found) {
-      await askPerson(context);
+      await askPerson(context, isRemote);
       return false;
     }
     credentials.give(wanted.credentialKey, found);
@@ -75,12 +79,12 @@ export async function provideWanted(context: Context): Promise<boolean> {
 }
 
 /** Keeps the sign-in that the tool has asked for, and puts the question into the actions of the call: without anything secret. */
-export async function askPerson(context: Context): Promise<void> {
+export async function askPerson(context: Context, isRemote: boolean): Promise<void> {
   const { credentials, actions, functionCallId = '', answers, abortSignal } = context;
   const { wanted } = credentials;
   if (!wanted) return;
   const { signInService } = credentialServicesOf(context);
-  const signIn = await beginSignIn(wanted, abortSignal);
+  const signIn = { ...(await beginSignIn(wanted, abortSignal)), ...(isRemote && { isCallers: true }) };
   const kept = await signInService.open(refOf(context, answers + 1), signIn);
   actions.requestedAuthConfigs[functionCallId] = shownRequest(wanted, kept);
   credentials.wanted = undefined;
@@ -103,7 +107,7 @@ async function takeAnswer(context: Context, ref: SignInRef, kept: KeptSignIn): P
 async function exchange(
   context: Context,
   ref: SignInRef,
-  { signIn }: KeptSignIn,
+  { signIn, answeredAt = 0 }: KeptSignIn,
   answer: AuthCredential,
 ): Promise<AuthCredential | undefined> {
   const { signInService } = credentialServicesOf(context);
@@ -121,8 +125,9 @@ async function exchange(
     credential = await redeemCode(signIn, answer);
   } catch (error) {
     const isUnsent = error instanceof TokenError && error.isUnsent;
-    await signInService.move(ref, 'taken', isUnsent ? 'answered' : 'closed');
-    if (!isUnsent) throw error;
+    const isGood = isUnsent && Date.now() - answeredAt < codeLifeMs;
+    await signInService.move(ref, 'taken', isGood ? 'answered' : 'closed');
+    if (!isGood) throw error;
     throw new MeshError('unavailable', error.message);
   }
   await save(signIn.authConfig, context, credential);

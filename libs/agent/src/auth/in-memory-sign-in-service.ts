@@ -33,7 +33,7 @@ export class InMemorySignInService implements SignInService {
   async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {
     const known = this.#find(ref);
     if (!known || (known.status !== 'asked' && known.status !== 'answered')) return false;
-    Object.assign(known, { status: 'answered', answer: structuredClone(answer) });
+    Object.assign(known, { status: 'answered', answer: structuredClone(answer), answeredAt: Date.now() });
     return true;
   }
 

@@ -19,6 +19,8 @@ export interface SignIn {
   codeVerifier?: string;
   /** Must be in the ID token. */
   nonce?: string;
+  /** A callback of the calling agent asked, for a tool that runs elsewhere: the credential is the agent's, and not the tool's. */
+  isCallers?: boolean;
 }
 
 /** `taken`: its code is being redeemed, or was when a process died; a code is sent once. `closed`: the answer was used, or refused. */
@@ -29,6 +31,8 @@ export interface KeptSignIn {
   status: SignInStatus;
   /** What the person gave; gone when it is closed. */
   answer?: AuthCredential;
+  /** When, in epoch ms. */
+  answeredAt?: number;
 }
 
 /** How long a sign-in is kept from its question on, in ms: one day. Whoever answers later is asked again. */

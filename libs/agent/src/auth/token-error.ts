@@ -8,14 +8,19 @@ import {
 } from 'oauth4webapi';
 
 /**
- * Why an authorization server gave no token: `unauthenticated` when it refused, `unavailable` when it could not be reached, or could not work.
+ * Why there is no token: `unauthenticated` when the server refused, `unavailable` when it could not be reached, or could not work,
+ * `failed_precondition` when the tool's configuration is at fault.
  * It has no cause, as those of the protocol's library hold codes and secrets.
  */
 export class TokenError extends MeshError {
   /** The request was certainly not sent: a code in it can be sent once more. */
   readonly isUnsent: boolean;
 
-  constructor(code: 'unauthenticated' | 'unavailable', message: string, isUnsent = false) {
+  constructor(
+    code: 'unauthenticated' | 'unavailable' | 'failed_precondition',
+    message: string,
+    isUnsent = false,
+  ) {
     super(code, message);
     this.isUnsent = isUnsent;
   }

@@ -110,7 +110,9 @@ function signedIn(service: () => SignInService): void {
     expect(await service().move(ref, 'taken', 'answered')).toBe(true);
     expect(await service().find(ref)).toMatchObject({ status: 'answered', answer: token('b') });
     expect(await service().move(ref, 'answered', 'closed')).toBe(true);
-    expect(await service().find(ref)).toEqual({ signIn: signIn('one'), status: 'closed' });
+    const { answeredAt = 0, ...closed } = (await service().find(ref)) ?? {};
+    expect(closed).toEqual({ signIn: signIn('one'), status: 'closed' });
+    expect(answeredAt).toBeGreaterThan(Date.now() - 60_000);
     expect(await service().answer(ref, token('d'))).toBe(false);
   });
 

@@ -61,7 +61,7 @@ export async function* runTool(
   const replaced =
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
     (agent && (await firstResult(agent.callbacks.afterToolCallback, { ...call, response })));
-  await askPerson(context);
+  await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
 }
 

@@ -1,7 +1,7 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
-import { credentialFrom } from '../auth/credential-request.ts';
+import { credentialFrom } from '../auth/credential-answer.ts';
 import { getFunctionCalls } from '../event.ts';
 import type { Session } from '../session-service.ts';
 import { isQuestionName, type Question, questionNames, questionsOf, readConfirmation } from './questions.ts';

@@ -17,9 +17,8 @@ export async function* withCredentials(
   attempt: Attempt,
   fail: (thrown: unknown) => Promise<ToolOutcome> = Promise.reject.bind(Promise),
 ): AsyncGenerator<Record<string, unknown>, ToolOutcome, void> {
-  if (isRemote) return yield* attempt();
   try {
-    await takeAnswers(context);
+    await takeAnswers(context, isRemote);
   } catch (thrown) {
     return await fail(thrown);
   }
@@ -27,7 +26,7 @@ export async function* withCredentials(
     const outcome = yield* attempt();
     if (outcome.failed) return outcome;
     try {
-      if (!(await provideWanted(context))) return outcome;
+      if (!(await provideWanted(context, isRemote))) return outcome;
     } catch (thrown) {
       return await fail(thrown);
     }
