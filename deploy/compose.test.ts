@@ -37,6 +37,7 @@ describe('compose.yaml', () => {
     expect(build).toEqual({ context: '..', dockerfile: 'deploy/Dockerfile', args: { SERVICE: folder } });
     expect(environment.MESH_NATS_USER).toBe(user);
     expect(environment.MESH_NATS_PASSWORD).toContain(`\${NATS_PASSWORD_${user.toUpperCase()}:?`);
+    expect(environment.CREDENTIAL_KEYS).toContain(`\${CREDENTIAL_KEYS:?`);
     expect(healthcheck?.test.join(' ')).toContain(`:${environment.MESH_HEALTH_PORT}/readyz`);
     expect(depends_on).toEqual({
       nats: { condition: 'service_healthy' },

@@ -120,6 +120,8 @@ describe('the deployments', () => {
     expect(env).toContainEqual({ name: 'MESH_NATS_USER', value: user });
     const key = { name: `nats-${user.replaceAll('_', '-')}`, key: 'password' };
     expect(env).toContainEqual({ name: 'MESH_NATS_PASSWORD', valueFrom: { secretKeyRef: key } });
+    const seals = { name: 'credentials', key: 'keys' };
+    expect(env).toContainEqual({ name: 'CREDENTIAL_KEYS', valueFrom: { secretKeyRef: seals } });
   });
 
   it('set no variable that their service does not know', () => {

@@ -3,9 +3,14 @@ import { join } from 'node:path';
 
 export const examplePage = 'docs/programming-model.md';
 export const examplesFolder = 'docs/examples/programming-model';
+/** Every page with examples, and the folder of these. */
+export const examplePages = {
+  [examplePage]: examplesFolder,
+  'docs/credentials.md': 'docs/examples/credentials',
+};
 
 const root = join(import.meta.dirname, '..');
-const read = (name: string) => readFileSync(join(root, examplesFolder, name), 'utf8').trimEnd();
+const read = (folder: string, name: string) => readFileSync(join(root, folder, name), 'utf8').trimEnd();
 /** A line that names an example, and what stands for it up to the end of its blocks. */
 const place = /^<!-- example: ([\w-]+)\.ts -->\n(?:\n```(?:ts|text)\n.*?\n```\n)*/gms;
 
@@ -15,12 +20,12 @@ export function examplesOf(page: string): string[] {
 }
 
 /** Puts the text of each example, and what it prints, where the page names it. */
-export function withExamples(page: string): string {
+export function withExamples(page: string, folder = examplesFolder): string {
   return page.replace(place, (_all, name: string) => {
-    const output = existsSync(join(root, examplesFolder, `${name}.txt`))
-      ? block('text', read(`${name}.txt`))
+    const output = existsSync(join(root, folder, `${name}.txt`))
+      ? block('text', read(folder, `${name}.txt`))
       : '';
-    return `<!-- example: ${name}.ts -->\n${block('ts', read(`${name}.ts`))}${output}`;
+    return `<!-- example: ${name}.ts -->\n${block('ts', read(folder, `${name}.ts`))}${output}`;
   });
 }
 

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { examplePage, withExamples } from './example-page.ts';
+import { examplePages, withExamples } from './example-page.ts';
 import { generatedTables, withTable } from './generated-docs.ts';
 
-rewrite(examplePage, withExamples);
+for (const [page, folder] of Object.entries(examplePages))
+  rewrite(page, (text) => withExamples(text, folder));
 for (const [file, table] of Object.entries(generatedTables))
   rewrite(file, (text) => withTable(text, table()));
 

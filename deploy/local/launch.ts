@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { provision } from '@agentmesh/bus';
 import { busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import { credentialKeysVariable } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { startNats, startRedis } from '@agentmesh/testing/servers';
+import { credentialKeysFor } from './credential-keys.ts';
 import { environmentOf } from './environment.ts';
 import { type Sample, samples } from './samples.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
@@ -75,6 +77,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const agents = services
     .filter(({ manifest }) => manifest.kind === 'agent')
     .map(({ manifest }) => manifest.name);
+  const credentialKeys = await credentialKeysFor(dataDir);
   // One clear word about a server that is not there, instead of one by each service.
   await (await connectRedisStore({ url: redisUrl }))[Symbol.asyncDispose]();
   await provision({
@@ -105,6 +108,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       signal: failed.signal,
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
+        [credentialKeysVariable]: credentialKeys,
         ...env,
         NATS_URL: natsUrl,
         REDIS_URL: redisUrl,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { provision } from '@agentmesh/bus';
 import { connectMesh, type Mesh, type RunRequest, startRun } from '@agentmesh/mesh';
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { type Event, MeshError, newCredentialKeys } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { endProcess, spawnGuarded, startNats, startRedis, until } from '@agentmesh/testing';
 import type { Outcome, Scenario, SeenEvent, SeenSession } from './kit.ts';
@@ -22,6 +22,7 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
   const nats = owners.use(await startNats());
   const redis = owners.use(await startRedis());
   const workers: Worker[] = [];
+  const credentialKeys = newCredentialKeys();
   let count = 0;
   const run = async (scenario: Scenario): Promise<Outcome> => {
     count += 1;
@@ -30,7 +31,7 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
     while (workers.length < parts.length) workers.push(all.use(startWorker()));
     await provision({ url: nats.url, namespace, agents: parts, storage: 'memory' });
     await using server = await scriptServer(scenario.script);
-    const place = { namespace, natsUrl: nats.url, redisUrl: redis.url };
+    const place = { namespace, natsUrl: nats.url, redisUrl: redis.url, credentialKeys };
     // Tools and agents that others use come first, the root last.
     const order = [...parts.filter((part) => part !== scenario.root), scenario.root];
     await Promise.all(
@@ -49,14 +50,13 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
 
 async function talk(
   scenario: Scenario,
-  { namespace, natsUrl, redisUrl }: { namespace: string; natsUrl: string; redisUrl: string },
+  { namespace, ...servers }: Pick<ServeOrder, 'namespace' | 'natsUrl' | 'redisUrl' | 'credentialKeys'>,
   parts: readonly string[],
 ) {
   const log = createLogger({ service: 'conformance', replica: 'driver', level: 'error' });
   await using mesh = await connectMesh({
     service: 'driver',
-    natsUrl,
-    redisUrl,
+    ...servers,
     namespace,
     redisPrefix: namespace,
     log,

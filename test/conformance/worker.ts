@@ -15,6 +15,7 @@ export interface ServeOrder {
   natsUrl: string;
   redisUrl: string;
   modelUrl: string;
+  credentialKeys: string;
 }
 
 const log = createLogger({
@@ -40,7 +41,7 @@ async function serve(order: ServeOrder): Promise<void> {
   const part = scenario?.parts[order.part]?.(kit);
   if (!scenario || !part) throw new Error(`no part ${order.part} in scenario ${order.scenario}`);
   const owners = new AsyncDisposableStack();
-  const { natsUrl, redisUrl, namespace } = order;
+  const { natsUrl, redisUrl, namespace, credentialKeys } = order;
   const mesh = owners.use(
     await connectMesh({
       service: `conformance_${order.part}`,
@@ -48,6 +49,7 @@ async function serve(order: ServeOrder): Promise<void> {
       redisUrl,
       namespace,
       redisPrefix: namespace,
+      credentialKeys,
       log,
     }),
   );

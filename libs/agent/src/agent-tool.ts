@@ -217,6 +217,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     ...(artifactService && { artifactService }),
     ...(context.memoryService && { memoryService: context.memoryService }),
     ...(context.credentialService && { credentialService: context.credentialService }),
+    ...(context.signInService && { signInService: context.signInService }),
   });
   const forward = observe && forwardEvents(functionCallId, observe);
   for await (const event of events) forward?.(event);

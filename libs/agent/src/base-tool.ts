@@ -64,6 +64,11 @@ export abstract class BaseTool {
     return false;
   }
 
+  /** Is the work done in another process? That one fetches the credentials that the work needs. */
+  get isRemote(): boolean {
+    return false;
+  }
+
   /** Must a person confirm a call with these arguments before the work is done? */
   async checkRequireConfirmation(_args: unknown, _toolContext: Context): Promise<boolean> {
     return false;

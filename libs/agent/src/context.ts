@@ -3,7 +3,9 @@ import type { Content, Part } from '@google/genai';
 import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import type { AuthConfig, AuthCredential } from './auth/auth-config.ts';
-import { credentialRequest, credentialStateKey } from './auth/credential-request.ts';
+import { CallCredentials } from './auth/call-credentials.ts';
+import { shownRequest } from './auth/credential-request.ts';
+import type { CredentialService } from './credential-service.ts';
 import { createEventActions } from './event.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
 import type { MemoryService } from './memory/memory-service.ts';
@@ -82,6 +84,8 @@ export interface ContextOptions {
   operationSubject?: string;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
+  /** What the call was given; default nothing. */
+  credentials?: CallCredentials;
 }
 
 /** What a tool asks a person to confirm. */
@@ -100,6 +104,8 @@ export class Context extends ReadonlyContext {
   toolConfirmation: ToolConfirmation | undefined;
   /** How many questions of the call were answered so far: with each answer the call is made anew. */
   readonly answers: number;
+  /** For the framework; tools use {@link getAuthResponse} and {@link requestCredential}. */
+  readonly credentials: CallCredentials;
   readonly #state: State;
   readonly #options: ContextOptions;
 
@@ -110,6 +116,7 @@ export class Context extends ReadonlyContext {
     this.functionCallEventId = options.functionCallEventId;
     this.toolConfirmation = options.toolConfirmation;
     this.answers = options.answers ?? 0;
+    this.credentials = options.credentials ?? new CallCredentials();
     this.#state = new State(origin.session.state, this.actions.stateDelta);
     this.#options = options;
   }
@@ -117,7 +124,8 @@ export class Context extends ReadonlyContext {
   /** The same context under another signal, or in an invocation that differs in some way. */
   with({ invocation, ...options }: ContextOptions & { invocation?: InvocationContext }): Context {
     const origin = invocation ? { ...this.origin, invocation } : this.origin;
-    return new Context(origin, { ...this.#options, actions: this.actions, ...options });
+    const { actions, credentials } = this;
+    return new Context(origin, { ...this.#options, actions, credentials, ...options });
   }
 
   override get state(): State {
@@ -181,7 +189,7 @@ export class Context extends ReadonlyContext {
 
   /** What the user said in other sessions that fits the query. */
   async searchMemory(query: string): ReturnType<MemoryService['searchMemory']> {
-    const { memoryService } = this.#services();
+    const { memoryService } = this.services;
     if (!memoryService) throw missing('memoryService');
     const { appName, userId } = this;
     return await memoryService.searchMemory({ appName, userId, query });
@@ -206,18 +214,43 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Asks for a credential of the user. The tool then returns what is to be said meanwhile; the call is made again when the credential is there,
-   * and finds it by {@link getAuthResponse}. No secret of the configuration goes to the client.
+   * Asks for a credential of the user. The tool then returns what is to be said meanwhile. Where the credential can be had without a person, because
+   * it was saved before or is the application's own, the tool is run again at once and what it returned is dropped. Otherwise, or when it was
+   * given that one already and asks again, a person is asked, and the call is made again with the answer. Either way it finds the credential by
+   * {@link getAuthResponse}. No secret of the configuration goes to the client.
    *
    * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` without a credential key
    */
   requestCredential(authConfig: AuthConfig): void {
-    this.actions.requestedAuthConfigs[this.#call('requestCredential')] = credentialRequest(authConfig);
+    const call = this.#call('requestCredential');
+    if (!authConfig.credentialKey)
+      throw new MeshError(
+        'invalid_argument',
+        'requestCredential needs a credentialKey to keep the answer under',
+      );
+    this.credentials.wanted = authConfig;
+    this.actions.requestedAuthConfigs[call] = shownRequest(authConfig);
   }
 
-  /** The credential that the user gave for this configuration in this invocation; undefined before. */
-  getAuthResponse(authConfig: AuthConfig): AuthCredential | undefined {
-    return this.state.get<AuthCredential>(credentialStateKey(authConfig));
+  /** The credential that was fetched for this call before the tool ran; undefined as long as it has not asked for it. */
+  getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): AuthCredential | undefined {
+    return this.credentials.get(credentialKey);
+  }
+
+  /** The user's credential as it was saved, expired or not; undefined when there is none. */
+  async loadCredential(authConfig: AuthConfig): Promise<AuthCredential | undefined> {
+    return await this.#credentialService().loadCredential(authConfig, this);
+  }
+
+  /** Keeps `exchangedAuthCredential` for the user, under `credentialKey`. */
+  async saveCredential(authConfig: AuthConfig): Promise<void> {
+    await this.#credentialService().saveCredential(authConfig, this);
+  }
+
+  #credentialService(): CredentialService {
+    const { credentialService } = this.services;
+    if (credentialService) return credentialService;
+    throw missing('credentialService');
   }
 
   #call(what: string): string {
@@ -229,13 +262,14 @@ export class Context extends ReadonlyContext {
     return { appName: this.appName, userId: this.userId, sessionId: this.sessionId };
   }
 
-  #services(): InvocationServices {
+  /** The services that this process has for it. */
+  get services(): InvocationServices {
     const { invocation, services } = this.origin;
     return services ?? (invocation as InvocationServices | undefined) ?? {};
   }
 
   #artifacts(): ArtifactService {
-    const { artifactService } = this.#services();
+    const { artifactService } = this.services;
     if (!artifactService) throw missing('artifactService');
     return artifactService;
   }

@@ -47,7 +47,7 @@ describe('a tool that asks for a credential', () => {
   it('shows the client how to sign in, in camelCase, and no secret anywhere (ADK defect B11)', async () => {
     const { llm } = await scriptedModel(asking, { text: 'two' });
     const { tool, got } = calendarTool(calendar);
-    const { say, answer, stored } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));
+    const { say, stored } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));
     const events = await say('what is on?');
     expect(events.map(brief)).toEqual([
       'root: calls events',
@@ -69,29 +69,17 @@ describe('a tool that asks for a credential', () => {
       response_type: 'code',
       scope: 'read write',
       state,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
       access_type: 'offline',
       prompt: 'consent',
     });
-    const authResponseUri = `http://localhost/cb?code=CODE&state=${state}`;
-    const signedIn = {
-      exchangedAuthCredential: {
-        authType: 'oauth2',
-        oauth2: { authResponseUri, redirectUri: 'http://localhost/cb', tokenUrl: 'https://evil.example' },
-      },
-    };
-    expect((await answer(question?.id, signedIn)).map(brief)).toEqual([
-      'root: gets {"events":2}',
-      'root: two',
-    ]);
-    expect(got).toEqual([
-      undefined,
-      {
-        authType: 'oauth2',
-        oauth2: { clientId: 'cid', authResponseUri, redirectUri: 'http://localhost/cb' },
-      },
-    ]);
-    const log = JSON.stringify(await stored());
-    expect(log).not.toMatch(/SECRET|CODE|function_call_id/);
+    expect(authConfig.rawAuthCredential).toEqual({
+      authType: 'oauth2',
+      oauth2: { clientId: 'cid', redirectUri: 'http://localhost/cb' },
+    });
+    expect(got).toEqual([undefined]);
+    expect(JSON.stringify(await stored())).not.toMatch(/SECRET|codeVerifier|function_call_id/);
   });
 
   it('refuses the answer to another sign-in', async () => {

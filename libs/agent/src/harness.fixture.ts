@@ -8,6 +8,8 @@ import {
 } from '@agentmesh/testing';
 import type { FunctionResponse, Part } from '@google/genai';
 import { afterAll } from 'vitest';
+import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
+import { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { stringifyContent } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
@@ -95,6 +97,8 @@ export function brief(event: Event): string {
 /** A session whose invocations run in processes that each die right after what they committed first; the next one goes on from the log. */
 export async function crashingChat(agent: BaseAgent) {
   const sessionService = new InMemorySessionService();
+  const credentialService = new InMemoryCredentialService();
+  const signInService = new InMemorySignInService();
   const ref = { appName: 'app', userId: 'u', sessionId: 's' };
   await sessionService.createSession(ref);
   const runConfig = runConfigSchema.parse({});
@@ -112,7 +116,8 @@ export async function crashingChat(agent: BaseAgent) {
       const session = await sessionService.getSession(ref);
       if (!session) throw new Error('the session is gone');
       const before = events.length;
-      const process = runInvocation({ agent, session, sessionService, ...run, newMessage, runConfig });
+      const services = { sessionService, credentialService, signInService };
+      const process = runInvocation({ agent, session, ...services, ...run, newMessage, runConfig });
       for await (const event of process) {
         if (event.partial) continue;
         events.push(event);

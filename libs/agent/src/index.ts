@@ -9,6 +9,22 @@ export { App, notResumable } from './app.ts';
 export type { ArtifactService } from './artifacts/artifact-service.ts';
 export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
+export type { AuthenticatedFunctionToolOptions } from './auth/authenticated-function-tool.ts';
+export { AuthenticatedFunctionTool } from './auth/authenticated-function-tool.ts';
+export type { CallCredentials } from './auth/call-credentials.ts';
+export { isCredentialFailure } from './auth/credential-steps.ts';
+export type { CredentialServices } from './auth/find-credential.ts';
+export { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
+export { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
+export type {
+  KeptSignIn,
+  SignIn,
+  SignInRef,
+  SignInService,
+  SignInStatus,
+} from './auth/sign-in-service.ts';
+export { signInTtlMs } from './auth/sign-in-service.ts';
+export { credentialToSave, endOf } from './auth/validity.ts';
 export type { BaseAgentConfig } from './base-agent.ts';
 export { BaseAgent } from './base-agent.ts';
 export type { BaseToolConfig, RunToolRequest, ToolProcessLlmRequest } from './base-tool.ts';
@@ -28,7 +44,7 @@ export type { UnsafeLocalCodeExecutorOptions } from './code-executors/unsafe-loc
 export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-executor.ts';
 export type { ConfirmationRequest, ContextOptions, ContextOrigin } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
-export type { CredentialService } from './credential-service.ts';
+export type { CredentialOwner, CredentialService } from './credential-service.ts';
 export { deadlinePassed } from './deadlines.ts';
 export {
   answerText,
@@ -48,13 +64,15 @@ export {
 export { progressId } from './flow/call-tools.ts';
 export { assertContinues } from './flow/continuation.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
-export { answerToQuestion } from './flow/questions.ts';
+export { isCredentialQuestion } from './flow/question-id.ts';
+export { answerToQuestion, questionNames } from './flow/questions.ts';
 export { isRefused, orRefused, refusedReason } from './flow/refusal.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
 export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
 export type { UserMessage } from './flow/user-message.ts';
 export { askerCancelled, readMessage } from './flow/user-message.ts';
+export { withCredentials } from './flow/with-credentials.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';

@@ -1,6 +1,7 @@
 import type { Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
+import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import type { CredentialService } from './credential-service.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
@@ -38,6 +39,8 @@ export interface InvocationServices {
   artifactService?: ArtifactService;
   memoryService?: MemoryService;
   credentialService?: CredentialService;
+  /** Keeps the sign-ins that lead to credentials. */
+  signInService?: SignInService;
 }
 
 export interface InvocationContextFields extends InvocationServices {
@@ -86,6 +89,7 @@ export class InvocationContext {
   readonly artifactService: ArtifactService | undefined;
   readonly memoryService: MemoryService | undefined;
   readonly credentialService: CredentialService | undefined;
+  readonly signInService: SignInService | undefined;
   readonly observe: ((event: Event) => void) | undefined;
   readonly attempt: number;
   readonly operationSubject: ((callId: string) => string) | undefined;
@@ -110,6 +114,7 @@ export class InvocationContext {
     this.artifactService = fields.artifactService;
     this.memoryService = fields.memoryService;
     this.credentialService = fields.credentialService;
+    this.signInService = fields.signInService;
     this.observe = fields.observe;
     this.attempt = fields.attempt ?? 1;
     this.operationSubject = fields.operationSubject;

@@ -1,5 +1,6 @@
 import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import { keepAnswers } from './auth/keep-answers.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
 import { assertContinues } from './flow/continuation.ts';
@@ -73,7 +74,9 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     const id = messageEventId(options, session.id);
     if (!session.events.some((event) => event.id === id)) {
       const message = orRefused(() => readRunMessage(options, newMessage));
-      yield await commit(await messageEvent(options, message, id));
+      const event = await messageEvent(options, message, id);
+      await keepAnswers(options.signInService, ref, message.credentials);
+      yield await commit(event);
     }
   }
   const said = session.events.findLast(
@@ -149,7 +152,7 @@ function readRunMessage({ session, invocationId, resume, isAsked }: InvocationOp
 /** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
 async function messageEvent(
   options: InvocationOptions,
-  { content, credentials }: UserMessage,
+  { content }: UserMessage,
   id: string,
 ): Promise<Event> {
   const { invocationId, stateDelta = {} } = options;
@@ -165,7 +168,7 @@ async function messageEvent(
     author: 'user',
     content: saved.content,
     ...(customMetadata && { customMetadata }),
-    actions: { stateDelta: { ...stateDelta, ...credentials }, artifactDelta: saved.artifactDelta },
+    actions: { stateDelta: { ...stateDelta }, artifactDelta: saved.artifactDelta },
   });
 }
 

@@ -90,18 +90,22 @@ describe('a runner', () => {
 
   it('gives tools the credential service (ADK defect B6)', async () => {
     const credentialService: CredentialService = {
-      loadCredential: async () => 'secret',
+      loadCredential: async () => ({ authType: 'apiKey', apiKey: 'theirs' }),
       saveCredential: async () => {},
     };
     const { llm } = await scriptedModel({ calls: [{ name: 'load', args: {} }] }, { text: 'ok' });
     const load = new FunctionTool({
       name: 'load',
       description: 'loads',
-      execute: (_args, context) => context?.invocationContext?.credentialService?.loadCredential({}, context),
+      execute: async (_args, context) => {
+        const viaInvocation = context?.invocationContext?.credentialService === credentialService;
+        const loaded = await context?.loadCredential({ credentialKey: 'k', authScheme: { type: 'apiKey' } });
+        return { viaInvocation, isTheirs: loaded?.apiKey === 'theirs' };
+      },
     });
     const agent = new LlmAgent({ name: 'root', model: llm, tools: [load] });
     const { say } = await chat(agent, undefined, { credentialService });
-    expect((await say('go')).map(brief)[1]).toBe('root: gets {"result":"secret"}');
+    expect((await say('go')).map(brief)[1]).toBe('root: gets {"viaInvocation":true,"isTheirs":true}');
   });
 
   it('keeps files and finds memories in memory', async () => {

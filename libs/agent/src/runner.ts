@@ -3,6 +3,9 @@ import type { Content } from '@google/genai';
 import { type App, notResumable, type ResumabilityConfig } from './app.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
+import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
+import { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
+import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { BaseToolset } from './base-toolset.ts';
 import type { CredentialService } from './credential-service.ts';
@@ -50,14 +53,15 @@ export interface RunRequest extends EphemeralRunRequest {
   invocationId?: string;
 }
 
-/** Runs an agent and all below it in this process. */
+/** Runs an agent and all below it in this process. Without a credential service, credentials are kept in memory. */
 export class Runner {
   readonly appName: string;
   readonly agent: BaseAgent;
   readonly sessionService: SessionService;
   readonly artifactService: ArtifactService | undefined;
   readonly memoryService: MemoryService | undefined;
-  readonly credentialService: CredentialService | undefined;
+  readonly credentialService: CredentialService;
+  readonly signInService: SignInService;
   readonly pluginManager: PluginManager;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
 
@@ -71,7 +75,8 @@ export class Runner {
     this.sessionService = config.sessionService;
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
-    this.credentialService = config.credentialService;
+    this.credentialService = config.credentialService ?? new InMemoryCredentialService();
+    this.signInService = config.signInService ?? new InMemorySignInService();
     this.pluginManager = new PluginManager([...(app?.plugins ?? []), ...(config.plugins ?? [])]);
     this.resumabilityConfig = config.resumabilityConfig ?? app?.resumabilityConfig;
   }
@@ -138,11 +143,12 @@ export class Runner {
   }
 
   #services(): InvocationServices {
-    const { artifactService, memoryService, credentialService } = this;
+    const { artifactService, memoryService, credentialService, signInService } = this;
     return {
       ...(artifactService && { artifactService }),
       ...(memoryService && { memoryService }),
-      ...(credentialService && { credentialService }),
+      credentialService,
+      signInService,
     };
   }
 

@@ -7,6 +7,7 @@ import {
 } from '@agentmesh/agent';
 import { type Event, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
+import { openAnswers } from './sealed-answers.ts';
 
 /**
  * Refuses a message that the agent would refuse, as far as that is known before it runs. Nothing is enqueued then and nothing changes. Returns
@@ -24,7 +25,7 @@ export async function checkMessage(
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
-  readMessage(content, { events });
+  readMessage(openAnswers(mesh, ref, content), { events });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
   return events;

@@ -1,5 +1,5 @@
 import { connectNats } from '@agentmesh/bus';
-import { MeshError } from '@agentmesh/protocol';
+import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 import { createMesh, type Mesh } from './mesh.ts';
@@ -16,6 +16,8 @@ export interface ConnectOptions {
   namespace?: string;
   /** First part of all Redis keys; default `am`, in another namespace than `mesh` `am-<namespace>`. */
   redisPrefix?: string;
+  /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
+  credentialKeys?: string | undefined;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -29,18 +31,21 @@ export type ConnectedMesh = Mesh &
 /**
  * Connects a process to NATS and Redis.
  *
- * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials
+ * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
+ * `invalid_argument` for credential keys that are none
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   const { log, service, namespace = 'mesh' } = options;
   const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
   const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');
+  const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
   await using owners = new AsyncDisposableStack();
   const store = owners.use(
     await connectRedisStore({
       url: options.redisUrl,
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
+      ...(box && { box }),
     }),
   );
   const bus = owners.use(
@@ -54,7 +59,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults, jobs } = store;
+  const { sessions, callResults, jobs, credentials } = store;
   const mesh = createMesh({
     bus,
     sessions,
@@ -62,6 +67,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     jobs,
     log,
     ...(namespace !== undefined && { namespace }),
+    ...(box && { box }),
+    ...(credentials && { credentials }),
   });
   const connected = owners.move();
   return {
@@ -93,6 +100,7 @@ export async function connectService(
     user: config.natsUser,
     password: config.natsPassword?.reveal(),
     redisUrl: config.redisUrl.reveal(),
+    credentialKeys: config.credentialKeys?.reveal(),
     namespace: config.namespace,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,

@@ -8,7 +8,9 @@ import {
 } from '@agentmesh/agent';
 import type { AgentCard } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
+import { refOf } from './publish.ts';
 import { rootOf } from './root.ts';
+import { openAnswers } from './sealed-answers.ts';
 import type { Run } from './settle-run.ts';
 
 /** @throws MeshError `failed_precondition` when invocations of the root's app are not continued */
@@ -29,7 +31,7 @@ export async function checkContinuation(mesh: Mesh, run: Run, session: Session):
   const root = await rootOf(mesh, app);
   orRefused(() => {
     assertResumable(root);
-    readMessage(message, session);
+    readMessage(openAnswers(mesh, refOf(session), message), session);
     assertContinues(message, { events, invocationId });
   });
 }

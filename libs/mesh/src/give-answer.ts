@@ -9,6 +9,7 @@ import {
 import type { Content, FunctionResponse } from '@google/genai';
 import { agentCard, type Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
+import { sealAnswers } from './sealed-answers.ts';
 import type { ServedAgent } from './serve-agent.ts';
 
 /** A call, and where it was made. */
@@ -66,7 +67,7 @@ export async function giveToAgent(
     [workflow, pending.agent].find((name) => name !== undefined && agentCard(mesh, name)) ?? agent.name;
   const { appName: app, userId: user, sessionId: session } = ref;
   const { final, stateDelta } = update;
-  const message = messageOf(pending, response, final ? undefined : true);
+  const message = sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to),
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },

@@ -32,7 +32,7 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
 ];
 
 /** A mesh in one process: each `connect` stands for a process of its own; messages are really serialised between them. */
-export function memoryMesh() {
+export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials'> = {}) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();
@@ -45,7 +45,7 @@ export function memoryMesh() {
     destination: { write: (line) => void lines.push(line) },
   });
   const connect = async (service: string): Promise<Mesh & { bus: Bus }> =>
-    createMesh({ bus: await hub.connect({ service }), sessions, callResults, jobs, log });
+    createMesh({ bus: await hub.connect({ service }), sessions, callResults, jobs, log, ...kept });
   return {
     hub,
     sessions,

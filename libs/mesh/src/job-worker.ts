@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { BaseTool, CallRef, InvocationRef, InvocationServices } from '@agentmesh/agent';
+import {
+  type BaseTool,
+  type CallRef,
+  type InvocationRef,
+  type InvocationServices,
+  toolErrorText,
+} from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,
@@ -87,13 +93,13 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
         ? deadly(tool.name, taken.deaths)
         : await doWork(attempt, taken, signal, lost);
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted && MeshError.from(error).retryable) throw error;
     if (lost.signal.aborted) return { done: false, takenOver: true };
     if (stopping.aborted) {
       await mesh.jobs.release(tool.name, order.job, holder);
       return { done: false, delayMs: 0 };
     }
-    result = stopped(MeshError.from(signal.reason).message);
+    result = signal.aborted ? stopped(signal.reason) : brokenBy(tool.name, error);
   }
   const kept = await mesh.jobs.finish(tool.name, order.job, holder, result);
   if (!kept) return { done: false, takenOver: true };
@@ -199,11 +205,14 @@ function traceOf({ headers }: WorkItem): Headers {
   return { ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) };
 }
 
-function stopped(reason: string): ToolResult {
-  return {
-    response: { status: 'cancelled', error: reason },
-    failed: { code: 'cancelled', message: reason },
-  };
+function stopped(reason: unknown): ToolResult {
+  const { message } = MeshError.from(reason);
+  return { response: { status: 'cancelled', error: message }, failed: { code: 'cancelled', message } };
+}
+
+function brokenBy(tool: string, error: unknown): ToolResult {
+  const { code, message } = MeshError.from(error);
+  return { response: { error: toolErrorText(tool, error) }, failed: { code, message } };
 }
 
 function deadly(tool: string, deaths: number): ToolResult {

@@ -1,6 +1,13 @@
-import type { SessionService } from '@agentmesh/agent';
+import type { CredentialServices, SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
-import { type AgentCard, type Subjects, subjects, type ToolCard, type ToolResult } from '@agentmesh/protocol';
+import {
+  type AgentCard,
+  type SecretBox,
+  type Subjects,
+  subjects,
+  type ToolCard,
+  type ToolResult,
+} from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { JobRecords } from '@agentmesh/store';
 
@@ -28,6 +35,10 @@ export interface Mesh {
   readonly jobs: JobRecords;
   readonly subjects: Subjects;
   readonly log: Logger;
+  /** Seals what people answer with; without it none of that is taken. */
+  readonly box?: SecretBox;
+  /** Keeps credentials of people; without it none are kept. */
+  readonly credentials?: CredentialServices;
 }
 
 export type MeshParts = Omit<Mesh, 'subjects'> & { namespace?: string };

@@ -26,6 +26,10 @@ export class RemoteTool extends BaseTool {
     return this.#card()?.answerWithinMs;
   }
 
+  override get isRemote(): boolean {
+    return true;
+  }
+
   /** Its service keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;

@@ -14,6 +14,7 @@ import { assertResumable } from './continuation.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
 import { rootOf } from './root.ts';
+import { sealAnswers } from './sealed-answers.ts';
 import { noSession, recentEvents, speakerOf } from './speaker.ts';
 import { watchInvocation } from './watch.ts';
 
@@ -62,7 +63,7 @@ export interface StartedRun {
  * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
  *
  * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots and for the id of an invocation that
- * cannot be continued, `unavailable` when no replica is up;
+ * cannot be continued, or for a credential where nothing can seal it, `unavailable` when no replica is up;
  * and for a message or an answer that is refused, as the agent would say it: `invalid_argument`, `failed_precondition` or `permission_denied`. A
  * refused one changes nothing.
  */
@@ -79,6 +80,7 @@ export async function startRun(
   if (!head) throw noSession(ref);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
+  const sealed = sealAnswers(mesh, ref, message);
   const asked = await checkMessage(mesh, ref, message, continued);
   const agent = await speakerOf(mesh, root, head, { message, asked });
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
@@ -88,7 +90,7 @@ export async function startRun(
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: head.seq, from, signal });
   try {
-    const command: RunCommandInput = { ...run, app, user, session, ...rest };
+    const command: RunCommandInput = { ...run, app, user, session, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
       messageId: `${runKey(run)}:0`,
       headers: {

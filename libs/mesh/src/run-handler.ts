@@ -26,6 +26,7 @@ import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import { startNext } from './run-queue.ts';
+import { openAnswers, sealRun } from './sealed-answers.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { type DeliveredRun, type Run, settle } from './settle-run.ts';
 import { noSession } from './speaker.ts';
@@ -53,7 +54,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = { item, carrier, token: undefined };
   try {
-    return await advance(served, run, delivery);
+    return await advance(served, sealRun(served.mesh, run), delivery);
   } catch (error) {
     return await settle(served, run, delivery, error);
   }
@@ -140,7 +141,7 @@ async function think(
     sessionService: fenced(mesh.sessions, token),
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
-    ...(run.message && { newMessage: run.message }),
+    ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,

@@ -69,7 +69,7 @@ export async function serveAgent(
     agent,
     app,
     stopping: stopping.signal,
-    services: { ...services, pluginManager: new PluginManager(plugins) },
+    services: { ...mesh.credentials, ...services, pluginManager: new PluginManager(plugins) },
   };
   const { bus, subjects } = mesh;
   const run = subjects.agentRun(agent.name);

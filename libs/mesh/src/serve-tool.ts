@@ -61,7 +61,7 @@ export async function serveTool(
   const served: ServedTool = {
     mesh,
     tool,
-    services,
+    services: { ...mesh.credentials, ...services },
     cancellations,
     resultTtlMs,
     patienceMs,

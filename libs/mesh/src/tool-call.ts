@@ -6,16 +6,18 @@ import {
   createEventActions,
   executeTool,
   type InvocationServices,
+  isCredentialFailure,
   newFunctionCallId,
   newInvocationId,
   toolErrorText,
+  withCredentials,
 } from '@agentmesh/agent';
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 
 /**
  * Runs a tool for a call of another process. Yields what it says on its way; a failure is a result too.
  *
- * @throws what the signal was aborted with
+ * @throws what the signal was aborted with, and why a credential could not be had or kept
  */
 export async function* runTool(
   tool: BaseTool,
@@ -26,7 +28,7 @@ export async function* runTool(
 ): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
   const toolContext = contextOf(call, services, abortSignal, about);
   const { actions } = toolContext;
-  const run = executeTool(tool, call.args, toolContext);
+  const run = withCredentials(tool, toolContext, () => executeTool(tool, call.args, toolContext));
   try {
     for (;;) {
       const step = await run.next();
@@ -35,6 +37,7 @@ export async function* runTool(
     }
   } catch (error) {
     abortSignal.throwIfAborted();
+    if (isCredentialFailure(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof MeshError ? error.code : undefined;
     const failed = { message, ...(code !== undefined && { code }) };

@@ -53,6 +53,9 @@ export type {
 } from './operation.ts';
 export { jobSchema, operationUpdateSchema } from './operation.ts';
 export { parse } from './parse.ts';
+export type { SecretBox } from './secret-box.ts';
+export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
+export { shortId } from './short-id.ts';
 export type { QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';
 export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';

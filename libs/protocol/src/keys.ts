@@ -1,3 +1,4 @@
+import { shortId } from './short-id.ts';
 import type { SessionRef } from './subjects.ts';
 import { encodeToken } from './token.ts';
 
@@ -49,6 +50,14 @@ export function keys(prefix = 'am') {
      */
     invocation: (app: string, user: string, invocationId: string) =>
       `${tag(app, user)}:invocation:${encodeToken(invocationId)}`,
+    /** String: a credential of the user, sealed; expires with a token that nothing refreshes. */
+    credential: (app: string, user: string, credentialKey: string) =>
+      `${tag(app, user)}:credential:${shortId(credentialKey)}`,
+    /** String: who renews that credential now; expires. */
+    credentialTurn: (app: string, user: string, credentialKey: string) =>
+      `${tag(app, user)}:credential-turn:${shortId(credentialKey)}`,
+    /** Hash: a sign-in that a person was asked for, sealed, how far it is, and the sealed answer; expires. */
+    signIn: (ref: SessionRef, questionId: string) => `${session(ref)}:sign-in:${shortId(questionId)}`,
     /** Hash: a remote tool's result by call id, for repeats; expires. */
     call: (tool: string, callId: string) => `${prefix}:call:${encodeToken(tool)}:${encodeToken(callId)}`,
   };

@@ -109,6 +109,7 @@ describe('describeConfig', () => {
     expect(lines.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
       'MESH_NATS_PASSWORD',
       'REDIS_URL',
+      'CREDENTIAL_KEYS',
     ]);
     expect(lines.every(({ meaning }) => meaning.length > 10)).toBe(true);
   });

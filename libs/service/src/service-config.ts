@@ -1,3 +1,4 @@
+import { createSecretBox, credentialKeysVariable, MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Config } from './config.ts';
 import { integer, oneOf, variable } from './variable.ts';
@@ -39,6 +40,18 @@ export const serviceConfig = {
     token,
     { optional: true },
   ),
+  credentialKeys: variable(
+    credentialKeysVariable,
+    "keys that seal people's credentials; see docs/credentials.md",
+    z.string().superRefine((text, context) => {
+      try {
+        createSecretBox(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: problemOf(error) });
+      }
+    }),
+    { optional: true, secret: true },
+  ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
     'least level that is logged: trace, debug, info, warn, error, fatal or silent',
@@ -73,5 +86,10 @@ export const serviceConfig = {
     { default: '25000' },
   ),
 };
+
+/** The reader of the configuration names the variable itself. */
+function problemOf(error: unknown): string {
+  return MeshError.from(error).message.replace(`${credentialKeysVariable} `, '');
+}
 
 export type ServiceConfig = Config<typeof serviceConfig>;

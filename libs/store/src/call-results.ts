@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { type Keys, MeshError, type ToolResult, toJson } from '@agentmesh/protocol';
+import { type Keys, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
 import { claimCallScript, putCallScript, releaseCallScript } from './scripts.ts';
 
@@ -59,15 +58,6 @@ function claimOf([state, json]: ClaimReply): CallClaim {
 
 function resultOf(json: string): ToolResult {
   return JSON.parse(json) as ToolResult;
-}
-
-/** Models and peers choose call ids, and a key takes short names. 64 characters are hashed too: no id is another's hash. */
-function shortId(callId: string): string {
-  if (/^[\w-]{1,63}$/.test(callId)) return callId;
-  // A hash would take all ill-formed texts for the same.
-  if (!callId.isWellFormed())
-    throw new MeshError('invalid_argument', 'a call id must be well-formed Unicode');
-  return createHash('sha256').update(callId).digest('hex');
 }
 
 function assertTtl(what: string, ttlMs: number): void {

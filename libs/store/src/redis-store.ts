@@ -1,14 +1,18 @@
-import type { SessionService } from '@agentmesh/agent';
-import { keys as keysOf } from '@agentmesh/protocol';
+import type { CredentialServices, SessionService } from '@agentmesh/agent';
+import { keys as keysOf, type SecretBox } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
+import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
+import { RedisSignInService } from './redis-sign-in-service.ts';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Before every key; default `am`. */
   prefix?: string;
+  /** Seals credentials; without it none are kept. */
+  box?: SecretBox;
   /** How long an invocation's record outlives its last write (default 24 h) and its end (default 1 h), ms. */
   invocationTtlMs?: { running?: number; ended?: number };
 }
@@ -18,6 +22,8 @@ export interface RedisStore extends AsyncDisposable {
   readonly sessions: SessionService;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
+  /** Absent without a box to seal them. */
+  readonly credentials?: CredentialServices;
   /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
   ping(): Promise<void>;
   /** Applies `app:` state that a process committed for this user and died before applying; every use of the user's sessions does too. */
@@ -37,7 +43,15 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
   const { running = 24 * hour, ended = hour } = options.invocationTtlMs ?? {};
   const connection = await connectRedis(options);
   const app = appState(connection, keys);
+  const { box } = options;
+  const sealed = box && { connection, keys, box };
   return {
+    ...(sealed && {
+      credentials: {
+        credentialService: new RedisCredentialService(sealed),
+        signInService: new RedisSignInService(sealed),
+      },
+    }),
     sessions: new RedisSessionService({ connection, keys, app, invocationTtlMs: { running, ended } }),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),

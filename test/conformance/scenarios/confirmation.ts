@@ -162,4 +162,22 @@ export const confirmationScenarios: Scenario[] = [
       }),
     ],
   },
+  {
+    name: 'an API key that the user gave for an earlier message',
+    section: '§6.3',
+    differs: ['B11', 'D25'],
+    parts: { root: root('maps'), maps },
+    root: 'root',
+    script: { root: [call('maps'), say('found'), call('maps'), say('found again')] },
+    turns: [
+      'go',
+      answer({
+        adk_request_credential: {
+          ...calendar,
+          exchangedAuthCredential: { authType: 'apiKey', apiKey: 'KEY' },
+        },
+      }),
+      'and back?',
+    ],
+  },
 ];

@@ -1,4 +1,7 @@
-/** A security scheme of OpenAPI 3, or OpenID Connect with its endpoints written out. */
+/**
+ * A security scheme of OpenAPI 3, or OpenID Connect with its endpoints written out: `authorizationEndpoint`, `tokenEndpoint`, `scopes`,
+ * `grantTypesSupported`, and `issuer`, without which ID tokens cannot be checked and are dropped.
+ */
 export interface AuthScheme {
   type: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect';
   [key: string]: unknown;
@@ -22,6 +25,10 @@ export interface OAuth2Credential {
   expiresAt?: number;
   /** Seconds. */
   expiresIn?: number;
+  /** For whom the tokens shall be good, where the server wants to know. */
+  audience?: string;
+  /** How the client shows its secret to the token endpoint; default `client_secret_basic`, without a secret `none`. */
+  tokenEndpointAuthMethod?: 'client_secret_basic' | 'client_secret_post' | 'none';
   [key: string]: unknown;
 }
 
@@ -40,6 +47,6 @@ export interface AuthConfig {
   rawAuthCredential?: AuthCredential;
   /** The user's part. */
   exchangedAuthCredential?: AuthCredential;
-  /** Names the credential in the state of the invocation. */
+  /** Names the credential among those of the user in the app: tools that give the same key share it. */
   credentialKey: string;
 }

@@ -1,2 +1,4 @@
+export type { MakeCredentialServices } from './credential-services.ts';
+export { credentialServicesConformance } from './credential-services.ts';
 export type { MakeSessionService } from './session-service.ts';
 export { sessionServiceConformance } from './session-service.ts';

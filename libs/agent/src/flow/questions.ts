@@ -4,6 +4,7 @@ import { isExpired, setDeadlines } from '../deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
+import { questionIdOf } from './question-id.ts';
 
 /** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
 export const questionNames = {
@@ -216,7 +217,7 @@ function questionEvent(
     const own = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
     const answerWithinMs = own ?? each.answerWithinMs;
     return args
-      ? [{ ...each, answerWithinMs, functionCall: { id: `${id}-${kind}-${round}`, name, args } }]
+      ? [{ ...each, answerWithinMs, functionCall: { id: questionIdOf(id, kind, round), name, args } }]
       : [];
   });
   const [first] = questions;

@@ -1,8 +1,10 @@
 import { MeshError } from '@agentmesh/protocol';
+import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { firstResult } from '../callbacks.ts';
 import type { Context } from '../context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
+import { withCredentials } from './with-credentials.ts';
 
 type Json = Record<string, unknown>;
 
@@ -18,7 +20,9 @@ export interface ToolOutcome {
 
 /**
  * Runs a tool with the callbacks of plugins and agent around it. Yields what a tool that is a generator says on its way. A result is given
- * as a JSON object, an error in words.
+ * as a JSON object, an error in words. A tool that asks for a credential which is there is run again with it.
+ *
+ * @throws MeshError when credentials cannot be kept, or a server of ours is away
  */
 export async function* runTool(
   tool: BaseTool,
@@ -29,32 +33,35 @@ export async function* runTool(
   const plugins = context.invocationContext?.pluginManager;
   const call = { tool, args, context };
   const pluginCall = { tool, toolArgs: args, toolContext: context };
-  const instead =
-    (await plugins?.run('beforeToolCallback', pluginCall)) ??
-    (agent && (await firstResult(agent.callbacks.beforeToolCallback, call)));
-  let outcome: ToolOutcome;
-  if (instead) outcome = { response: wrapResult(instead), isLastWord: false };
-  else {
+  const fail = async (thrown: unknown): Promise<ToolOutcome> => {
+    context.abortSignal?.throwIfAborted();
+    if (isCredentialFailure(thrown)) throw thrown;
+    context.credentials.wanted = undefined;
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+    const mended =
+      (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
+      (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
+    const response = mended ?? { error: toolErrorText(tool.name, error) };
+    return { response, isLastWord: true, failed: true };
+  };
+  const attempt = async function* (): AsyncGenerator<Json, ToolOutcome, void> {
+    const instead =
+      (await plugins?.run('beforeToolCallback', pluginCall)) ??
+      (agent && (await firstResult(agent.callbacks.beforeToolCallback, call)));
+    if (instead) return { response: wrapResult(instead), isLastWord: false };
     try {
-      outcome = yield* executeTool(tool, args, context);
+      return yield* executeTool(tool, args, context);
     } catch (thrown) {
-      context.abortSignal?.throwIfAborted();
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
-      const mended =
-        (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
-        (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
-      outcome = {
-        response: mended ?? { error: toolErrorText(tool.name, error) },
-        isLastWord: true,
-        failed: true,
-      };
+      return await fail(thrown);
     }
-  }
+  };
+  const outcome = yield* withCredentials(tool, context, attempt, fail);
   const { response } = outcome;
   if (!response) return outcome;
   const replaced =
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
     (agent && (await firstResult(agent.callbacks.afterToolCallback, { ...call, response })));
+  await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
 }
 

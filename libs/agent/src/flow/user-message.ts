@@ -1,7 +1,7 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
-import type { AuthConfig } from '../auth/auth-config.ts';
-import { credentialFrom, credentialStateKey } from '../auth/credential-request.ts';
+import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
+import { credentialFrom } from '../auth/credential-answer.ts';
 import { deadlineOfCall, deadlinePassed, isExpired } from '../deadlines.ts';
 import { getFunctionCalls } from '../event.ts';
 import { isFailure } from '../run-ids.ts';
@@ -11,8 +11,8 @@ import { isQuestionName, type Question, questionNames, questionsOf } from './que
 /** What a user said, fit to be kept. */
 export interface UserMessage {
   content: Content;
-  /** Credentials that came with it, as state of the invocation: they are never in the log. */
-  credentials: Record<string, unknown>;
+  /** Credentials that came with it, by the id of the question: they are never in the log. */
+  credentials: Map<string, AuthCredential>;
 }
 
 /**
@@ -35,7 +35,7 @@ export function readMessage(message: Content, { events }: { events: readonly Eve
     );
   }
   const questions = new Map(questionsOf(events).map((question) => [question.id, question]));
-  const credentials: Record<string, unknown> = {};
+  const credentials = new Map<string, AuthCredential>();
   const read = parts.map((part): Part => {
     const { functionResponse: response } = part;
     const question = questions.get(response?.id ?? '');
@@ -48,7 +48,7 @@ export function readMessage(message: Content, { events }: { events: readonly Eve
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
     const asked = answered.args.authConfig as AuthConfig;
-    credentials[credentialStateKey(asked)] = credentialFrom(asked, response.response);
+    credentials.set(answered.id, credentialFrom(asked, response.response));
     return {
       ...part,
       functionResponse: {

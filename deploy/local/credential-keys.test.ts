@@ -1,0 +1,25 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { createSecretBox } from '@agentmesh/protocol';
+import { afterEach, expect, it, vi } from 'vitest';
+import { credentialKeysFor } from './credential-keys.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+it('opens after a restart what was sealed before it, and nobody else can read the key', async () => {
+  vi.stubEnv('CREDENTIAL_KEYS', '');
+  const folder = await mkdtemp(`${tmpdir()}/credential-keys-`);
+  const first = await credentialKeysFor(`${folder}/data`);
+  const sealed = createSecretBox(first).seal('secret', 'place');
+  const again = await credentialKeysFor(`${folder}/data`);
+  expect(createSecretBox(again).open(sealed, 'place')).toBe('secret');
+  expect((await stat(`${folder}/data/credential-keys`)).mode & 0o777).toBe(0o600);
+  await rm(folder, { recursive: true });
+});
+
+it('takes those of the environment first, and new ones where nothing lasts', async () => {
+  vi.stubEnv('CREDENTIAL_KEYS', 'given');
+  expect(await credentialKeysFor('/nowhere')).toBe('given');
+  vi.stubEnv('CREDENTIAL_KEYS', '');
+  expect(await credentialKeysFor(undefined)).not.toBe(await credentialKeysFor(undefined));
+});

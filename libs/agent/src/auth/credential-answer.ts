@@ -1,0 +1,83 @@
+import { MeshError, parse } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { AuthConfig, AuthCredential } from './auth-config.ts';
+
+const text = z.string().min(1).max(16_384).optional();
+const number = z.number().optional();
+
+/** What is the user's to give; all else of an answer is left out. Longest text: 16 KiB. */
+const answerSchema = z.object({
+  exchangedAuthCredential: z.object({
+    authType: z.enum(['apiKey', 'http', 'oauth2', 'openIdConnect', 'serviceAccount']).optional(),
+    apiKey: text,
+    http: z
+      .object({
+        scheme: text,
+        credentials: z.object({ username: text, password: text, token: text }).optional(),
+      })
+      .optional(),
+    oauth2: z
+      .object({
+        authCode: text,
+        authResponseUri: text,
+        redirectUri: text,
+        accessToken: text,
+        refreshToken: text,
+        idToken: text,
+        expiresAt: number,
+        expiresIn: number,
+      })
+      .optional(),
+  }),
+});
+
+/**
+ * Takes from an answer what is the user's to give: keys, tokens, the code. Endpoints and the application's part are those of the question;
+ * an answer cannot change them.
+ *
+ * @throws MeshError `invalid_argument` for an answer without a credential; `permission_denied` when the sign-in is not the one that was asked for
+ */
+export function credentialFrom(asked: AuthConfig, response: unknown): AuthCredential {
+  const { exchangedAuthCredential: given } = parse(
+    answerSchema,
+    withoutNulls(response),
+    'the answer to a request for credentials',
+  );
+  const { authType, apiKey, http, oauth2 } = given;
+  const { accessToken, authCode, authResponseUri, expiresIn, ...others } = oauth2 ?? {};
+  if (!(apiKey ?? http?.credentials ?? accessToken ?? authCode ?? authResponseUri)) {
+    throw new MeshError(
+      'invalid_argument',
+      'the answer to a request for credentials holds none: send apiKey, http.credentials, oauth2.accessToken, authCode or authResponseUri',
+    );
+  }
+  const { oauth2: expected, authType: askedType } = asked.exchangedAuthCredential ?? {};
+  assertState(expected?.state, authResponseUri);
+  const expiresAt =
+    others.expiresAt ?? (expiresIn === undefined ? undefined : Math.floor(Date.now() / 1000) + expiresIn);
+  const clientId = expected?.clientId;
+  const kept = { clientId, ...others, accessToken, authCode, authResponseUri, expiresAt };
+  return withoutNulls({
+    authType: askedType ?? authType ?? 'apiKey',
+    apiKey,
+    http,
+    ...(oauth2 && { oauth2: kept }),
+  }) as AuthCredential;
+}
+
+/** The redirect must be of the sign-in that was asked for (RFC 6749 §10.12). */
+function assertState(expected: string | undefined, returned: string | undefined): void {
+  if (expected === undefined || returned === undefined) return;
+  const state = URL.canParse(returned) ? new URL(returned).searchParams.get('state') : null;
+  if (state === expected) return;
+  throw new MeshError(
+    'permission_denied',
+    'the sign-in is not the one that was asked for: its state differs',
+  );
+}
+
+/** Clients in other languages write what is not there as null. */
+function withoutNulls(value: unknown): unknown {
+  const json = JSON.stringify(value, (_key, each: unknown) => (each === null ? undefined : each));
+  return json === undefined ? undefined : JSON.parse(json);
+}

@@ -1,0 +1,34 @@
+import { provideWanted, takeAnswers } from '../auth/credential-steps.ts';
+import type { BaseTool } from '../base-tool.ts';
+import type { Context } from '../context.ts';
+import type { ToolOutcome } from './run-tool.ts';
+
+type Attempt = () => AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;
+
+/**
+ * Runs a tool with what people answered to its call. When it asks for a credential that can be had without a person, it is run again with it;
+ * each credential is given once, so that this ends.
+ *
+ * @param fail what the call comes to when a credential is refused; by default it throws
+ */
+export async function* withCredentials(
+  { isRemote }: Pick<BaseTool, 'isRemote'>,
+  context: Context,
+  attempt: Attempt,
+  fail: (thrown: unknown) => Promise<ToolOutcome> = Promise.reject.bind(Promise),
+): AsyncGenerator<Record<string, unknown>, ToolOutcome, void> {
+  try {
+    await takeAnswers(context, isRemote);
+  } catch (thrown) {
+    return await fail(thrown);
+  }
+  for (;;) {
+    const outcome = yield* attempt();
+    if (outcome.failed) return outcome;
+    try {
+      if (!(await provideWanted(context, isRemote))) return outcome;
+    } catch (thrown) {
+      return await fail(thrown);
+    }
+  }
+}

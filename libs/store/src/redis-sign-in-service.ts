@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AuthCredential,
+  type CredentialOwner,
+  type KeptSignIn,
+  type SignIn,
+  type SignInRef,
+  type SignInService,
+  type SignInStatus,
+  signInTtlMs,
+} from '@agentmesh/agent';
+import { toJson } from '@agentmesh/protocol';
+import {
+  answerSignInScript,
+  endTurnScript,
+  moveSignInScript,
+  openSignInScript,
+  takeTurnScript,
+} from './credential-scripts.ts';
+import type { SealedStore } from './redis-credential-service.ts';
+
+/** Sign-ins in Redis: how far each is in plain text, all else sealed. */
+export class RedisSignInService implements SignInService {
+  readonly #store: SealedStore;
+
+  constructor(store: SealedStore) {
+    this.#store = store;
+  }
+
+  async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
+    const { connection, box } = this.#store;
+    const key = this.#keyOf(ref);
+    const sealed = box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
+    const kept = await connection.script<string>(openSignInScript, [key], [sealed, signInTtlMs]);
+    return JSON.parse(box.open(kept, placeOf(key, 'sign-in')));
+  }
+
+  async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
+    const { connection, box } = this.#store;
+    const key = this.#keyOf(ref);
+    const {
+      'sign-in': signIn,
+      status,
+      answer,
+      answered,
+    } = await connection.run((redis) => redis.hgetall(key));
+    if (signIn === undefined) return undefined;
+    return {
+      signIn: JSON.parse(box.open(signIn, placeOf(key, 'sign-in'))),
+      status: status as SignInStatus,
+      ...(answer !== undefined && { answer: JSON.parse(box.open(answer, placeOf(key, 'answer'))) }),
+      ...(answered !== undefined && { answeredAt: Number(answered) }),
+    };
+  }
+
+  async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {
+    const { connection, box } = this.#store;
+    const key = this.#keyOf(ref);
+    const sealed = box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'));
+    return (await connection.script<number>(answerSignInScript, [key], [sealed, Date.now()])) === 1;
+  }
+
+  async move(ref: SignInRef, from: SignInStatus, to: SignInStatus): Promise<boolean> {
+    const args = [from, to, randomUUID()];
+    return (await this.#store.connection.script<number>(moveSignInScript, [this.#keyOf(ref)], args)) === 1;
+  }
+
+  async takeTurn(owner: CredentialOwner, key: string, holder: string, ttlMs: number): Promise<boolean> {
+    const turn = this.#turnOf(owner, key);
+    return (await this.#store.connection.script<number>(takeTurnScript, [turn], [holder, ttlMs])) === 1;
+  }
+
+  async endTurn(owner: CredentialOwner, key: string, holder: string): Promise<void> {
+    await this.#store.connection.script(endTurnScript, [this.#turnOf(owner, key)], [holder]);
+  }
+
+  #keyOf({ questionId, ...session }: SignInRef): string {
+    return this.#store.keys.signIn(session, questionId);
+  }
+
+  #turnOf({ appName, userId }: CredentialOwner, credentialKey: string): string {
+    return this.#store.keys.credentialTurn(appName, userId, credentialKey);
+  }
+}
+
+function placeOf(key: string, field: string): string {
+  return `${key}#${field}`;
+}

@@ -1,0 +1,228 @@
+import type { AuthConfig } from '@agentmesh/agent';
+import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import type { Sample } from '@agentmesh/deploy/samples';
+import { agentManifest, toolManifest } from '@agentmesh/mesh';
+import { createSecretBox, type Event, keys, newCredentialKeys } from '@agentmesh/protocol';
+import {
+  latestFunctionResponses,
+  type ScriptedGemini,
+  type Server,
+  startNats,
+  startScriptedGemini,
+  until,
+} from '@agentmesh/testing';
+import { type SignInServer, startSignInServer } from '@agentmesh/testing/sign-in-server';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { restClient } from '../rest-client.ts';
+import { calendar, diary, planner } from './sign-in/definitions.ts';
+
+const folder = 'test/scenarios/sign-in';
+const plannerService: Sample = { manifest: agentManifest(planner), folder: `${folder}/agent` };
+const diaryService: Sample = { manifest: agentManifest(diary), folder: `${folder}/local-agent` };
+const toolService: Sample = { manifest: toolManifest(calendar), folder: `${folder}/tool` };
+
+const credentialKeys = newCredentialKeys();
+let auth: SignInServer;
+let model: ScriptedGemini;
+let nats: Server;
+let mesh: LocalMesh;
+let ear: NatsConnection;
+let redis: Redis;
+let client: ReturnType<typeof restClient>;
+/** All that the processes wrote, and all that went over NATS. */
+const lines: string[] = [];
+const messages: string[] = [];
+
+beforeAll(async () => {
+  auth = await startSignInServer();
+  model = await startScriptedGemini({
+    script: (request) =>
+      latestFunctionResponses(request).length === 0
+        ? { calls: [{ name: 'calendar', args: {} }] }
+        : { text: 'done' },
+  });
+  // Without users, so that we may listen to everything.
+  nats = await startNats();
+  ear = await connect({ servers: nats.url });
+  ear.subscribe('>', { callback: (_error, message) => void messages.push(message.string()) });
+  mesh = await launchMesh({
+    services: [plannerService, diaryService, toolService],
+    natsUrl: nats.url,
+    ackWaitMs: 1_000,
+    onLine: (_service, line) => lines.push(line),
+    env: {
+      CREDENTIAL_KEYS: credentialKeys,
+      MESH_LOG_LEVEL: 'trace',
+      MODEL_URL: model.url,
+      AUTH_URL: auth.url,
+      CLIENT_ID: auth.clientId,
+      CLIENT_SECRET: auth.clientSecret,
+      REDIRECT_URI: auth.redirectUri,
+    },
+  });
+  redis = new Redis(mesh.redisUrl);
+  client = restClient(mesh.gatewayUrl);
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await ear?.close();
+  await mesh?.[Symbol.asyncDispose]();
+  await Promise.all([nats?.stop(), model?.close(), auth?.close()]);
+});
+beforeEach(() => {
+  auth.tokenRequests.length = 0;
+  auth.answers = 'send';
+});
+
+const briefs = (events: Event[]) =>
+  events.flatMap((event) => [
+    ...getFunctionCalls(event).map(({ name }) => `calls ${name}`),
+    ...getFunctionResponses(event).map(({ response }) => JSON.stringify(response)),
+    ...(event.content?.parts ?? []).flatMap(({ text }) => text ?? []),
+  ]);
+
+const questionIn = (events: Event[]) =>
+  events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_credential');
+
+/** Signs in as the question says, and gives what the client sends of it. */
+async function signIn(events: Event[], user: string) {
+  const { id, name, args } = questionIn(events) ?? {};
+  const { exchangedAuthCredential } = (args?.authConfig ?? {}) as Partial<AuthConfig>;
+  const authResponseUri = await auth.signIn(exchangedAuthCredential?.oauth2?.authUri ?? '', user);
+  const response = { exchangedAuthCredential: { authType: 'openIdConnect', oauth2: { authResponseUri } } };
+  const newMessage = { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
+  return { newMessage, code: new URL(authResponseUri).searchParams.get('code') ?? '' };
+}
+
+/** Every value that Redis holds. */
+async function redisValues(): Promise<string[]> {
+  const values: string[] = [];
+  for (const key of await redis.keys('*')) {
+    const type = await redis.type(key);
+    if (type === 'string') values.push(`${key} ${await redis.get(key)}`);
+    if (type === 'hash') values.push(`${key} ${JSON.stringify(await redis.hgetall(key))}`);
+    if (type === 'stream') values.push(`${key} ${JSON.stringify(await redis.xrange(key, '-', '+'))}`);
+    if (type === 'zset') values.push(`${key} ${JSON.stringify(await redis.zrange(key, '0', '-1'))}`);
+  }
+  return values;
+}
+
+async function storedEvents(app: string, user: string, session: string): Promise<Event[]> {
+  const response = await client.send('GET', `/apps/${app}/users/${user}/sessions/${session}`);
+  return ((await response.json()) as { events: Event[] }).events;
+}
+
+describe('a sign-in for a tool in a process of its own', () => {
+  it('is done once; its code and tokens are seen by nobody', async () => {
+    const user = 'ann';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    expect(briefs(asked).slice(0, 2)).toEqual(['calls calendar', 'calls adk_request_credential']);
+    const { newMessage, code } = await signIn(asked, user);
+    const answered = await client.events('planner_app', session, '', { userId: user, newMessage });
+    expect(briefs(answered)).toEqual(['{"status":200,"sub":"ann"}', 'done']);
+    const second = await client.createSession('planner_app', user);
+    const known = await client.events('planner_app', second, 'And now?', { userId: user });
+    expect(briefs(known)).toEqual(['calls calendar', '{"status":200,"sub":"ann"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+
+    const box = createSecretBox(credentialKeys);
+    const key = keys().credential('planner_app', user, 'calendar');
+    const { oauth2 } = JSON.parse(box.open((await redis.get(key)) ?? '', key));
+    const signInKey = keys().signIn(
+      { appName: 'planner_app', userId: user, sessionId: session },
+      questionIn(asked)?.id ?? '',
+    );
+    const kept = JSON.parse(box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`));
+    const secrets: string[] = [
+      auth.clientSecret,
+      code,
+      oauth2.accessToken,
+      oauth2.refreshToken,
+      oauth2.idToken,
+      kept.codeVerifier,
+    ];
+    expect(secrets.every((secret) => typeof secret === 'string' && secret.length > 20)).toBe(true);
+    const seen = {
+      events: JSON.stringify([asked, answered, known, await storedEvents('planner_app', user, session)]),
+      logs: lines.join('\n'),
+      redis: (await redisValues()).join('\n'),
+      nats: messages.join('\n'),
+    };
+    // They are where one would see them.
+    expect(seen.events).toContain('"credentialKey":"calendar","received":true');
+    expect(seen.logs).toContain('serving tool');
+    expect(seen.redis).toContain('a256gcm.');
+    expect(seen.nats).toContain('"sealed":"a256gcm.');
+    for (const [where, text] of Object.entries(seen))
+      for (const secret of secrets) expect(text.includes(secret), `a secret in ${where}`).toBe(false);
+  });
+
+  it('is not asked for again when the agent is killed between the answer and the call', async () => {
+    const user = 'bob';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    // Without the tool's process the agent gets no further than the answer.
+    await processOf('calendar').kill();
+    const answering = client.events('planner_app', session, '', { userId: user, newMessage });
+    await until(async () => (await storedEvents('planner_app', user, session)).at(-1)?.author === 'user', {
+      what: 'the answer to be committed',
+    });
+    await processOf('planner').kill();
+    running.push(await mesh.start(toolService), await mesh.start(plannerService));
+    expect(briefs(await answering)).toEqual(['{"status":200,"sub":"bob"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+  });
+});
+
+describe('a sign-in for a tool in the process of its agent', () => {
+  it('is asked for again, and its code is not sent again, when the process is killed while it redeems it', async () => {
+    const user = 'eve';
+    const session = await client.createSession('diary_app', user);
+    const asked = await client.events('diary_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    auth.answers = 'hold';
+    const answering = client.events('diary_app', session, '', { userId: user, newMessage });
+    await until(() => auth.tokenRequests.length === 1, { what: 'the code to be sent' });
+    await processOf('diary').kill();
+    auth.answers = 'send';
+    running.push(await mesh.start(diaryService));
+    const again = await answering;
+    expect(questionIn(again)?.id).not.toBe(questionIn(asked)?.id);
+    expect(auth.tokenRequests).toHaveLength(1);
+    const second = await signIn(again, user);
+    const answered = await client.events('diary_app', session, '', {
+      userId: user,
+      newMessage: second.newMessage,
+    });
+    expect(briefs(answered)).toEqual(['{"status":200,"sub":"eve"}', 'done']);
+  });
+
+  it('is refused when it is another one, and nothing is sent', async () => {
+    const user = 'zoe';
+    const session = await client.createSession('diary_app', user);
+    const asked = await client.events('diary_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    const forged = JSON.parse(JSON.stringify(newMessage).replace(/state=[^&"]+/, 'state=other'));
+    const response = await client.send('POST', '/run', {
+      appName: 'diary_app',
+      userId: user,
+      sessionId: session,
+      newMessage: forged,
+    });
+    expect(await response.text()).toContain('its state differs');
+    expect(auth.tokenRequests).toEqual([]);
+  });
+});
+
+/** The newest process of a service. */
+const running: LocalMesh['processes'] = [];
+function processOf(name: string): LocalMesh['processes'][number] {
+  const found = [...mesh.processes, ...running].findLast((each) => each.name === name);
+  if (!found) throw new Error(`${name} does not run`);
+  return found;
+}
