@@ -13,6 +13,8 @@ export type { MeshToolsetOptions } from './mesh-toolset.ts';
 export { MeshToolset } from './mesh-toolset.ts';
 export type { NatsUsers } from './nats-config.ts';
 export { natsAccounts, provisionUser } from './nats-config.ts';
+export type { OpenCall } from './pending-requests.ts';
+export { openCalls, servePending } from './pending-requests.ts';
 export type { Permissions, ServiceManifest } from './permissions.ts';
 export {
   agentManifest,

@@ -8,6 +8,7 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
+import { openCall } from './pending-requests.ts';
 
 /** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
 export async function publishEvent(
@@ -37,7 +38,11 @@ export async function publishToSession(
   await tell(mesh, mesh.subjects.sessionEvent(ref), event, eventHeaders(session, event, carrier));
   const { opened, closed } = pendingChanges(event, session.id);
   const news: PendingNews[] = [
-    ...opened.map((call) => ({ change: 'opened' as const, callId: call.id, call })),
+    ...opened.map((call) => ({
+      change: 'opened' as const,
+      callId: call.id,
+      call: openCall(mesh, { app: session.appName, user: session.userId }, call),
+    })),
     ...closed.map(({ id }) => ({ change: 'answered' as const, callId: id })),
   ];
   for (const each of news) await tell(mesh, mesh.subjects.sessionPending(ref), each, carrier);

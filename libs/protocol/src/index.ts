@@ -51,7 +51,7 @@ export type {
   OperationUpdateInput,
   PendingNews,
 } from './operation.ts';
-export { jobSchema, operationUpdateSchema } from './operation.ts';
+export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
 export { parse } from './parse.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';

@@ -43,6 +43,13 @@ export const jobSchema = z.object({
 export type Job = z.infer<typeof jobSchema>;
 export type JobInput = z.input<typeof jobSchema>;
 
+/** Asks what waits for an answer: in one session, or in all sessions of a user. */
+export const pendingRequestSchema = z.object({
+  app: z.string().min(1),
+  user: z.string().min(1),
+  session: z.string().min(1).optional(),
+});
+
 /** What changed in what a session waits for. */
 export interface PendingNews {
   change: 'opened' | 'answered';

@@ -1,4 +1,4 @@
-import { connectService } from '@agentmesh/mesh';
+import { connectService, servePending } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type Logger, startHealth } from '@agentmesh/service';
 import { orderlyClose } from './close-server.ts';
@@ -17,9 +17,11 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
     const ready = async () => (draining ? ['stopping'] : await mesh.problems());
     owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
   }
+  const pending = await servePending(mesh);
+  owners.defer(() => pending.stop());
   const shown = await mesh.bus.register(
     { kind: 'gateway', name: 'gateway', version: '0.1.0', description: "ADK's REST interface" },
-    [],
+    [mesh.subjects.pending],
   );
   owners.defer(() => shown.stop());
   const stopping = new AbortController();

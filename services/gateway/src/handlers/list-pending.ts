@@ -1,3 +1,4 @@
+import { openCalls } from '@agentmesh/mesh';
 import { knownSession } from '../known-session.ts';
 import { readSession, readUser } from '../params.ts';
 import type { Handler } from './index.ts';
@@ -6,11 +7,12 @@ import type { Handler } from './index.ts';
 export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   await knownSession(context, ref, { numRecentEvents: 0 });
-  return { pending: await context.mesh.sessions.pending.list(ref) };
+  const { appName: app, userId: user, sessionId: session } = ref;
+  return { pending: await openCalls(context.mesh, { app, user, session }) };
 };
 
 /** The same of all sessions of a user; those of agents that are used as tools are among them. */
 export const listPendingOfUser: Handler = async (context, request) => {
   const { appName, userId } = await readUser(context, request);
-  return { pending: await context.mesh.sessions.pending.list({ appName, userId }) };
+  return { pending: await openCalls(context.mesh, { app: appName, user: userId }) };
 };
