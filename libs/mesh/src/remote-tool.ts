@@ -69,8 +69,17 @@ export class RemoteTool extends BaseTool {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });
+    let said = 0;
+    let heard = 0;
     for await (const frame of frames) {
-      if (frame.type === 'progress') yield frame.data;
+      // Another replica answers, and tells all from the start.
+      if (frame.type === 'accepted') heard = 0;
+      if (frame.type === 'progress') {
+        heard += 1;
+        if (heard <= said) continue;
+        said = heard;
+        yield frame.data;
+      }
       if (frame.type === 'result') return this.#take(frame.data, toolContext);
     }
     throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);

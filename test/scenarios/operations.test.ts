@@ -1,0 +1,164 @@
+import { type Event, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import type { Sample } from '@agentmesh/deploy/samples';
+import { agentManifest, toolManifest } from '@agentmesh/mesh';
+import { subjects } from '@agentmesh/protocol';
+import {
+  latestFunctionResponses,
+  type ScriptedGemini,
+  seededRandom,
+  startScriptedGemini,
+  until,
+} from '@agentmesh/testing';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastText, restClient } from '../rest-client.ts';
+import { clerk, copy } from './operations/definitions.ts';
+
+const folder = 'test/scenarios/operations';
+const agent: Sample = { manifest: agentManifest(clerk), folder: `${folder}/agent` };
+const tool: Sample = { manifest: toolManifest(copy), folder: `${folder}/tool` };
+const names = subjects();
+
+let model: ScriptedGemini;
+let mesh: LocalMesh;
+const workers: LocalMesh['processes'] = [];
+let client: ReturnType<typeof restClient>;
+/** A program that is no service, with the rights of one. */
+let outside: NatsConnection;
+
+beforeAll(async () => {
+  model = await startScriptedGemini({
+    script: (request) => {
+      const responses = latestFunctionResponses(request);
+      const states = responses.map(({ response }) => response?.status);
+      if (states.includes('completed')) return { text: 'heard completed' };
+      if (responses.length > 0)
+        return { text: `${states.filter((state) => state === 'approved').length} approved` };
+      const text = request.contents.at(-1)?.parts?.at(-1)?.text ?? '';
+      const [, count, name = ''] = /^(\d+) (\w+)$/.exec(text) ?? [];
+      return { calls: Array.from({ length: Number(count) }, (_, n) => ({ name, args: { n } })) };
+    },
+  });
+  mesh = await launchMesh({
+    services: [agent, tool],
+    ackWaitMs: 1_000,
+    env: { MODEL_URL: model.url },
+  });
+  workers.push(...mesh.processes, ...(await Promise.all([mesh.start(agent), mesh.start(tool)])));
+  client = restClient(mesh.gatewayUrl);
+  const { user, pass } = mesh.login('client');
+  outside = await connect({
+    servers: mesh.natsUrl,
+    inboxPrefix: names.inboxPrefix('client'),
+    ...(user !== undefined && { user }),
+    ...(pass !== undefined && { pass }),
+  });
+}, 60_000);
+afterAll(async () => {
+  await outside?.close();
+  await mesh?.[Symbol.asyncDispose]();
+  await model?.close();
+});
+
+async function logOf(session: string): Promise<Event[]> {
+  const response = await client.send('GET', `/apps/clerk_app/users/u1/sessions/${session}`);
+  return ((await response.json()) as { events: Event[] }).events;
+}
+
+/** What waits, asked over NATS. */
+async function pendingOf(
+  user: string,
+  session?: string,
+): Promise<{ id: string; operationSubject: string }[]> {
+  const request = { app: 'clerk_app', user, ...(session !== undefined && { session }) };
+  const reply = await outside.request(names.pending, JSON.stringify(request), { timeout: 10_000 });
+  return reply.json<{ pending: { id: string; operationSubject: string }[] }>().pending;
+}
+
+describe('a thousand calls that wait', () => {
+  const sessions = 250;
+  const callsEach = 4;
+
+  it('are each answered once, though every outcome comes twice and in no order', async () => {
+    const ids = await inParallel(sessions, 16, async () => {
+      const session = await client.createSession('clerk_app');
+      const events = await client.events('clerk_app', session, `${callsEach} approve`);
+      expect(lastText(events)).toBe('0 approved');
+      return session;
+    });
+    const pending = await pendingOf('u1');
+    expect(pending).toHaveLength(sessions * callsEach);
+    const before = model.requests.length;
+    const outcomes = pending.map(({ operationSubject, id }) => ({
+      subject: operationSubject,
+      body: JSON.stringify({ final: true, response: { status: 'approved', ticket: id }, by: 'eve' }),
+    }));
+    // Each one twice: once in order, and in between once in no order.
+    const shuffled = seededRandom(5).shuffle(outcomes);
+    for (const [n, first] of outcomes.entries()) {
+      for (const { subject, body } of [first, shuffled[n] ?? first]) outside.publish(subject, body);
+    }
+    await outside.flush();
+    await until(async () => (await pendingOf('u1')).length === 0, {
+      timeoutMs: 240_000,
+      what: 'all to be answered',
+    });
+    const words = (events: Event[]) =>
+      events.flatMap(({ author, content }) => (author === 'user' ? [] : (content?.parts?.[0]?.text ?? [])));
+    const logs = await inParallel(ids.length, 16, async (n) => {
+      await until(async () => words(await logOf(ids[n] ?? '')).length > callsEach, { timeoutMs: 60_000 });
+      return await logOf(ids[n] ?? '');
+    });
+    for (const events of logs) {
+      const calls = events.flatMap(getFunctionCalls).map(({ id }) => id);
+      expect(calls).toHaveLength(callsEach);
+      const answers = events.filter(({ author }) => author === 'user').flatMap(getFunctionResponses);
+      expect(answers.map(({ id }) => id).sort()).toEqual([...calls].sort());
+      for (const { id, response } of answers) expect(response).toEqual({ status: 'approved', ticket: id });
+      // Each outcome wakes the agent for one word.
+      expect(words(events)).toEqual(Array.from({ length: 1 + callsEach }, (_, n) => `${n} approved`));
+      expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1 + callsEach);
+    }
+    expect(model.requests).toHaveLength(before + sessions * callsEach);
+  }, 400_000);
+});
+
+describe('a job whose worker is killed half way', () => {
+  it('goes on from another replica, and the model hears of one end', async () => {
+    const session = await client.createSession('clerk_app');
+    const running = client.events('clerk_app', session, '1 copy');
+    const said = async () => (await logOf(session)).flatMap(getFunctionResponses);
+    await until(async () => (await said()).length >= 3);
+    const worker = Number((await said()).at(-1)?.response?.pid);
+    const service = workers.find(({ pid }) => pid === worker);
+    expect(service).toBeDefined();
+    await service?.kill();
+    await running;
+    await until(async () => lastText(await logOf(session)) === 'heard completed', { timeoutMs: 30_000 });
+    const responses = await said();
+    const ends = responses.filter(({ response }) => response?.status === 'completed');
+    expect(ends).toHaveLength(1);
+    expect(ends[0]?.response?.pid).not.toBe(worker);
+    const steps = responses.filter(({ willContinue }) => willContinue).map(({ response }) => response);
+    // Each step is told once, in order, by the one worker and then by the other.
+    expect(steps.map((step) => step?.copied)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(new Set(steps.map((step) => step?.attempt))).toEqual(new Set([1, 2]));
+    expect(await pendingOf('u1', session)).toEqual([]);
+  }, 60_000);
+});
+
+/** `work` for 0 to `count` - 1, so many at a time. */
+async function inParallel<T>(count: number, width: number, work: (n: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      const n = next;
+      next += 1;
+      results[n] = await work(n);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
+}
