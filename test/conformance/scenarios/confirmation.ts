@@ -98,6 +98,20 @@ export const confirmationScenarios: Scenario[] = [
     turns: ['go', yes],
   },
   {
+    name: 'a yes to another call than the one that waits',
+    section: '§6.2',
+    differs: ['D25'],
+    parts: { root: root('pay'), pay: gated },
+    root: 'root',
+    script: { root: [pay(5), say('paid')] },
+    turns: [
+      'go',
+      answer({
+        [confirmation]: { confirmed: true, originalFunctionCall: { name: 'pay', args: { amount: 50 } } },
+      }),
+    ],
+  },
+  {
     name: 'a chat while a call waits',
     section: '§6.2',
     differs: ['B21'],
