@@ -107,10 +107,10 @@ async function runTool(
 ): Promise<ToolResult> {
   const actions = createEventActions();
   const functionCallId = call.callId ?? newFunctionCallId();
-  const { toolConfirmation, answers } = call;
+  const { toolConfirmation, inputResponse, answers } = call;
   const toolContext = new Context(
     { ...originOf(call, abortSignal), services },
-    { actions, functionCallId, answers, ...(toolConfirmation && { toolConfirmation }) },
+    { actions, functionCallId, answers, inputResponse, ...(toolConfirmation && { toolConfirmation }) },
   );
   try {
     const run = executeTool(tool, call.args, toolContext);
