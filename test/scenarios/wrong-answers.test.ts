@@ -251,6 +251,18 @@ const credentials: Case[] = [
   },
 ];
 
+const inputs: Case[] = [
+  { ...said('to an input that lacks a field', { town: 'Rome' }), text: 'trip' },
+  { ...said('to an input in words, where an object is wanted', { result: 'Rome' }), text: 'trip' },
+  { ...said('to an input that holds nothing', {}), text: 'trip' },
+  {
+    name: 'to an input by the name of a confirmation',
+    ...forbidden,
+    text: 'trip',
+    body: (asked) => answerTo(asked, { name: 'adk_request_confirmation' }),
+  },
+];
+
 const invocations: Case[] = [
   {
     name: 'with the id of no invocation',
@@ -284,7 +296,16 @@ const invocations: Case[] = [
 ];
 
 /** The table grows by what answers may get wrong: each is refused by its code and changes nothing. */
-const cases = [...elsewhere, ...forged, ...twice, ...payloads, ...broken, ...credentials, ...invocations];
+const cases = [
+  ...elsewhere,
+  ...forged,
+  ...twice,
+  ...payloads,
+  ...broken,
+  ...credentials,
+  ...inputs,
+  ...invocations,
+];
 
 describe('an answer', () => {
   it.for(cases)('$name is refused and changes nothing', async ({ text = 'time_off', body, status, code }) => {

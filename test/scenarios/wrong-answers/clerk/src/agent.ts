@@ -37,4 +37,15 @@ const calendar = new FunctionTool({
 
 const look = new FunctionTool({ name: 'look', description: 'looks', execute: () => ({ seen: 1 }) });
 
-export const clerk = new LlmAgent({ name: 'clerk', model: 'gemini-test', tools: [timeOff, calendar, look] });
+const trip = new FunctionTool({
+  name: 'trip',
+  description: 'books a trip',
+  execute: (_args, context) =>
+    context?.requestInput({ message: 'Where to?', responseSchema: z.object({ city: z.string() }) }),
+});
+
+export const clerk = new LlmAgent({
+  name: 'clerk',
+  model: 'gemini-test',
+  tools: [timeOff, calendar, look, trip],
+});
