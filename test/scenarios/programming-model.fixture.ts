@@ -52,6 +52,12 @@ export const scripts: Record<string, ModelScript> = {
     call('time_off', { days: 5 }),
     says('You have three days.'),
   ),
+  questions: sequence(
+    call('book', { people: 2 }),
+    says('Have a good time in Rome.'),
+    call('request_input', { message: 'What shall I write on it?' }),
+    says('It is in the post.'),
+  ),
   'llm-agent': sequence(
     says('Ahoy, Ann!'),
     says('Arr, Ann!'),

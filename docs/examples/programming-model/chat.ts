@@ -33,9 +33,12 @@ export async function chat(runner: InMemoryRunner, state: Record<string, unknown
       return await send([{ text }], more);
     },
     /** Answers a call that was left open. */
-    async answer(functionResponse: NonNullable<Part['functionResponse']>): Promise<Event[]> {
+    async answer(
+      functionResponse: NonNullable<Part['functionResponse']>,
+      more?: Partial<RunRequest>,
+    ): Promise<Event[]> {
       console.log(`${userId} answers ${functionResponse.name}: ${JSON.stringify(functionResponse.response)}`);
-      return await send([{ functionResponse }]);
+      return await send([{ functionResponse }], more);
     },
     async session(): Promise<Session | undefined> {
       return await runner.sessionService.getSession({ appName, userId, sessionId });

@@ -1,4 +1,4 @@
-import { MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import { type InputRequest, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import { type Content, type FunctionCall, type FunctionDeclaration, Type } from '@google/genai';
 import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
 import type { BaseAgent } from './base-agent.ts';
@@ -9,7 +9,7 @@ import { newFunctionCallId } from './event.ts';
 import { forwardArtifacts } from './flow/forward-artifacts.ts';
 import { forwardEvents } from './flow/forward-events.ts';
 import { missingKeys } from './flow/output-schema.ts';
-import { answerToQuestion, questionNames } from './flow/questions.ts';
+import { answerToQuestion, isPassedOn, questionNames } from './flow/questions.ts';
 import { ToolArgumentsError } from './function-tool.ts';
 import { runInvocation } from './invocation.ts';
 import type { TransferPort } from './invocation-context.ts';
@@ -77,12 +77,12 @@ export class AgentTool extends BaseTool {
   }
 
   /**
-   * A question within the agent's own session is not lost: one for a confirmation becomes this call's own, whose answer goes to the agent; of all
-   * else the caller is told that there is no answer yet, and why.
+   * A question within the agent's own session is not lost: one for a confirmation or an input becomes this call's own, whose answer goes to the
+   * agent; of all else the caller is told that there is no answer yet, and why.
    */
   #waiting({ openCalls = [], text }: AgentAnswer, toolContext: Context) {
-    const question = openCalls.find(({ name }) => name === questionNames.confirmation);
-    if (question) toolContext.requestConfirmation(passedOn(this.name, question));
+    const question = openCalls.find(({ name }) => isPassedOn(name));
+    if (question) passOn(this.name, question, toolContext);
     return {
       status: 'pending',
       message: `agent ${this.name} has not finished: it waits for answers to calls of its own`,
@@ -144,21 +144,18 @@ function parseObject(agent: string, text: string): Record<string, unknown> {
 }
 
 /** What an agent asks a person, as the question of who called it. */
-function passedOn(agent: string, { args }: OpenCall): Omit<ToolConfirmation, 'confirmed'> {
-  const { toolConfirmation, originalFunctionCall } = args as {
+function passOn(agent: string, { name, args }: OpenCall, toolContext: Context): void {
+  const { toolConfirmation, originalFunctionCall, ...input } = args as {
     toolConfirmation?: ToolConfirmation;
     originalFunctionCall?: FunctionCall;
-  };
-  const { hint, payload, payloadSchema, within } = toolConfirmation ?? {};
-  const { name = '', args: callArgs = {} } = originalFunctionCall ?? {};
-  return {
-    ...(hint !== undefined && { hint }),
-    ...(payload !== undefined && { payload }),
-    ...(payloadSchema && { payloadSchema }),
-    within: within
-      ? { ...within, agents: [agent, ...within.agents] }
-      : { agents: [agent], call: { name, args: callArgs } },
-  };
+  } & Partial<InputRequest>;
+  const asked = name === questionNames.input ? input : toolConfirmation;
+  const { name: called = '', args: callArgs = {} } = originalFunctionCall ?? {};
+  const within = asked?.within
+    ? { ...asked.within, agents: [agent, ...asked.within.agents] }
+    : { agents: [agent], call: { name: called, args: callArgs } };
+  if (name === questionNames.input) toolContext.requestInput({ message: '', ...input, within });
+  else toolContext.requestConfirmation({ ...toolConfirmation, within });
 }
 
 function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
@@ -193,7 +190,6 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   }
   const { sessionService, invocationId, runConfig, carrier, pluginManager, observe, transfers } = context;
   const artifactService = forwardArtifacts(context);
-  const { toolConfirmation } = toolContext;
   const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
   const session = await openSession(sessionService, {
     appName: toolContext.appName,
@@ -208,7 +204,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     invocationId,
     ...(context.resume !== undefined && { resume: context.resume }),
     isAsked: true,
-    newMessage: (toolConfirmation && answerToQuestion(session.events, toolConfirmation)) ?? message,
+    newMessage: answerToQuestion(session.events, toolContext) ?? message,
     runConfig,
     carrier,
     pluginManager,

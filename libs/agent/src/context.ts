@@ -1,4 +1,4 @@
-import { type EventActions, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import { type EventActions, type InputRequest, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
@@ -74,6 +74,7 @@ export interface ContextOptions {
   functionCallId?: string;
   functionCallEventId?: string;
   toolConfirmation?: ToolConfirmation;
+  inputResponse?: unknown;
   /** How many questions of the call were answered so far; default 0. */
   answers?: number;
   /** How often the work of the call was begun, this time counted; default: that of the invocation. */
@@ -93,6 +94,11 @@ export interface ConfirmationRequest extends Omit<ToolConfirmation, 'confirmed' 
   payloadSchema?: AnswerSchema;
 }
 
+/** What a tool asks a person to tell it. */
+export interface InputQuestion extends Omit<InputRequest, 'responseSchema'> {
+  responseSchema?: AnswerSchema;
+}
+
 /** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
 export class Context extends ReadonlyContext {
   readonly actions: EventActions;
@@ -102,6 +108,8 @@ export class Context extends ReadonlyContext {
   readonly functionCallEventId: string | undefined;
   /** What a person said to the call, once it was asked for. */
   toolConfirmation: ToolConfirmation | undefined;
+  /** What a person told the call last, once it was asked for: words, or a value that fits the schema of the question. */
+  readonly inputResponse: unknown;
   /** How many questions of the call were answered so far: with each answer the call is made anew. */
   readonly answers: number;
   /** For the framework; tools use {@link getAuthResponse} and {@link requestCredential}. */
@@ -115,6 +123,7 @@ export class Context extends ReadonlyContext {
     this.functionCallId = options.functionCallId;
     this.functionCallEventId = options.functionCallEventId;
     this.toolConfirmation = options.toolConfirmation;
+    this.inputResponse = options.inputResponse;
     this.answers = options.answers ?? 0;
     this.credentials = options.credentials ?? new CallCredentials();
     this.#state = new State(origin.session.state, this.actions.stateDelta);
@@ -210,6 +219,27 @@ export class Context extends ReadonlyContext {
       ...(payload !== undefined && { payload }),
       ...(payloadSchema && { payloadSchema: toAnswerSchema(payloadSchema, 'payloadSchema') }),
       ...(within && { within }),
+    };
+  }
+
+  /**
+   * Asks a person to tell something. The tool then returns; the call has no result yet, and the run ends. It is made again with the answer as
+   * {@link inputResponse}, in whatever process.
+   *
+   * @param question `message`: what is asked, in words; `payload`: anything that whoever shows it may need; `responseSchema`: what the answer must
+   * fit, one that does not is refused
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
+   */
+  requestInput({ message, payload, responseSchema, within }: InputQuestion): void {
+    const { actions } = this;
+    actions.requestedInputs = {
+      ...actions.requestedInputs,
+      [this.#call('requestInput')]: {
+        message,
+        ...(payload !== undefined && { payload }),
+        ...(responseSchema && { responseSchema: toAnswerSchema(responseSchema, 'responseSchema') }),
+        ...(within && { within }),
+      },
     };
   }
 

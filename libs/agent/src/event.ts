@@ -37,12 +37,14 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
     artifactDelta,
     requestedAuthConfigs,
     requestedToolConfirmations,
+    requestedInputs,
     ...plain
   } of sources) {
     Object.assign(merged.stateDelta, stateDelta);
     Object.assign(merged.artifactDelta, artifactDelta);
     Object.assign(merged.requestedAuthConfigs, requestedAuthConfigs);
     Object.assign(merged.requestedToolConfirmations, requestedToolConfirmations);
+    if (requestedInputs) merged.requestedInputs = { ...merged.requestedInputs, ...requestedInputs };
     for (const [key, value] of Object.entries(plain))
       if (value !== undefined) Object.assign(merged, { [key]: value });
   }

@@ -59,9 +59,9 @@ export class InMemoryLeases {
   }
 
   /** Those that wait and are this one, or begin so. */
-  waitingOf(key: string, id: string, prefix: string): string[] {
+  waitingOf(key: string, id: string, prefix?: string): string[] {
     const names = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
-    return names.filter((each) => each === id || each.startsWith(prefix));
+    return names.filter((each) => each === id || (prefix !== undefined && each.startsWith(prefix)));
   }
 
   /** The run has ended: it has neither the session nor a place in the queue. */

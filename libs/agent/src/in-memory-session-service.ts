@@ -217,13 +217,19 @@ export class InMemorySessionService implements SessionService {
   }
 
   async cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
-    const { appName, userId, sessionId, invocationId } = ref;
+    const { appName, userId, sessionId, invocationId, resume } = ref;
     const key = this.#keys.session(ref);
-    const known = this.#invocations.get(this.#keys.invocation(ref.appName, ref.userId, invocationId));
-    const waiting = this.#leases.waitingOf(key, invocationId, continuationPrefix(invocationId));
+    const known = this.#invocations.get(this.#keys.invocation(appName, userId, invocationId));
+    const waiting = this.#leases.waitingOf(
+      key,
+      runName(ref),
+      resume === undefined ? continuationPrefix(invocationId) : undefined,
+    );
     if (known ? known.owner !== key : waiting.length === 0) return undefined;
     const invocation = this.#invocation(ref);
-    if (!isOver(invocation)) invocation.cancelled ??= reason;
+    const isMeant = resume === undefined || invocation.run === resume;
+    if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;
+    if (isMeant && !isOver(invocation)) invocation.cancelled ??= reason;
     const error = { code: 'cancelled', message: reason };
     for (const run of waiting.map(runOfName))
       await this.endInvocation({ appName, userId, sessionId, ...run }, { status: 'failed', error });

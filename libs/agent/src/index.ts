@@ -42,7 +42,7 @@ export { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 export { BuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
 export type { UnsafeLocalCodeExecutorOptions } from './code-executors/unsafe-local-code-executor.ts';
 export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-executor.ts';
-export type { ConfirmationRequest, ContextOptions, ContextOrigin } from './context.ts';
+export type { ConfirmationRequest, ContextOptions, ContextOrigin, InputQuestion } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
 export type { CredentialOwner, CredentialService } from './credential-service.ts';
 export { deadlinePassed } from './deadlines.ts';
@@ -107,6 +107,7 @@ export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts'
 export type { LogLine } from './plugins/logging-plugin.ts';
 export { LoggingPlugin } from './plugins/logging-plugin.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
+export { requestInputTool } from './request-input-tool.ts';
 export type { Router, RoutingErrorContext } from './routes.ts';
 export type { RunId } from './run-ids.ts';
 export {

@@ -71,7 +71,8 @@ export interface SessionLeases {
 
   /**
    * Marks that the invocation shall end: its takings and renewals tell. What waits of it in the queue, those that would continue it too, is taken
-   * out and ends now, as failed with the code `cancelled`. One that has ended stays as it is. Undefined for one that has neither begun in this session nor waits in its queue.
+   * out and ends now, as failed with the code `cancelled`; with `ref.resume` that goes for this run alone. One that has ended stays as it is.
+   * Undefined for one that has neither begun in this session nor waits in its queue.
    */
   cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 }

@@ -204,8 +204,10 @@ async function* work(
 }
 
 /** An agent that had asked a person within the call goes on with the answer. */
-function messageOf(agent: BaseAgent, { message, parent, confirmation }: Ask, { events }: Session): Content {
-  const answer = parent && confirmation && answerToQuestion(events, confirmation);
+function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
+  const { message, parent, confirmation, input } = ask;
+  const said = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
+  const answer = parent && answerToQuestion(events, said);
   return answer ?? checkAsk(agent, message);
 }
 

@@ -322,7 +322,31 @@ describe('a conversation over processes that is continued', () => {
     expect(end).toMatchObject({ status: 'completed' });
   });
 
-  it('starts long work of a step elsewhere for the first time, and goes on behind it', async () => {
+  it('goes on at an agent that had handed over before it was answered', async () => {
+    const world = memoryMesh();
+    const { pay, paid } = cashier();
+    const helper = new LlmAgent({ name: 'helper', model: new ScriptedLlm(says('I help')) });
+    const both = [...calls('pay'), ...calls('transfer_to_agent', { agentName: 'helper' })];
+    const root = new LlmAgent({
+      name: 'root',
+      model: new ScriptedLlm(both, says('paid')),
+      tools: [pay],
+      subAgents: [remoteAgent('helper')],
+    });
+    await serveAgent(await world.connect('agent_helper'), helper);
+    await serveAgent(await world.connect('agent_root'), root, { app: 'app', resumabilityConfig });
+    const { client, ref, say } = await world.chat('app');
+    const { events, invocationId } = await say('go');
+    expect(events.map(brief).at(-1)).toBe('helper: I help');
+    const { told } = await answerTo(client, ref.sessionId, invocationId, events);
+    expect(told[0]).toBe('root: gets {"paid":1}');
+    expect(paid).toHaveLength(1);
+  });
+
+  it.each([
+    ['a step elsewhere', true],
+    ['its own', false],
+  ])('starts long work of %s for the first time, and goes on behind it', async (_what, isRemote) => {
     const world = memoryMesh();
     let shipped = 0;
     const ship = new LongRunningFunctionTool({
@@ -341,8 +365,11 @@ describe('a conversation over processes that is continued', () => {
       tools: [ship],
     });
     const booker = new LlmAgent({ name: 'booker', model: new ScriptedLlm(says('booked')) });
-    const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [remoteAgent('shipper'), booker] });
-    await serveAgent(await world.connect('agent_shipper'), shipper);
+    const pipeline = new SequentialAgent({
+      name: 'pipeline',
+      subAgents: [isRemote ? remoteAgent('shipper') : shipper, booker],
+    });
+    if (isRemote) await serveAgent(await world.connect('agent_shipper'), shipper);
     await serveAgent(await world.connect('agent_pipeline'), pipeline, { app: 'app', resumabilityConfig });
     const { client, ref, say } = await world.chat('app');
     const { events, invocationId } = await say('go');

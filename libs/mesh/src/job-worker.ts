@@ -168,9 +168,9 @@ async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, w
   const final = isLastWord === true || failed !== undefined;
   // A ticket is only the first word, and no news to whoever has heard it.
   if (!final && (heard || response === undefined)) return;
-  const asks =
-    Object.keys(actions?.requestedToolConfirmations ?? {}).length > 0 ||
-    Object.keys(actions?.requestedAuthConfigs ?? {}).length > 0;
+  const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs } = actions ?? {};
+  const asked = [requestedToolConfirmations, requestedAuthConfigs, requestedInputs];
+  const asks = asked.some((each) => Object.keys(each ?? {}).length > 0);
   const update: OperationUpdateInput =
     asks && !heard
       ? {

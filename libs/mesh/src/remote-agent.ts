@@ -60,11 +60,13 @@ export class RemoteAgent extends BaseAgent implements Askable {
       abortSignal,
       state,
       toolConfirmation,
+      inputResponse,
       functionCallId: callId = newFunctionCallId(),
     } = toolContext;
     const ask: AskInput = {
       message,
       ...(toolConfirmation && { confirmation: toolConfirmation }),
+      ...(inputResponse !== undefined && { input: inputResponse }),
       state: pickScopes(state.toRecord(), ['session']),
       parent: {
         app: toolContext.appName,

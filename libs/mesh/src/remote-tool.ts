@@ -46,13 +46,14 @@ export class RemoteTool extends BaseTool {
 
   /** Yields what the tool says on its way. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
-    const { abortSignal, invocationContext, userContent, toolConfirmation, answers } = toolContext;
-    const { operationSubject } = toolContext;
+    const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
+    const { inputResponse, answers, operationSubject } = toolContext;
     const call: ToolCallInput = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
       args,
       answers,
       ...(toolConfirmation && { toolConfirmation }),
+      ...(inputResponse !== undefined && { inputResponse }),
       context: {
         app: toolContext.appName,
         user: toolContext.userId,

@@ -187,7 +187,7 @@ async function waitForTurn(
   if (holder === undefined) await startNext(mesh, ref);
   // What is asked at the same time is no newer message.
   else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
-    const interrupted = { ...ref, invocationId: holder };
+    const interrupted = { ...ref, invocationId: holder, resume: undefined };
     await cancelInvocation(mesh, interrupted, 'a newer message interrupted it').catch((error) => {
       // It has gone meanwhile.
       if (MeshError.from(error).code !== 'not_found') throw error;

@@ -70,7 +70,7 @@ function contextOf(
   abortSignal: AbortSignal,
   about: Pick<ContextOptions, 'attempt' | 'lastProgress'>,
 ): Context {
-  const { toolConfirmation, answers, callId = newFunctionCallId() } = call;
+  const { toolConfirmation, inputResponse, answers, callId = newFunctionCallId() } = call;
   const operationSubject = call.context?.operationSubject;
   return new Context(
     { ...originOf(call, abortSignal), services },
@@ -78,6 +78,7 @@ function contextOf(
       actions: createEventActions(),
       functionCallId: callId,
       answers,
+      inputResponse,
       ...about,
       ...(operationSubject !== undefined && { operationSubject }),
       ...(toolConfirmation && { toolConfirmation }),

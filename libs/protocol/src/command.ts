@@ -91,6 +91,8 @@ export const askSchema = z.object({
   parent: parentSchema.optional(),
   /** What a person said to the question that the agent had asked within this call: it goes on with that. */
   confirmation: toolConfirmationSchema.optional(),
+  /** What a person told it, when it had asked for that. */
+  input: z.unknown().optional(),
   /** Where it is a step: it works in that session itself. */
   step: stepSchema.optional(),
   /** First state of the child session. */
@@ -128,6 +130,8 @@ export const toolCallSchema = z.object({
   answers: z.number().int().min(0).default(0),
   /** What a person said to the call, when it had asked for confirmation. */
   toolConfirmation: toolConfirmationSchema.optional(),
+  /** What a person told the call, when it had asked for that. */
+  inputResponse: z.unknown().optional(),
   args: record.default({}),
   context: z
     .object({

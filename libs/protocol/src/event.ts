@@ -10,6 +10,12 @@ import { contentSchema } from './content.ts';
 
 const record = z.record(z.string(), z.unknown());
 
+/** Where an agent that is used as a tool asks: the agents from the one that was called on, and the call that one of them wants to make. */
+const withinSchema = z.object({
+  agents: z.array(z.string()),
+  call: z.object({ name: z.string(), args: record }),
+});
+
 /** An answer to, or a request for, a person's confirmation of a tool call. */
 export const toolConfirmationSchema = z.object({
   hint: z.string().optional(),
@@ -19,12 +25,20 @@ export const toolConfirmationSchema = z.object({
   answerWithinMs: z.number().int().min(1).optional(),
   /** Of a request: the JSON schema that the payload of the answer must fit. */
   payloadSchema: record.optional(),
-  /** Where an agent that is used as a tool asks: the agents from the one that was called on, and the call that one of them wants to make. */
-  within: z
-    .object({ agents: z.array(z.string()), call: z.object({ name: z.string(), args: record }) })
-    .optional(),
+  within: withinSchema.optional(),
 });
 export type ToolConfirmation = z.infer<typeof toolConfirmationSchema>;
+
+/** What a tool asks a person to tell it. */
+export const inputRequestSchema = z.object({
+  message: z.string(),
+  /** Anything that whoever shows the question may need. */
+  payload: z.unknown().optional(),
+  /** The JSON schema that the answer must fit. */
+  responseSchema: record.optional(),
+  within: withinSchema.optional(),
+});
+export type InputRequest = z.infer<typeof inputRequestSchema>;
 
 /** What an event does beside saying something. The names are ADK's. */
 export interface EventActions {
@@ -41,6 +55,8 @@ export interface EventActions {
   requestedAuthConfigs: Record<string, unknown>;
   /** Function-call id → what a person must confirm. */
   requestedToolConfirmations: Record<string, ToolConfirmation>;
+  /** Function-call id → what a person must tell; absent where nothing is asked. */
+  requestedInputs?: Record<string, InputRequest>;
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
 }
@@ -84,6 +100,7 @@ const actionsSchema = z.looseObject({
   artifactDelta: z.record(z.string(), z.number().int().min(0)).default({}),
   requestedAuthConfigs: record.default({}),
   requestedToolConfirmations: z.record(z.string(), toolConfirmationSchema).default({}),
+  requestedInputs: z.record(z.string(), inputRequestSchema).optional(),
   skipSummarization: z.boolean().optional(),
   transferToAgent: z.string().optional(),
   escalate: z.boolean().optional(),

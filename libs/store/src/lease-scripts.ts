@@ -93,17 +93,19 @@ return redis.call('HDEL', KEYS[3], ARGV[1])
 
 /**
  * KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits, how the
- * names begin of runs that continue it.
- * Returns 'unknown' for one that is not this session's.
+ * names begin of runs that continue it, the name of the one of these that alone is meant or ''.
+ * Returns 'unknown' for one that is not this session's, or has not begun.
  */
 export const cancelScript = script(`${touchInvocation}${readInvocation}${leaveSession}
-local id, ended, prefix, later = ARGV[5], ARGV[6], ARGV[7], {}
-local owner, waits = redis.call('HGET', KEYS[1], 'owner'), redis.call('ZSCORE', KEYS[3], id)
+local id, ended, prefix, only, later = ARGV[5], ARGV[6], ARGV[7], ARGV[8], {}
+local owner, waits = redis.call('HGET', KEYS[1], 'owner'), only == '' and redis.call('ZSCORE', KEYS[3], id)
 for _, name in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
-  if string.sub(name, 1, #prefix) == prefix then later[#later + 1] = name end
+  if name == only or only == '' and string.sub(name, 1, #prefix) == prefix then later[#later + 1] = name end
 end
+local is_meant = only == '' or redis.call('HGET', KEYS[1], 'run') == only
 if owner and owner ~= ARGV[1] or not owner and not waits and #later == 0 then return 'unknown' end
-if (owner or waits) and not is_over(KEYS[1]) then
+if not is_meant and #later == 0 and redis.call('HEXISTS', KEYS[1], end_field(only)) == 0 then return 'unknown' end
+if is_meant and (owner or waits) and not is_over(KEYS[1]) then
   redis.call('HSETNX', KEYS[1], 'cancel', ARGV[4])
   if waits then
     redis.call('HSET', KEYS[1], 'end', ended)

@@ -102,7 +102,7 @@ export function redisSessionLeases(
       const { sessionId, invocationId } = ref;
       const args = [
         ...[encodeToken(sessionId), ...ttls, reason, invocationId, toJson(end, 'the end')],
-        continuationPrefix(invocationId),
+        ...[continuationPrefix(invocationId), resumeName(ref)],
       ];
       const found = await connection.script<string[] | 'unknown'>(cancelScript, keysOf(ref), args);
       return found === 'unknown' ? undefined : recordOf(found);

@@ -267,6 +267,20 @@ describe('RedisSessionService', () => {
     expect(await ttl()).toBeGreaterThan(0);
   });
 
+  test('keeps the record of an invocation that may be continued as long as that of one at work', async () => {
+    const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
+    await sessions.createSession(ref);
+    const invocation = { ...ref, invocationId: 'inv-1' };
+    const ttl = () => admin.pttl(keys(prefix).invocation(appName, userId, 'inv-1'));
+    await sessions.endInvocation(invocation, { status: 'completed', waits: true });
+    expect(await ttl()).toBeGreaterThan(5_000);
+    const again = { ...invocation, resume: 'r1' };
+    await sessions.takeSession(again, { run: '', whenBusy: 'reject' });
+    expect(await ttl()).toBeGreaterThan(5_000);
+    await sessions.endInvocation(again, { status: 'completed' });
+    expect(await ttl()).toBeLessThanOrEqual(5_000);
+  });
+
   test('keeps the token in the record, which expires with all in it', async () => {
     const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
     await sessions.createSession(ref);

@@ -98,6 +98,20 @@ export const confirmationScenarios: Scenario[] = [
     turns: ['go', yes],
   },
   {
+    name: 'a yes to another call than the one that waits',
+    section: '§6.2',
+    differs: ['D25'],
+    parts: { root: root('pay'), pay: gated },
+    root: 'root',
+    script: { root: [pay(5), say('paid')] },
+    turns: [
+      'go',
+      answer({
+        [confirmation]: { confirmed: true, originalFunctionCall: { name: 'pay', args: { amount: 50 } } },
+      }),
+    ],
+  },
+  {
     name: 'a chat while a call waits',
     section: '§6.2',
     differs: ['B21'],
@@ -165,7 +179,7 @@ export const confirmationScenarios: Scenario[] = [
   {
     name: 'an API key that the user gave for an earlier message',
     section: '§6.3',
-    differs: ['B11', 'D25'],
+    differs: ['B11', 'D26'],
     parts: { root: root('maps'), maps },
     root: 'root',
     script: { root: [call('maps'), say('found'), call('maps'), say('found again')] },

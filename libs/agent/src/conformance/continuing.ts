@@ -157,6 +157,22 @@ export function continuing(service: TheService): void {
     expect(await promote()).toBeUndefined();
   });
 
+  test('are cancelled by themselves, at work and in the queue', async () => {
+    await ended();
+    await queue(again('r1'));
+    await queue(again('r2'));
+    await queue(again('r3'));
+    expect(await service().cancelInvocation(again('r4'), 'early')).toBeUndefined();
+    expect(await service().cancelInvocation(again('r2'), 'enough')).toMatchObject({ status: 'running' });
+    expect((await record()).cancelled).toBeUndefined();
+    expect(endOfRun(await record(), 'r2')).toMatchObject({ error: { code: 'cancelled' } });
+    await service().cancelInvocation(again('r1'), 'this too');
+    expect(await service().renewSession(again('r1'), 2)).toEqual({ cancelled: 'this too' });
+    await end(again('r1'));
+    expect(await promote()).toEqual(again('r3'));
+    expect(await service().cancelInvocation(again('r2'), 'late')).toMatchObject({ status: 'completed' });
+  });
+
   test('do not hear of a cancellation that came too late for the run before', async () => {
     await ended();
     await queue(again('r1'));

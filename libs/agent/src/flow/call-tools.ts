@@ -14,6 +14,7 @@ import {
   type CallAnswers,
   confirmationEvent,
   credentialEvent,
+  inputEvent,
 } from './questions.ts';
 import type { StepTools } from './request.ts';
 import { runTool, type ToolOutcome } from './run-tool.ts';
@@ -50,6 +51,8 @@ export async function* callTools(
   if (signIn) yield signIn;
   const confirmation = confirmationEvent(context, outcomes);
   if (confirmation) yield confirmation;
+  const input = inputEvent(context, outcomes);
+  if (input) yield input;
   const made = outcomes.flatMap(withoutQuestion);
   const parts = made.flatMap(({ part }) => part ?? []);
   if (parts.length === 0) return;
@@ -57,13 +60,13 @@ export async function* callTools(
 }
 
 /**
- * What of a call goes into the event of the responses. One that asked has done the rest in the event of its question: with a confirmation it
- * has no response yet, with a credential only a first one.
+ * What of a call goes into the event of the responses. One that asked has done the rest in the event of its question: with a confirmation or an
+ * input it has no response yet, with a credential only a first one.
  */
 function withoutQuestion(outcome: CallOutcome): CallOutcome[] {
-  const { requestedToolConfirmations, requestedAuthConfigs } = outcome.actions;
+  const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = outcome.actions;
   const id = outcome.call.id ?? '';
-  if (Object.hasOwn(requestedToolConfirmations, id)) return [];
+  if (Object.hasOwn(requestedToolConfirmations, id) || Object.hasOwn(requestedInputs, id)) return [];
   if (!Object.hasOwn(requestedAuthConfigs, id)) return [outcome];
   return [{ ...outcome, actions: createEventActions({ requestedAuthConfigs }) }];
 }
@@ -133,10 +136,15 @@ export function progressId(callId: string, n: number, answers = 0): string {
 }
 
 /** What a tool elsewhere asks may come from any program: nobody could answer a schema that cannot be read. */
-function questionProblem({ requestedToolConfirmations }: EventActions): string | undefined {
+function questionProblem({
+  requestedToolConfirmations,
+  requestedInputs = {},
+}: EventActions): string | undefined {
   try {
     for (const { payloadSchema } of Object.values(requestedToolConfirmations))
       if (payloadSchema) toAnswerSchema(payloadSchema, 'payloadSchema');
+    for (const { responseSchema } of Object.values(requestedInputs))
+      if (responseSchema) toAnswerSchema(responseSchema, 'responseSchema');
     return undefined;
   } catch (error) {
     return MeshError.from(error).message;
@@ -145,7 +153,8 @@ function questionProblem({ requestedToolConfirmations }: EventActions): string |
 
 /** A call asks for itself: what it asks in another one's name would open that one's gate. */
 function keepOwnQuestions(actions: EventActions, id: string | undefined): void {
-  for (const asked of [actions.requestedToolConfirmations, actions.requestedAuthConfigs]) {
+  const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = actions;
+  for (const asked of [requestedToolConfirmations, requestedAuthConfigs, requestedInputs]) {
     for (const key of Object.keys(asked)) if (key !== id) delete asked[key];
   }
 }

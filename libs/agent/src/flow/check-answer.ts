@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import type { FunctionResponse } from '@google/genai';
 import { misfitOf } from '../answer-schema.ts';
+import { inputOf } from './input-answer.ts';
 import { type Question, questionNames, readConfirmation, unwrapAnswer } from './questions.ts';
 
 type Asked = Pick<Question, 'id' | 'name' | 'args'>;
@@ -11,13 +12,14 @@ type Asked = Pick<Question, 'id' | 'name' | 'args'>;
  * recorded, so one that names another call was given to something else than what would be done.
  *
  * @throws MeshError `failed_precondition` for an answer by another name, or about another call; `invalid_argument` for one that says neither
- * yes nor no, or whose payload does not fit the schema of the question
+ * yes nor no, or does not fit the schema of the question
  */
 export function checkAnswer(question: Asked, response: FunctionResponse): FunctionResponse {
   const { id, name } = question;
   assertName(response, name);
-  assertSameCall(question, response);
+  if (name === questionNames.input) inputOf(question, response.response);
   if (name !== questionNames.confirmation) return { ...response, name };
+  assertSameCall(question, response);
   const said = readConfirmation(response.response);
   if (!said)
     throw new MeshError('invalid_argument', `the answer to ${name} ${id} needs "confirmed": true or false`);

@@ -4,6 +4,7 @@ import { isExpired, setDeadlines } from '../deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
+import { inputOf } from './input-answer.ts';
 import { questionIdOf } from './question-id.ts';
 
 /** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
@@ -113,6 +114,7 @@ function wasMadeSince(events: readonly Event[], callId: string, answer: Function
 /** What a call is told when it is made again: what a person said to it last, and how often one was asked. */
 export interface CallAnswers {
   toolConfirmation?: ToolConfirmation;
+  inputResponse?: unknown;
   /** Number of answers so far. */
   answers: number;
   /** What the call ends with, as nobody answered its last question in time. */
@@ -123,10 +125,12 @@ export function answersTo(events: readonly Event[], callId: string | undefined):
   const own = questionsOf(events).filter((question) => question.callId === callId && question.answer);
   const last = own.findLast(({ name }) => name === questionNames.confirmation);
   const toolConfirmation = last && confirmationOf(last);
+  const told = own.findLast(({ name }) => name === questionNames.input);
   const expired = expiryOf(own.at(-1));
   return {
     answers: own.length,
     ...(toolConfirmation && { toolConfirmation }),
+    ...(told && { inputResponse: inputOf(told, told.answer?.response) }),
     ...(expired && { expired }),
   };
 }
@@ -198,6 +202,17 @@ export function credentialEvent(
   });
 }
 
+/** The event that asks to be told something. The schema is there in our spelling and in ADK's. */
+export function inputEvent(context: InvocationContext, asking: readonly AskingCall[]): Event | undefined {
+  return questionEvent(context, questionNames.input, asking, ({ call, actions }, interruptId) => {
+    const request = actions.requestedInputs?.[call.id ?? ''];
+    if (!request) return undefined;
+    const { responseSchema } = request;
+    const both = responseSchema && { responseSchema, response_schema: responseSchema };
+    return { interruptId, ...request, ...both, originalFunctionCall: call };
+  });
+}
+
 /**
  * Ids follow from the call and from how often it has asked: a process that comes to this point again, after a crash, asks the same question
  * and not a second one.
@@ -206,19 +221,18 @@ function questionEvent(
   { invocationId, agent, branch, session }: InvocationContext,
   name: string,
   asking: readonly AskingCall[],
-  argsOf: (asking: AskingCall) => Record<string, unknown> | undefined,
+  argsOf: (asking: AskingCall, questionId: string) => Record<string, unknown> | undefined,
 ): Event | undefined {
   const known = questionsOf(session.events);
   const questions = asking.flatMap((each) => {
-    const args = argsOf(each);
     const { id = '' } = each.call;
     const round = known.filter((question) => question.callId === id && question.answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
     const own = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
     const answerWithinMs = own ?? each.answerWithinMs;
-    return args
-      ? [{ ...each, answerWithinMs, functionCall: { id: questionIdOf(id, kind, round), name, args } }]
-      : [];
+    const questionId = questionIdOf(id, kind, round);
+    const args = argsOf(each, questionId);
+    return args ? [{ ...each, answerWithinMs, functionCall: { id: questionId, name, args } }] : [];
   });
   const [first] = questions;
   if (!first) return undefined;
@@ -238,13 +252,26 @@ function questionEvent(
   return event;
 }
 
+/** Does a call ask what a caller can pass on: a confirmation, or an input? Of one for a credential the answer is a secret. */
+export function isPassedOn(name: string): boolean {
+  return name === questionNames.confirmation || name === questionNames.input;
+}
+
 /** What is said to an agent that asked a person within a call of it: the answer to its first open question. */
 export function answerToQuestion(
   events: readonly Event[],
-  { confirmed, payload }: ToolConfirmation,
+  { toolConfirmation, inputResponse }: Omit<CallAnswers, 'answers'>,
 ): Content | undefined {
-  const open = questionsOf(events).find(({ name, answer }) => name === questionNames.confirmation && !answer);
+  const open = questionsOf(events).find(({ name, answer }) => isPassedOn(name) && !answer);
   if (!open) return undefined;
-  const response = { confirmed, ...(payload !== undefined && { payload }) };
+  const response =
+    open.name === questionNames.input
+      ? inputResponse !== undefined && { result: inputResponse }
+      : toolConfirmation && answerOf(toolConfirmation);
+  if (!response) return undefined;
   return { role: 'user', parts: [{ functionResponse: { id: open.id, name: open.name, response } }] };
+}
+
+function answerOf({ confirmed, payload }: ToolConfirmation) {
+  return { confirmed, ...(payload !== undefined && { payload }) };
 }
