@@ -19,6 +19,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
 import { calendar, diary, planner } from './sign-in/definitions.ts';
+import { expire, redisValues } from './sign-in/redis-values.ts';
 
 const folder = 'test/scenarios/sign-in';
 const plannerService: Sample = { manifest: agentManifest(planner), folder: `${folder}/agent` };
@@ -101,28 +102,6 @@ async function signIn(events: Event[], user: string) {
 const signInKeyOf = (appName: string, userId: string, sessionId: string, asked: Event[]) =>
   keys().signIn({ appName, userId, sessionId }, questionIn(asked)?.id ?? '');
 
-/** Has the user's token expire: what is kept is sealed anew with an end in the past. */
-async function expire(app: string, user: string): Promise<void> {
-  const box = createSecretBox(credentialKeys);
-  const key = keys().credential(app, user, 'calendar');
-  const credential = JSON.parse(box.open((await redis.get(key)) ?? '', key));
-  credential.oauth2.expiresAt = 1;
-  await redis.set(key, box.seal(JSON.stringify(credential), key));
-}
-
-/** Every value that Redis holds. */
-async function redisValues(): Promise<string[]> {
-  const values: string[] = [];
-  for (const key of await redis.keys('*')) {
-    const type = await redis.type(key);
-    if (type === 'string') values.push(`${key} ${await redis.get(key)}`);
-    if (type === 'hash') values.push(`${key} ${JSON.stringify(await redis.hgetall(key))}`);
-    if (type === 'stream') values.push(`${key} ${JSON.stringify(await redis.xrange(key, '-', '+'))}`);
-    if (type === 'zset') values.push(`${key} ${JSON.stringify(await redis.zrange(key, '0', '-1'))}`);
-  }
-  return values;
-}
-
 async function storedEvents(app: string, user: string, session: string): Promise<Event[]> {
   const response = await client.send('GET', `/apps/${app}/users/${user}/sessions/${session}`);
   return ((await response.json()) as { events: Event[] }).events;
@@ -159,7 +138,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const seen = {
       events: JSON.stringify([asked, answered, known, await storedEvents('planner_app', user, session)]),
       logs: lines.join('\n'),
-      redis: (await redisValues()).join('\n'),
+      redis: (await redisValues(redis)).join('\n'),
       nats: messages.join('\n'),
     };
     // They are where one would see them.
@@ -178,7 +157,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const { newMessage } = await signIn(asked, user);
     await client.events('planner_app', session, '', { userId: user, newMessage });
     running.push(await mesh.start(toolService));
-    await expire('planner_app', user);
+    await expire(redis, credentialKeys, { app: 'planner_app', user });
     const all = await Promise.all(
       Array.from({ length: 6 }, async () => {
         const other = await client.createSession('planner_app', user);
@@ -190,6 +169,22 @@ describe('a sign-in for a tool in a process of its own', () => {
       { grantType: 'authorization_code', status: 200 },
       { grantType: 'refresh_token', status: 200 },
     ]);
+  });
+
+  it('waits for an authorization server that is away', async () => {
+    const user = 'sam';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    await auth.down();
+    const from = lines.length;
+    const answering = client.events('planner_app', session, '', { userId: user, newMessage });
+    await until(() => lines.slice(from).some((line) => line.includes('it will be tried again')), {
+      what: 'the run to be given back',
+    });
+    await auth.up();
+    expect(briefs(await answering)).toEqual(['{"status":200,"sub":"sam"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
   });
 
   it('with a code that was used is refused, which the model is told', async () => {
