@@ -6,6 +6,7 @@ import { agentManifest, toolManifest } from '@agentmesh/mesh';
 import { createSecretBox, type Event, keys, newCredentialKeys } from '@agentmesh/protocol';
 import {
   latestFunctionResponses,
+  latestUserText,
   type ScriptedGemini,
   type Server,
   startNats,
@@ -18,6 +19,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
 import { calendar, diary, planner } from './sign-in/definitions.ts';
+import { expire, redisValues } from './sign-in/redis-values.ts';
 
 const folder = 'test/scenarios/sign-in';
 const plannerService: Sample = { manifest: agentManifest(planner), folder: `${folder}/agent` };
@@ -41,7 +43,7 @@ beforeAll(async () => {
   model = await startScriptedGemini({
     script: (request) =>
       latestFunctionResponses(request).length === 0
-        ? { calls: [{ name: 'calendar', args: {} }] }
+        ? { calls: [{ name: latestUserText(request).includes('rooms') ? 'rooms' : 'calendar', args: {} }] }
         : { text: 'done' },
   });
   // Without users, so that we may listen to everything.
@@ -97,18 +99,8 @@ async function signIn(events: Event[], user: string) {
   return { newMessage, code: new URL(authResponseUri).searchParams.get('code') ?? '' };
 }
 
-/** Every value that Redis holds. */
-async function redisValues(): Promise<string[]> {
-  const values: string[] = [];
-  for (const key of await redis.keys('*')) {
-    const type = await redis.type(key);
-    if (type === 'string') values.push(`${key} ${await redis.get(key)}`);
-    if (type === 'hash') values.push(`${key} ${JSON.stringify(await redis.hgetall(key))}`);
-    if (type === 'stream') values.push(`${key} ${JSON.stringify(await redis.xrange(key, '-', '+'))}`);
-    if (type === 'zset') values.push(`${key} ${JSON.stringify(await redis.zrange(key, '0', '-1'))}`);
-  }
-  return values;
-}
+const signInKeyOf = (appName: string, userId: string, sessionId: string, asked: Event[]) =>
+  keys().signIn({ appName, userId, sessionId }, questionIn(asked)?.id ?? '');
 
 async function storedEvents(app: string, user: string, session: string): Promise<Event[]> {
   const response = await client.send('GET', `/apps/${app}/users/${user}/sessions/${session}`);
@@ -132,10 +124,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const box = createSecretBox(credentialKeys);
     const key = keys().credential('planner_app', user, 'calendar');
     const { oauth2 } = JSON.parse(box.open((await redis.get(key)) ?? '', key));
-    const signInKey = keys().signIn(
-      { appName: 'planner_app', userId: user, sessionId: session },
-      questionIn(asked)?.id ?? '',
-    );
+    const signInKey = signInKeyOf('planner_app', user, session, asked);
     const kept = JSON.parse(box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`));
     const secrets: string[] = [
       auth.clientSecret,
@@ -149,7 +138,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const seen = {
       events: JSON.stringify([asked, answered, known, await storedEvents('planner_app', user, session)]),
       logs: lines.join('\n'),
-      redis: (await redisValues()).join('\n'),
+      redis: (await redisValues(redis)).join('\n'),
       nats: messages.join('\n'),
     };
     // They are where one would see them.
@@ -159,6 +148,71 @@ describe('a sign-in for a tool in a process of its own', () => {
     expect(seen.nats).toContain('"sealed":"a256gcm.');
     for (const [where, text] of Object.entries(seen))
       for (const secret of secrets) expect(text.includes(secret), `a secret in ${where}`).toBe(false);
+  });
+
+  it('is renewed once by many replicas at the same time', async () => {
+    const user = 'kim';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    await client.events('planner_app', session, '', { userId: user, newMessage });
+    running.push(await mesh.start(toolService));
+    await expire(redis, credentialKeys, { app: 'planner_app', user });
+    const all = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const other = await client.createSession('planner_app', user);
+        return briefs(await client.events('planner_app', other, 'And now?', { userId: user }));
+      }),
+    );
+    for (const each of all) expect(each).toEqual(['calls calendar', '{"status":200,"sub":"kim"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([
+      { grantType: 'authorization_code', status: 200 },
+      { grantType: 'refresh_token', status: 200 },
+    ]);
+  });
+
+  it('waits for an authorization server that is away', async () => {
+    const user = 'sam';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    await auth.down();
+    const from = lines.length;
+    const answering = client.events('planner_app', session, '', { userId: user, newMessage });
+    await until(() => lines.slice(from).some((line) => line.includes('it will be tried again')), {
+      what: 'the run to be given back',
+    });
+    await auth.up();
+    expect(briefs(await answering)).toEqual(['{"status":200,"sub":"sam"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+  });
+
+  it('with a code that was used is refused, which the model is told', async () => {
+    const user = 'pat';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage, code } = await signIn(asked, user);
+    const signInKey = signInKeyOf('planner_app', user, session, asked);
+    const box = createSecretBox(credentialKeys);
+    const { codeVerifier } = JSON.parse(
+      box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`),
+    );
+    // A thief of the code, and of all that goes with it.
+    const basic = Buffer.from(`${auth.clientId}:${auth.clientSecret}`).toString('base64');
+    const stolen = await fetch(`${auth.url}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: auth.redirectUri,
+        code_verifier: codeVerifier,
+      }),
+    });
+    expect(stolen.status).toBe(200);
+    const answered = await client.events('planner_app', session, '', { userId: user, newMessage });
+    expect(briefs(answered)[0]).toContain('refused the code (invalid_grant)');
+    expect(auth.tokenRequests.map(({ status }) => status)).toEqual([200, 400]);
   });
 
   it('is not asked for again when the agent is killed between the answer and the call', async () => {
@@ -200,6 +254,13 @@ describe('a sign-in for a tool in the process of its agent', () => {
       newMessage: second.newMessage,
     });
     expect(briefs(answered)).toEqual(['{"status":200,"sub":"eve"}', 'done']);
+  });
+
+  it('is not needed for what the application may do by itself', async () => {
+    const session = await client.createSession('diary_app', 'lee');
+    const events = await client.events('diary_app', session, 'Which rooms?', { userId: 'lee' });
+    expect(briefs(events)).toEqual(['calls rooms', '{"hasToken":true}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'client_credentials', status: 200 }]);
   });
 
   it('is refused when it is another one, and nothing is sent', async () => {

@@ -114,6 +114,18 @@ describe('a sign-in', () => {
     await server.up();
   });
 
+  it('is asked for anew when its answer comes after a day', async () => {
+    const { tool } = eventsTool(calendar());
+    const { say, answer } = await talk(tool, call, { text: 'two' });
+    const question = questionIn(await say('go'));
+    const signedIn = await signInTo(question);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const again = questionIn(await answer(question?.id, signedIn));
+    expect(again?.id).not.toBe(question?.id);
+    expect(server.tokenRequests).toEqual([]);
+  });
+
   it('that gives nothing is refused; what other languages write as null is nothing', async () => {
     const { tool } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'two' });

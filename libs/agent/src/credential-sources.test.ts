@@ -31,16 +31,18 @@ describe('a credential that can be had without a person', () => {
     expect(server.tokenRequests).toMatchObject([{ grantType: 'client_credentials', status: 200 }]);
   });
 
-  it('is the key of the application', async () => {
-    const rawAuthCredential = { authType: 'apiKey', apiKey: 'KEY' } as const;
-    const { tool, got } = eventsTool({
-      credentialKey: 'k',
-      authScheme: { type: 'apiKey' },
-      rawAuthCredential,
-    });
-    const { say } = await talk(tool, call, { text: 'two' });
+  it.each<AuthCredential>([
+    { authType: 'apiKey', apiKey: 'KEY' },
+    { authType: 'http', http: { scheme: 'bearer', credentials: { token: 'KEY' } } },
+    { authType: 'http', http: { scheme: 'basic', credentials: { username: 'app', password: 'KEY' } } },
+    { authType: 'oauth2', oauth2: { accessToken: 'KEY' } },
+  ])('is the key of the application: %o', async (rawAuthCredential) => {
+    const authScheme = { type: rawAuthCredential.authType } as AuthConfig['authScheme'];
+    const { tool, got } = eventsTool({ credentialKey: 'k', authScheme, rawAuthCredential });
+    const { say, stored } = await talk(tool, call, { text: 'two' });
     expect((await say('go')).map(brief)).toHaveLength(3);
     expect(got).toEqual([undefined, rawAuthCredential]);
+    expect(JSON.stringify(await stored())).not.toContain('KEY');
   });
 
   it('is a saved one that was renewed; many calls renew it once', async () => {

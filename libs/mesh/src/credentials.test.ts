@@ -94,13 +94,21 @@ describe('a credential across processes', () => {
   });
 
   it('that a program published in plain text is sealed before it is kept', async () => {
-    const { client, ref, say, messageOf, used } = await stage(keeping());
+    const { world, client, ref, say, messageOf, used } = await stage(keeping());
     const { events } = await say('go');
+    const waiting: string[] = [];
+    const { takeSession } = world.sessions;
+    world.sessions.takeSession = async (...args) => {
+      waiting.push(args[1].run);
+      return await takeSession.apply(world.sessions, args);
+    };
     const message = messageOf(questionIn(events)?.id, 'MAPS-KEY');
     const { sessionId: session } = ref;
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session, message };
     await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'm' });
     await expect.poll(() => used).toEqual(['MAPS-KEY']);
+    expect(waiting.join()).toContain('"sealed":"a256gcm.');
+    expect(waiting.join()).not.toContain('MAPS-KEY');
   });
 
   it('that a callback of the agent asks for is for the agent, and one that the tool asks for, for the tool', async () => {

@@ -25,7 +25,10 @@ interface Key {
   bytes: Buffer;
 }
 
-/** The suite's name, as part of the text: another one can come without a flag day. AES-256-GCM, 96-bit random nonce, 128-bit tag. */
+/**
+ * The suite's name, as part of the text: another one can come without a flag day. AES-256-GCM (NIST SP 800-38D), random nonces of 96 bits, which
+ * one key may have 2^32 of, and tags of 128 bits.
+ */
 const suite = 'a256gcm';
 const nonceBytes = 12;
 const tagBytes = 16;

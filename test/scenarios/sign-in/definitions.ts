@@ -28,6 +28,24 @@ export const calendar = new AuthenticatedFunctionTool({
   },
 });
 
+/** A tool that gets a token as the application, for nobody in particular. */
+export const rooms = new AuthenticatedFunctionTool({
+  name: 'rooms',
+  description: 'lists rooms',
+  authConfig: {
+    credentialKey: 'rooms',
+    authScheme: {
+      type: 'oauth2',
+      flows: { clientCredentials: { tokenUrl: `${AUTH_URL}/token`, scopes: { calendar: 'all rooms' } } },
+    },
+    rawAuthCredential: {
+      authType: 'oauth2',
+      oauth2: { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET },
+    },
+  },
+  execute: (_input, { oauth2 }) => ({ hasToken: (oauth2?.accessToken?.length ?? 0) > 20 }),
+});
+
 /** Uses the tool in another process. */
 export const planner = new LlmAgent({
   name: 'planner',
@@ -37,4 +55,9 @@ export const planner = new LlmAgent({
 });
 
 /** Has the tool in its own process. */
-export const diary = new LlmAgent({ name: 'diary', description: 'remembers', model, tools: [calendar] });
+export const diary = new LlmAgent({
+  name: 'diary',
+  description: 'remembers',
+  model,
+  tools: [calendar, rooms],
+});

@@ -15,7 +15,7 @@ export async function* withCredentials(
   { isRemote }: Pick<BaseTool, 'isRemote'>,
   context: Context,
   attempt: Attempt,
-  fail: (thrown: unknown) => Promise<ToolOutcome> = Promise.reject.bind(Promise),
+  fail: (thrown: unknown) => Promise<ToolOutcome> = (thrown) => Promise.reject(thrown),
 ): AsyncGenerator<Record<string, unknown>, ToolOutcome, void> {
   try {
     await takeAnswers(context, isRemote);
