@@ -74,15 +74,15 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     process.env.REDIS_URL ??
     owners.use(await startRedis({ appendOnly: true, ...folder('redis') })).url;
   const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
-  const agents = services
-    .filter(({ manifest }) => manifest.kind === 'agent')
-    .map(({ manifest }) => manifest.name);
+  const namesOf = (kind: 'agent' | 'tool') =>
+    services.flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
   const credentialKeys = await credentialKeysFor(dataDir);
   // One clear word about a server that is not there, instead of one by each service.
   await (await connectRedisStore({ url: redisUrl }))[Symbol.asyncDispose]();
   await provision({
     url: natsUrl,
-    agents,
+    agents: namesOf('agent'),
+    tools: namesOf('tool'),
     ...login(provisionUser),
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
