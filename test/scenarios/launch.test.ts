@@ -13,9 +13,12 @@ const root = join(import.meta.dirname, '../..');
 describe('the launcher', () => {
   it('finds every agent and tool of the repository by its definition', () => {
     expect(samples.map(({ manifest }) => manifest.name).sort()).toEqual([
+      'ask_for_approval',
       'assistant_agent',
       'customer_agent',
       'get_weather',
+      'reimburse',
+      'reimbursement_agent',
       'stock_agent',
       'summary_agent',
       'support_agent',
