@@ -22,6 +22,7 @@ describe('the launcher', () => {
       'stock_agent',
       'summary_agent',
       'support_agent',
+      'time_off_agent',
       'weather_agent',
     ]);
   });
