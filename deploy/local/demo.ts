@@ -3,6 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { type LocalMesh, launchMesh } from './launch.ts';
 import { describeEvent, printLogLine } from './print.ts';
+import { samples } from './samples.ts';
 
 interface Scene {
   title: string;
@@ -12,6 +13,9 @@ interface Scene {
   /** What must have happened; says what is wrong when it did not. */
   check: (events: readonly Event[], mesh: LocalMesh) => string | undefined;
 }
+
+/** Samples that wait for people or work for long: `npm start` has them, docs/long-running.md talks to them. */
+const slow = ['reimbursement_agent', 'ask_for_approval', 'reimburse', 'time_off_agent'];
 
 const scenes: Scene[] = [
   {
@@ -44,7 +48,10 @@ const scenes: Scene[] = [
 
 async function main(): Promise<number> {
   console.log('Starting NATS, Redis, the gateway, six agents and a tool, each a process of its own …');
-  await using mesh = await launchMesh({ onLine: printLogLine });
+  await using mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => !slow.includes(manifest.name)),
+    onLine: printLogLine,
+  });
   for (const { name, pid } of [...mesh.processes, mesh.gateway])
     console.log(`  pid ${String(pid).padEnd(7)} ${name}`);
   const client = await connectClient(mesh);

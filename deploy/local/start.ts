@@ -31,12 +31,14 @@ async function main(signal: AbortSignal): Promise<void> {
     '',
   ].join('\n');
   await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
+  const apps = await fetch(`${mesh.gatewayUrl}/list-apps`, { signal });
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
   REST     ${mesh.gatewayUrl}
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
   Redis    ${mesh.redisUrl}
+  apps     ${((await apps.json()) as string[]).join(', ')}
 
 Ctrl-C stops it. Its sessions stay in ${folder}/data.
 `);

@@ -13,12 +13,16 @@ const root = join(import.meta.dirname, '../..');
 describe('the launcher', () => {
   it('finds every agent and tool of the repository by its definition', () => {
     expect(samples.map(({ manifest }) => manifest.name).sort()).toEqual([
+      'ask_for_approval',
       'assistant_agent',
       'customer_agent',
       'get_weather',
+      'reimburse',
+      'reimbursement_agent',
       'stock_agent',
       'summary_agent',
       'support_agent',
+      'time_off_agent',
       'weather_agent',
     ]);
   });

@@ -1,4 +1,5 @@
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
 import { type Event, replicaKey } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastText, restClient } from '../rest-client.ts';
@@ -7,7 +8,9 @@ let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
 
 beforeAll(async () => {
-  mesh = await launchMesh();
+  const names = ['assistant', 'customer', 'stock', 'summary', 'support', 'weather'];
+  const needed = ['get_weather', ...names.map((name) => `${name}_agent`)];
+  mesh = await launchMesh({ services: samples.filter(({ manifest }) => needed.includes(manifest.name)) });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());
