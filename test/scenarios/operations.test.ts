@@ -2,7 +2,7 @@ import { type Event, getFunctionCalls, getFunctionResponses } from '@agentmesh/a
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
-import { subjects } from '@agentmesh/protocol';
+import { type DeadLetter, subjects } from '@agentmesh/protocol';
 import {
   latestFunctionResponses,
   type ScriptedGemini,
@@ -33,8 +33,10 @@ beforeAll(async () => {
       const responses = latestFunctionResponses(request);
       const states = responses.map(({ response }) => response?.status);
       if (states.includes('completed')) return { text: 'heard completed' };
+      const expired = responses.filter(({ response }) => response?.expired).length;
+      const tail = expired > 0 ? `, ${expired} expired` : '';
       if (responses.length > 0)
-        return { text: `${states.filter((state) => state === 'approved').length} approved` };
+        return { text: `${states.filter((state) => state === 'approved').length} approved${tail}` };
       const text = request.contents.at(-1)?.parts?.at(-1)?.text ?? '';
       const [, count, name = ''] = /^(\d+) (\w+)$/.exec(text) ?? [];
       return { calls: Array.from({ length: Number(count) }, (_, n) => ({ name, args: { n } })) };
@@ -145,6 +147,44 @@ describe('a job whose worker is killed half way', () => {
     expect(steps.map((step) => step?.copied)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(new Set(steps.map((step) => step?.attempt))).toEqual(new Set([1, 2]));
     expect(await pendingOf('u1', session)).toEqual([]);
+  }, 60_000);
+});
+
+describe('a call with a deadline', () => {
+  it('ends without an answer, and a late one changes nothing', async () => {
+    const session = await client.createSession('clerk_app');
+    await client.events('clerk_app', session, '1 hurry');
+    const [call] = (await logOf(session)).flatMap(getFunctionCalls);
+    await until(async () => lastText(await logOf(session)) === '0 approved, 1 expired', {
+      timeoutMs: 30_000,
+    });
+    const log = await logOf(session);
+    const [ended] = log.filter(({ author }) => author === 'user').flatMap(getFunctionResponses);
+    expect(ended).toMatchObject({ id: call?.id, response: { expired: true } });
+    const response = { status: 'approved' };
+    const late = await client.send('POST', '/run', {
+      app_name: 'clerk_app',
+      user_id: 'u1',
+      session_id: session,
+      new_message: {
+        role: 'user',
+        parts: [{ function_response: { id: call?.id, name: 'hurry', response } }],
+      },
+    });
+    expect(late.status).toBe(412);
+    const letters: DeadLetter[] = [];
+    const operator = await connect({ servers: mesh.natsUrl, ...mesh.login('provision') });
+    operator.subscribe(names.dead('agent', 'clerk'), {
+      callback: (_error, message) => void letters.push(message.json<DeadLetter>()),
+    });
+    await operator.flush();
+    outside.publish(names.operation('clerk', call?.id ?? ''), JSON.stringify({ final: true, response }));
+    await until(() => letters.length > 0);
+    await operator.close();
+    expect(letters).toMatchObject([
+      { payload: { final: true, response }, error: { code: 'failed_precondition' } },
+    ]);
+    expect(await logOf(session)).toEqual(log);
   }, 60_000);
 });
 

@@ -13,6 +13,14 @@ const approve = new LongRunningFunctionTool({
   execute: (_input, context?: Context) => ({ status: 'pending', ticket: context?.functionCallId }),
 });
 
+/** Is of no use when nobody answers at once. */
+const hurry = new LongRunningFunctionTool({
+  name: 'hurry',
+  description: 'asks whoever is there',
+  answerWithinMs: 500,
+  execute: () => ({ status: 'pending' }),
+});
+
 /** Works in steps, in a process of its own, and goes on where a worker before it has died. */
 export const copy = new LongRunningFunctionTool({
   name: 'copy',
@@ -33,5 +41,5 @@ export const clerk = new LlmAgent({
   name: 'clerk',
   description: 'has things approved and copied',
   model,
-  tools: [approve, remoteTool('copy')],
+  tools: [approve, hurry, remoteTool('copy')],
 });
