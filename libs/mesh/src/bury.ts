@@ -24,10 +24,18 @@ export async function bury(
   await bus.enqueue(subjects.dead(kind, name), letter, { messageId: `dead:${subject}:${key}` });
 }
 
+/** What operators look at holds no credential: an answer that has one cannot be played again. */
 function payloadOf(item: WorkItem): unknown {
   try {
-    return item.json();
+    return withoutCredentials(item.json());
   } catch {
     return Buffer.from(item.bytes).toString('base64');
   }
+}
+
+function withoutCredentials(payload: unknown): unknown {
+  const text = JSON.stringify(payload, (key, value: unknown) =>
+    key === 'exchangedAuthCredential' ? '[removed]' : value,
+  );
+  return text === undefined ? undefined : JSON.parse(text);
 }

@@ -199,7 +199,50 @@ describe('an update that cannot be taken', () => {
   });
 });
 
+describe('a resumable app', () => {
+  it('goes on in the invocation that called', async () => {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    const tool = new LongRunningFunctionTool({
+      name: 'approve',
+      description: 'asks a manager',
+      execute: () => ({ status: 'pending' }),
+    });
+    const model = new ScriptedLlm(calls('approve'), says('I asked'), says('half'), says('approved!'));
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), {
+      app: 'app',
+      resumabilityConfig: { isResumable: true },
+    });
+    const { say, client, ref } = await world.chat('app');
+    const run = await say('go');
+    const [call] = await world.sessions.pending.list(ref);
+    const subject = client.subjects.operation('solo', call?.id ?? '');
+    const log = async () => (await world.sessions.getSession(ref))?.events ?? [];
+    const last = async () => (await log()).map(brief).at(-1);
+    await client.bus.enqueue(subject, { final: false, response: { n: 1 }, wake: true }, { messageId: 'a' });
+    await until(async () => (await last()) === 'solo: half');
+    for (const messageId of ['b', 'c'])
+      await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId });
+    await until(async () => (await last()) === 'solo: approved!');
+    expect(new Set((await log()).map(({ invocationId }) => invocationId))).toEqual(
+      new Set([run.invocationId]),
+    );
+    expect((await log()).map(brief).filter((line) => line === 'user: gets {"ok":true}')).toHaveLength(1);
+    expect(world.hub.queued(client.subjects.dead('agent', 'solo'))).toBe(0);
+  });
+});
+
 describe('a question to a person', () => {
+  it('leaves no credential in a dead letter', async () => {
+    const chat = await ticketed(says('never'));
+    await chat.say('buy it');
+    const response = { exchangedAuthCredential: { authType: 'apiKey', apiKey: 'SECRET' } };
+    await chat.update({ final: true, response }, chat.client.subjects.operation('solo', 'adk-unknown'));
+    await chat.drained();
+    const letter = await chat.deadLetter();
+    expect(letter.payload).toEqual({ final: true, response: { exchangedAuthCredential: '[removed]' } });
+  });
+
   it('is answered by a message too', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
