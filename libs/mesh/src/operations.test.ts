@@ -282,7 +282,10 @@ describe('a call with a deadline', () => {
       execute: () => ({ status: 'pending' }),
     });
     const model = new ScriptedLlm(calls('approve'), says('I asked'), says('nobody answered'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), { app: 'app' });
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), {
+      app: 'app',
+      sweepMs: 100,
+    });
     const { say, client, ref } = await world.chat('app');
     await say('go');
     const [call] = await world.sessions.pending.list(ref);
@@ -293,7 +296,7 @@ describe('a call with a deadline', () => {
     const subject = client.subjects.operation('solo', call?.id ?? '');
     await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'late' });
     await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
-  }, 20_000);
+  });
 
   it('is not made when nobody confirmed it in time', async () => {
     const world = memoryMesh();
@@ -310,7 +313,10 @@ describe('a call with a deadline', () => {
       },
     });
     const model = new ScriptedLlm(calls('pay'), says('not paid'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), { app: 'app' });
+    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), {
+      app: 'app',
+      sweepMs: 100,
+    });
     const { say, client, ref } = await world.chat('app');
     await say('go');
     const [question] = await world.sessions.pending.list(ref);
@@ -329,7 +335,7 @@ describe('a call with a deadline', () => {
     await until(async () => (await log()).at(-1) === 'solo: not paid');
     expect((await log()).at(-2)).toMatch(/^solo: gets {"status":"expired","error":"nobody answered before /);
     expect(paid).toBe(0);
-  }, 20_000);
+  });
 });
 
 describe('a notifier', () => {

@@ -52,8 +52,9 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
   }
 }
 
-/** How often waiting runs are looked for that nobody has told, in ms, and how many sessions at a time. */
-const sweepMs = 5_000;
+/** How often waiting runs are looked for that nobody has told, in ms. */
+export const defaultSweepMs = 5_000;
+/** How many sessions are looked at in one go. */
 const sweepSize = 100;
 
 /**
@@ -61,7 +62,11 @@ const sweepSize = 100;
  *
  * @param expire ends them
  */
-export function startSweeper(mesh: Mesh, agent: string, expire: () => Promise<void>): Started {
+export function startSweeper(
+  mesh: Mesh,
+  agent: string,
+  { sweepMs, expire }: { sweepMs: number; expire: () => Promise<void> },
+): Started {
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweep = async () => {

@@ -19,7 +19,7 @@ import { consumeOperations } from './operations.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { twoRoots } from './root.ts';
 import { handleRun } from './run-handler.ts';
-import { startSweeper } from './run-queue.ts';
+import { defaultSweepMs, startSweeper } from './run-queue.ts';
 import { stopAll } from './stop.ts';
 
 /** What agents use beside the session, and who looks on. */
@@ -35,6 +35,11 @@ export interface ServeAgentOptions extends InvocationServices {
   version?: string;
   /** Runs worked on at once by this replica; default 16. */
   slots?: number;
+  /**
+   * How often, in ms, each replica looks for calls whose deadline is over, and for runs that a crash left waiting; on average, as replicas do not all look at the same
+   * time. Default 5 s.
+   */
+  sweepMs?: number;
 }
 
 /** An agent as its handlers see it. */
@@ -58,7 +63,15 @@ export async function serveAgent(
   agent: BaseAgent,
   options: ServeAgentOptions = {},
 ): Promise<Started> {
-  const { app, slots = 16, version = '0.0.0', plugins = [], resumabilityConfig, ...services } = options;
+  const {
+    app,
+    sweepMs = defaultSweepMs,
+    slots = 16,
+    version = '0.0.0',
+    plugins = [],
+    resumabilityConfig,
+    ...services
+  } = options;
   await assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
@@ -88,7 +101,7 @@ export async function serveAgent(
     run,
   ]);
   const operations = await consumeOperations(served);
-  const sweeper = startSweeper(mesh, agent.name, () => expireCalls(served));
+  const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();
