@@ -7,6 +7,7 @@ import { type Event, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runDocCommands } from '../doc-commands.ts';
 import { lastText, restClient } from '../rest-client.ts';
 
 const app = 'file_app';
@@ -55,14 +56,13 @@ function tallyOf(name: string, megabytes: number) {
 }
 
 describe('file_app', () => {
-  it('streams how far the work is while it is done, and then its result', async () => {
-    const session = await client.createSession(app);
-    const events = await Array.fromAsync(client.stream(app, session, 'Process small.txt, it has 3 MB.'));
+  it('streams how far the work is while it is done, and then its result, as docs/long-running.md shows', async () => {
+    const events = await runDocCommands('docs/long-running.md', app, mesh.gatewayUrl);
     const committed = events.filter(({ partial }) => !partial);
     expect(progressIn(committed)).toEqual(['0%', '33%', '66%', undefined]);
-    const tally = tallyOf('small.txt', 3);
+    const tally = tallyOf('report.txt', 3);
     expect(responsesIn(committed).at(-1)).toMatchObject({ status: 'completed', attempt: 1, ...tally });
-    expect(lastText(committed)).toBe(`small.txt has ${tally.lines} lines and ${tally.words} words.`);
+    expect(lastText(committed)).toBe(`report.txt has ${tally.lines} lines and ${tally.words} words.`);
   });
 
   it('goes on at another replica when the worker is killed half way, and the model gets one result', async () => {
