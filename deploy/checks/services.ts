@@ -13,16 +13,31 @@ export interface DeployedService {
   agent?: string;
 }
 
-function agent(folder: string): DeployedService {
-  const name = `${folder}_agent`;
-  return { name: `${folder}-agent`, folder: `services/agents/${folder}`, user: `agent_${name}`, agent: name };
+function agent(folder: string, name = `${folder.replaceAll('-', '_')}_agent`): DeployedService {
+  const deployed = name.replaceAll('_', '-');
+  return { name: deployed, folder: `services/agents/${folder}`, user: `agent_${name}`, agent: name };
+}
+
+function tool(folder: string, name: string): DeployedService {
+  return { name: `${folder}-tool`, folder: `services/tools/${folder}`, user: `tool_${name}` };
 }
 
 /** All of them: the one list that compose and the Kubernetes base are compared with. */
 export const deployedServices: DeployedService[] = [
   { name: 'gateway', folder: 'services/gateway', user: 'gateway' },
-  ...['assistant', 'customer', 'stock', 'summary', 'support', 'weather'].map(agent),
-  { name: 'weather-tool', folder: 'services/tools/weather', user: 'tool_get_weather' },
+  agent('assistant'),
+  agent('customer'),
+  agent('files', 'file_agent'),
+  agent('reimbursement'),
+  agent('stock'),
+  agent('summary'),
+  agent('support'),
+  agent('time-off'),
+  agent('weather'),
+  tool('approval', 'ask_for_approval'),
+  tool('file-processing', 'process_large_file'),
+  tool('payment', 'reimburse'),
+  tool('weather', 'get_weather'),
 ];
 
 /** What a service is configured by, so that a variable in a deployment file that it does not know is found. */

@@ -15,7 +15,14 @@ interface Scene {
 }
 
 /** Samples that wait for people or work for long: `npm start` has them, docs/long-running.md talks to them. */
-const slow = ['reimbursement_agent', 'ask_for_approval', 'reimburse', 'time_off_agent'];
+const slow = [
+  'reimbursement_agent',
+  'ask_for_approval',
+  'reimburse',
+  'time_off_agent',
+  'file_agent',
+  'process_large_file',
+];
 
 const scenes: Scene[] = [
   {

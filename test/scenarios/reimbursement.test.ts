@@ -10,6 +10,7 @@ import { endProcess, spawnGuarded, until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runDocCommands } from '../doc-commands.ts';
 import { lastText, restClient } from '../rest-client.ts';
 
 const app = 'reimbursement_app';
@@ -97,6 +98,14 @@ describe('reimbursement_app', () => {
     expect(await pendingIn(session)).toEqual([]);
   });
 
+  it('asks as docs/long-running.md shows', async () => {
+    const events = await runDocCommands('docs/long-running.md', app, mesh.gatewayUrl);
+    expect(events.flatMap(getFunctionCalls)).toMatchObject([
+      { name: 'ask_for_approval', args: { amount: 200 } },
+    ]);
+    expect(lastText(events)).toMatch(/^Your manager has to approve this first/);
+  });
+
   it('asks a manager from 100 on, and pays once when a program of ten lines approves', async () => {
     await using eve = await startApprover();
     const session = await client.createSession(app, user);
@@ -151,6 +160,23 @@ describe('reimbursement_app', () => {
     await publish(desk?.operationSubject, '{"final":true,"response":{"status":"approved"}}');
     const log = await untilSaid(session, /^You have 300 back for a desk/);
     expect(await paymentsIn(log)).toHaveLength(2);
+  });
+});
+
+describe('an approval', () => {
+  it('waits without any process, and so does its answer', async () => {
+    const session = await client.createSession(app, user);
+    await client.events(app, session, 'Please reimburse 500$ for a bicycle');
+    const [call] = await pendingIn(session);
+    const processes = mesh.processes.filter(({ name }) => name !== 'reimburse');
+    await Promise.all(processes.map((each) => each.kill()));
+    await publish(call?.operationSubject, '{"final":true,"response":{"status":"approved"}}');
+    expect((await pendingIn(session)).map(({ id }) => id)).toEqual([call?.id]);
+    const [agent] = samples.filter(({ manifest }) => manifest.name === 'reimbursement_agent');
+    if (!agent) throw new Error('the agent is gone');
+    await mesh.start(agent);
+    const log = await untilSaid(session, /^You have 500 back for a bicycle/);
+    expect(await paymentsIn(log)).toHaveLength(1);
   });
 });
 

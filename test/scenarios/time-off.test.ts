@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { OpenCall } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runDocCommands } from '../doc-commands.ts';
 import { lastText, restClient } from '../rest-client.ts';
 import { framesOf } from '../sse-client.ts';
 
@@ -101,13 +98,7 @@ describe('time_off_app', () => {
   });
 
   it('is answered with curl as docs/long-running.md shows', async () => {
-    const page = readFileSync(join(import.meta.dirname, '../../docs/long-running.md'), 'utf8');
-    const [commands = ''] = [...page.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, text = '']) =>
-      text.includes('time_off_app') ? text : [],
-    );
-    const here = commands.replaceAll('localhost:8000', mesh.gatewayUrl);
-    const { stdout } = await promisify(execFile)('bash', ['-ec', here]);
-    const events = [...stdout.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Event);
+    const events = await runDocCommands('docs/long-running.md', app, mesh.gatewayUrl);
     expect(events.flatMap(getFunctionCalls).map(({ name }) => name)).toEqual([
       'request_time_off',
       'adk_request_confirmation',

@@ -114,9 +114,19 @@ describe('the outcome of a long-running call', () => {
   it('may be kept without a word of the agent, and bring state with it', async () => {
     const chat = await ticketed(says('approved!'));
     await chat.say('buy it');
-    await chat.update({ final: true, response: 'fine', wake: false });
+    await chat.update({
+      final: true,
+      response: 'fine',
+      wake: false,
+      by: 'eve',
+      stateDelta: { 'user:asked': true },
+    });
     await chat.drained();
     expect((await chat.briefs()).at(-1)).toBe('solo: gets {"result":"fine"}');
+    expect((await chat.log()).at(-1)?.customMetadata).toMatchObject({
+      answeredBy: { by: 'eve', via: 'nats' },
+    });
+    expect((await chat.world.sessions.getSession(chat.ref))?.state).toEqual({ 'user:asked': true });
     expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
     expect(chat.model.requests).toHaveLength(2);
   });

@@ -1,4 +1,11 @@
-import { answerDigest, createEvent, type PendingCall, progressId, type Session } from '@agentmesh/agent';
+import {
+  answerDigest,
+  createEvent,
+  createEventActions,
+  type PendingCall,
+  progressId,
+  type Session,
+} from '@agentmesh/agent';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,
@@ -122,7 +129,11 @@ async function takeOutcome(
     await giveToAgent(served, { ...asked, pending }, given);
     return done;
   }
-  const event = responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false });
+  const event = {
+    ...responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false }),
+    actions: createEventActions({ stateDelta: update.stateDelta ?? {} }),
+    customMetadata: { answeredBy: answeredBy(update) },
+  };
   await keep(mesh, ref, event, headers);
   return done;
 }
