@@ -2,7 +2,18 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { getFunctionCalls } from './event.ts';
 import { brief, crashingChat, scriptedModel } from './harness.fixture.ts';
 import { LlmAgent } from './llm-agent.ts';
-import { calendar, call, eventsTool, questionIn, server, signInTo, talk } from './sign-in.fixture.ts';
+import {
+  calendar,
+  call,
+  eventsTool,
+  questionIn,
+  server,
+  signInTo,
+  talk,
+  withSignInServer,
+} from './sign-in.fixture.ts';
+
+withSignInServer();
 
 describe('a sign-in', () => {
   it('is asked for once: the code becomes tokens, which the next calls find', async () => {

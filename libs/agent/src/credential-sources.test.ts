@@ -16,7 +16,10 @@ import {
   server,
   signInTo,
   talk,
+  withSignInServer,
 } from './sign-in.fixture.ts';
+
+withSignInServer();
 
 describe('a credential that can be had without a person', () => {
   it('is a token of the application itself', async () => {

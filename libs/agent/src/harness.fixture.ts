@@ -2,12 +2,11 @@ import { type Event, type RunConfig, runConfigSchema } from '@agentmesh/protocol
 import {
   type ModelReply,
   type ModelScript,
-  type ScriptedGemini,
   sequence,
   startScriptedGemini,
 } from '@agentmesh/testing';
 import type { FunctionResponse, Part } from '@google/genai';
-import { afterAll } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
 import { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
@@ -17,13 +16,10 @@ import { runInvocation } from './invocation.ts';
 import { Gemini } from './models/gemini.ts';
 import { InMemoryRunner, type InMemoryRunnerConfig } from './runner.ts';
 
-const servers: ScriptedGemini[] = [];
-afterAll(() => Promise.all(servers.map((server) => server.close())));
-
 /** The real Gemini client, talking to a scripted server. */
 export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
   const server = await startScriptedGemini({ script: sequence(...replies) });
-  servers.push(server);
+  onTestFinished(() => server.close());
   return {
     // A reply that fails is one that fails: what a script says is not asked for again.
     llm: new Gemini({

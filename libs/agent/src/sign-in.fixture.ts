@@ -8,14 +8,18 @@ import { chat, scriptedModel } from './harness.fixture.ts';
 import { LlmAgent } from './llm-agent.ts';
 
 export let server: SignInServer;
-beforeAll(async () => {
-  server = await startSignInServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.tokenRequests.length = 0;
-  server.answers = 'send';
-});
+
+/** Starts the authorization server for the tests of a file. */
+export function withSignInServer(): void {
+  beforeAll(async () => {
+    server = await startSignInServer();
+  });
+  afterAll(() => server.close());
+  beforeEach(() => {
+    server.tokenRequests.length = 0;
+    server.answers = 'send';
+  });
+}
 
 export function calendar(): AuthConfig {
   const { url, clientId, clientSecret, redirectUri } = server;
