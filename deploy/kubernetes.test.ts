@@ -141,19 +141,20 @@ describe('the autoscalers', () => {
   const scaled = manifests.filter(ScaledObject.is);
   const { workStream, workConsumer } = subjects(config.namespace);
 
-  it.each(agents)('scale $name on its own queue', ({ name, agent = '' }) => {
+  it.each(agents)('scale $name on its own queues', ({ name, agent = '' }) => {
     const own = scaled.filter(({ metadata }) => metadata?.name === name);
     expect(own.map(({ spec }) => spec.scaleTargetRef)).toEqual([{ name }]);
-    expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual([
+    const triggerOn = (stream: string) =>
       expect.objectContaining({
         account: 'MESH',
-        stream: workStream('run'),
+        stream,
         consumer: workConsumer(agent),
         // Items in work count as well, so this is what one replica should hold.
         lagThreshold: String(config.maxConcurrency),
         activationLagThreshold: '0',
-      }),
-    ]);
+      });
+    const streams = [workStream('run'), workStream('operation')];
+    expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual(streams.map(triggerOn));
   });
 
   it('are the only ones to say how many replicas there are, except of tools', () => {
