@@ -1,10 +1,5 @@
 import { type Event, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
-import {
-  type ModelReply,
-  type ModelScript,
-  sequence,
-  startScriptedGemini,
-} from '@agentmesh/testing';
+import { type ModelReply, type ModelScript, sequence, startScriptedGemini } from '@agentmesh/testing';
 import type { FunctionResponse, Part } from '@google/genai';
 import { onTestFinished } from 'vitest';
 import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';

@@ -196,8 +196,10 @@ async function keep(
     config: { numRecentEvents: 0 },
   });
   if (!session) throw noSession(ref);
+  const before = session.seq;
   const committed = await mesh.sessions.appendEvent({ session, event, aside: true });
-  await publishEvent(mesh, session, committed, headers);
+  // The run that waits for the job had it already, and has told it.
+  if (session.seq > before) await publishEvent(mesh, session, committed, headers);
 }
 
 function responseOf({ response, error }: OperationUpdate): Record<string, unknown> {

@@ -18,6 +18,8 @@ export interface ServiceManifest {
   calls: string[];
   /** Patterns of tools that it calls when they are there (`MeshToolset`). */
   offers?: string[];
+  /** A tool with jobs, which tells those who call it how far they are. */
+  longRunning?: boolean;
 }
 
 /** Reads off an agent what it needs: its remote sub-agents, agents used as tools, and tools. */
@@ -34,8 +36,8 @@ export function agentManifest(agent: BaseAgent): ServiceManifest {
   };
 }
 
-export function toolManifest({ name }: BaseTool): ServiceManifest {
-  return { kind: 'tool', name, transfers: [], asks: [], calls: [] };
+export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): ServiceManifest {
+  return { kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning };
 }
 
 /** A gateway gives messages to any agent and watches any invocation. */
@@ -119,10 +121,8 @@ export function permissionsOf(
     return {
       publish: [
         announces,
-        names.toolJob(name),
-        ...callersOf(manifest, all).map((agent) => names.operation(agent, every)),
-        names.dead('tool', name),
-        ...workTaking(names, { kind: 'job', name }),
+        // Whoever may publish an outcome may answer any call of that agent: no tool that need not.
+        ...(manifest.longRunning ? jobRights(names, manifest, all) : []),
       ],
       subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel(every), inbox, ...shown],
       answers: true,
@@ -177,6 +177,16 @@ function callsTo(
   if (offers.includes('*')) return [every];
   const offered = all.filter(({ kind, name }) => kind === 'tool' && matchesAny(offers, name));
   return [...new Set([...calls, ...offered.map(({ name }) => name)])];
+}
+
+function jobRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): string[] {
+  const { name } = manifest;
+  return [
+    names.toolJob(name),
+    ...callersOf(manifest, all).map((agent) => names.operation(agent, every)),
+    names.dead('tool', name),
+    ...workTaking(names, { kind: 'job', name }),
+  ];
 }
 
 /** The agents that may call a tool: it tells them how far its long-running calls are. */
