@@ -15,6 +15,11 @@ export function hopHeaders(incoming: Headers): Headers {
   };
 }
 
+/** The headers of a message that goes on with what came with `incoming`, and for which nobody waits: the same trace, and no deadline. */
+export function traceHeaders({ traceparent, tracestate }: Headers): Headers {
+  return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
+}
+
 /**
  * The headers of an ask: one level deeper.
  *

@@ -19,7 +19,7 @@ import {
 import type { FinishedJob } from '@agentmesh/store';
 import { bury } from './bury.ts';
 import type { Cancellations, CancelSignal } from './cancellations.ts';
-import { hopHeaders } from './hop.ts';
+import { traceHeaders } from './hop.ts';
 import type { Mesh } from './mesh.ts';
 import { runTool } from './tool-call.ts';
 
@@ -62,7 +62,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     return done;
   }
   const holder = `${mesh.bus.replica}/${randomUUID()}`;
-  const attempt: Attempt = { ...options, order, holder, headers: hopHeaders(traceOf(item)) };
+  const attempt: Attempt = { ...options, order, holder, headers: traceHeaders(item.headers) };
   try {
     return await work(attempt);
   } catch (error) {
@@ -198,11 +198,6 @@ async function tell({ mesh, order, headers }: Attempt, update: OperationUpdateIn
     { ...update, app, user, session, invocationId, ...(answers > 0 && { answers }) },
     { messageId: `${job}:${update.seq}`, headers },
   );
-}
-
-function traceOf({ headers }: WorkItem): Headers {
-  const { traceparent, tracestate } = headers;
-  return { ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) };
 }
 
 function stopped(reason: unknown): ToolResult {

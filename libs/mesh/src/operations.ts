@@ -20,7 +20,7 @@ import {
 import { bury } from './bury.ts';
 import { checkMessage } from './check-message.ts';
 import { type Asked, giveToAgent, messageOf, responsePart, runFor } from './give-answer.ts';
-import { hopHeaders } from './hop.ts';
+import { traceHeaders } from './hop.ts';
 import type { Mesh } from './mesh.ts';
 import { publishEvent } from './publish.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -123,7 +123,7 @@ async function takeOutcome(
   if (answer.state === 'answered' || answer.state === 'duplicate') return done;
   // Its question was committed just now, or its answer was.
   if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
-  const headers = carrierOf(item);
+  const headers = traceHeaders(item.headers);
   if (run) {
     const given = { run, response, update, answeredBy: answeredBy(update), headers };
     await giveToAgent(served, { ...asked, pending }, given);
@@ -156,7 +156,7 @@ async function takeProgress(
   }
   if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
   const response = responseOf(update);
-  const headers = carrierOf(item);
+  const headers = traceHeaders(item.headers);
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
     const run = await runFor(mesh, asked, pending, item.key);
@@ -206,12 +206,6 @@ function responseOf({ response, error }: OperationUpdate): Record<string, unknow
   if (error !== undefined) return { error };
   const isRecord = typeof response === 'object' && response !== null && !Array.isArray(response);
   return isRecord ? { ...response } : { result: response ?? null };
-}
-
-/** The trace goes on; the deadline, if any, was that of the publisher. */
-function carrierOf({ headers }: WorkItem): Headers {
-  const { traceparent, tracestate } = headers;
-  return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
 }
 
 /** What the publisher says of itself; NATS' permissions say who may publish. */
