@@ -63,8 +63,8 @@ afterAll(async () => {
   await model?.close();
 });
 
-async function logOf(session: string): Promise<Event[]> {
-  const response = await client.send('GET', `/apps/clerk_app/users/u1/sessions/${session}`);
+async function logOf(session: string, user = 'u1'): Promise<Event[]> {
+  const response = await client.send('GET', `/apps/clerk_app/users/${user}/sessions/${session}`);
   return ((await response.json()) as { events: Event[] }).events;
 }
 
@@ -78,52 +78,85 @@ async function pendingOf(
   return reply.json<{ pending: { id: string; operationSubject: string }[] }>().pending;
 }
 
-describe('a thousand calls that wait', () => {
-  const sessions = 250;
-  const callsEach = 4;
+const callsEach = 4;
 
-  it('are each answered once, though every outcome comes twice and in no order', async () => {
-    const ids = await inParallel(sessions, 16, async () => {
-      const session = await client.createSession('clerk_app');
-      const events = await client.events('clerk_app', session, `${callsEach} approve`);
-      expect(lastText(events)).toBe('0 approved');
-      return session;
-    });
+/** Sessions of a user in each of which four calls wait. */
+async function askAround(user: string, sessions: number): Promise<string[]> {
+  return await inParallel(sessions, 16, async () => {
+    const session = await client.createSession('clerk_app', user);
+    const events = await client.events('clerk_app', session, `${callsEach} approve`, { userId: user });
+    expect(lastText(events)).toBe('0 approved');
+    return session;
+  });
+}
+
+/** Each outcome twice: once in order, and in between once in no order. */
+async function approveTwice(pending: { id: string; operationSubject: string }[]): Promise<void> {
+  const outcomes = pending.map(({ operationSubject, id }) => ({
+    subject: operationSubject,
+    body: JSON.stringify({ final: true, response: { status: 'approved', ticket: id }, by: 'eve' }),
+  }));
+  const shuffled = seededRandom(5).shuffle(outcomes);
+  for (const [n, first] of outcomes.entries()) {
+    for (const { subject, body } of [first, shuffled[n] ?? first]) outside.publish(subject, body);
+  }
+  await outside.flush();
+}
+
+const words = (events: Event[]) =>
+  events.flatMap(({ author, content }) => (author === 'user' ? [] : (content?.parts?.[0]?.text ?? [])));
+
+/** Waits until all is said in the sessions, and looks that each call has its answer once and that the agent has said one word to each. */
+async function expectEachOnce(user: string, sessions: readonly string[]): Promise<void> {
+  const nonePending = async () => (await pendingOf(user)).length === 0;
+  await until(nonePending, { timeoutMs: 240_000, what: 'all to be answered' });
+  const logs = await inParallel(sessions.length, 16, async (n) => {
+    const log = () => logOf(sessions[n] ?? '', user);
+    await until(async () => words(await log()).length > callsEach, { timeoutMs: 60_000 });
+    return await log();
+  });
+  for (const events of logs) {
+    const calls = events.flatMap(getFunctionCalls).map(({ id }) => id);
+    expect(calls).toHaveLength(callsEach);
+    const answers = events.filter(({ author }) => author === 'user').flatMap(getFunctionResponses);
+    expect(answers.map(({ id }) => id).sort()).toEqual([...calls].sort());
+    for (const { id, response } of answers) expect(response).toEqual({ status: 'approved', ticket: id });
+    // Each outcome wakes the agent for one word, one after the other.
+    expect(words(events)).toEqual(Array.from({ length: 1 + callsEach }, (_, n) => `${n} approved`));
+    expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1 + callsEach);
+  }
+}
+
+describe('calls that wait', () => {
+  it('are each answered once, a thousand of them, though every outcome comes twice and in no order', async () => {
+    const sessions = await askAround('u1', 250);
     const pending = await pendingOf('u1');
-    expect(pending).toHaveLength(sessions * callsEach);
+    expect(pending).toHaveLength(1_000);
     const before = model.requests.length;
-    const outcomes = pending.map(({ operationSubject, id }) => ({
-      subject: operationSubject,
-      body: JSON.stringify({ final: true, response: { status: 'approved', ticket: id }, by: 'eve' }),
-    }));
-    // Each one twice: once in order, and in between once in no order.
-    const shuffled = seededRandom(5).shuffle(outcomes);
-    for (const [n, first] of outcomes.entries()) {
-      for (const { subject, body } of [first, shuffled[n] ?? first]) outside.publish(subject, body);
-    }
-    await outside.flush();
-    await until(async () => (await pendingOf('u1')).length === 0, {
-      timeoutMs: 240_000,
-      what: 'all to be answered',
-    });
-    const words = (events: Event[]) =>
-      events.flatMap(({ author, content }) => (author === 'user' ? [] : (content?.parts?.[0]?.text ?? [])));
-    const logs = await inParallel(ids.length, 16, async (n) => {
-      await until(async () => words(await logOf(ids[n] ?? '')).length > callsEach, { timeoutMs: 60_000 });
-      return await logOf(ids[n] ?? '');
-    });
-    for (const events of logs) {
-      const calls = events.flatMap(getFunctionCalls).map(({ id }) => id);
-      expect(calls).toHaveLength(callsEach);
-      const answers = events.filter(({ author }) => author === 'user').flatMap(getFunctionResponses);
-      expect(answers.map(({ id }) => id).sort()).toEqual([...calls].sort());
-      for (const { id, response } of answers) expect(response).toEqual({ status: 'approved', ticket: id });
-      // Each outcome wakes the agent for one word.
-      expect(words(events)).toEqual(Array.from({ length: 1 + callsEach }, (_, n) => `${n} approved`));
-      expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1 + callsEach);
-    }
-    expect(model.requests).toHaveLength(before + sessions * callsEach);
+    await approveTwice(pending);
+    await expectEachOnce('u1', sessions);
+    expect(model.requests).toHaveLength(before + 1_000);
   }, 400_000);
+
+  it('are each answered once while the processes of their agent are killed', async () => {
+    const sessions = await askAround('u2', 100);
+    const killing = new AbortController();
+    const killed = (async () => {
+      for (let kills = 0; ; ) {
+        const heir = await mesh.start(agent);
+        const [victim] = workers.filter(({ name }) => name === 'clerk');
+        workers.splice(workers.indexOf(victim as (typeof workers)[number]), 1, heir);
+        await victim?.kill();
+        kills += 1;
+        if (kills > 2 && killing.signal.aborted) return kills;
+      }
+    })();
+    await approveTwice(await pendingOf('u2'));
+    await until(async () => (await pendingOf('u2')).length === 0, { timeoutMs: 120_000 });
+    killing.abort();
+    await killed;
+    await expectEachOnce('u2', sessions);
+  }, 240_000);
 });
 
 describe('a job whose worker is killed half way', () => {

@@ -188,14 +188,14 @@ async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, w
 }
 
 /** Published under the number of the word: twice is once. */
-async function tell({ mesh, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
+async function tell({ mesh, tool, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
   const { job, call } = order;
   const { operationSubject, app, user, session, invocationId } = call.context ?? {};
   if (operationSubject === undefined) return;
   const { answers } = call;
   await mesh.bus.enqueue(
     operationSubject,
-    { ...update, app, user, session, invocationId, ...(answers > 0 && { answers }) },
+    { ...update, by: tool.name, app, user, session, invocationId, ...(answers > 0 && { answers }) },
     { messageId: `${job}:${update.seq}`, headers },
   );
 }

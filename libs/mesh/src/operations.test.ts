@@ -184,9 +184,21 @@ describe('an update that cannot be taken', () => {
   it.each([
     ['no JSON object', 'hello', 'invalid_argument', /update of call/],
     ['without final', { response: {} }, 'invalid_argument', /final is missing/],
-    ['both response and error', { final: true, response: {}, error: 'x' }, 'invalid_argument', /not both/],
-    ['in another session', { final: true, app: 'app', user: 'u', session: 'other' }, 'not_found', /no call/],
-    ['of another user', { final: true, user: 'mallory' }, 'not_found', /no call/],
+    [
+      'both response and error',
+      { final: true, response: {}, error: 'x' },
+      'invalid_argument',
+      /either a response or an error/,
+    ],
+    ['nothing said', { final: true }, 'invalid_argument', /either a response or an error/],
+    ['a misspelled field', { final: true, respons: {} }, 'invalid_argument', /respons/],
+    [
+      'in another session',
+      { final: true, response: {}, app: 'app', user: 'u', session: 'other' },
+      'not_found',
+      /no call/,
+    ],
+    ['of another user', { final: true, response: {}, user: 'mallory' }, 'not_found', /no call/],
   ])('is put away with the reason: %s', async (_what, update, code, message) => {
     const chat = await ticketed(says('never'));
     await chat.say('buy it');
@@ -203,7 +215,7 @@ describe('an update that cannot be taken', () => {
   it('is put away when nobody made such a call', async () => {
     const chat = await ticketed();
     await chat.say('buy it');
-    await chat.update({ final: true }, chat.client.subjects.operation('solo', 'adk-unknown'));
+    await chat.update({ final: true, response: {} }, chat.client.subjects.operation('solo', 'adk-unknown'));
     await chat.drained();
     expect(await chat.deadLetter()).toMatchObject({ error: { code: 'not_found' } });
   });
@@ -239,6 +251,27 @@ describe('a resumable app', () => {
     );
     expect((await log()).map(brief).filter((line) => line === 'user: gets {"ok":true}')).toHaveLength(1);
     expect(world.hub.queued(client.subjects.dead('agent', 'solo'))).toBe(0);
+  });
+});
+
+describe('an outcome by two doors', () => {
+  it('counts once: what was rejected over NATS is not approved by a client later', async () => {
+    const chat = await ticketed(says('rejected'));
+    await chat.say('buy it');
+    await chat.update({ final: true, response: { status: 'rejected' } });
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: rejected');
+    const functionResponse = {
+      id: chat.seen.callId ?? '',
+      name: 'approve',
+      response: { status: 'approved' },
+    };
+    const message = { role: 'user', parts: [{ functionResponse }] };
+    await expect(
+      startRun(chat.client, { app: 'app', user: 'u', session: chat.ref.sessionId, message }),
+    ).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('answered before'),
+    });
   });
 });
 

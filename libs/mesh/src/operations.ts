@@ -62,9 +62,6 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const { mesh } = served;
   const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
   const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
-  if (update.response !== undefined && update.error !== undefined) {
-    throw new MeshError('invalid_argument', 'an update has a response or an error, not both');
-  }
   const ref = await whereAsked(mesh, callId, update);
   const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
   return update.final
@@ -88,7 +85,7 @@ async function whereAsked(
       (session ?? ref.sessionId) === ref.sessionId,
   );
   const [ref, other] = found;
-  if (!ref) throw unknownCall(callId);
+  if (!ref) throw unknownCall(callId, [app, user, session]);
   if (other) {
     throw new MeshError(
       'failed_precondition',
@@ -213,9 +210,11 @@ function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
   return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
 }
 
-function unknownCall(callId: string): MeshError {
+function unknownCall(callId: string, place: readonly (string | undefined)[] = []): MeshError {
+  const named = place.filter((each) => each !== undefined).join(', ');
+  const where = named ? ` in ${named}; leave app, user and session out` : '';
   return new MeshError(
     'not_found',
-    `no call ${callId} waits for an answer; publish to the operation subject of an open call`,
+    `no call ${callId} waits for an answer${where || '; publish to the operation subject of an open call'}`,
   );
 }

@@ -21,7 +21,10 @@ export async function openCalls(
     userId: user,
     ...(session !== undefined && { sessionId: session }),
   });
-  return calls.map((call) => openCall({ subjects }, { app, user }, call));
+  const now = Date.now();
+  // Nobody can answer what is overdue; the agent's service gives it its outcome soon.
+  const open = calls.filter(({ deadline = Number.POSITIVE_INFINITY }) => deadline > now);
+  return open.map((call) => openCall({ subjects }, { app, user }, call));
 }
 
 /** One of them. */

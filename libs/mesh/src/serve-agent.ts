@@ -127,7 +127,10 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
   ].map((each) => each.name);
   if (absent.length === 0) return;
   const known = [...directory.list('agent'), ...directory.list('tool')].map((card) => card.name);
-  mesh.log.warn({ agent: name, absent, known }, 'uses services that are not in the mesh');
+  mesh.log.warn(
+    { agent: name, absent, known },
+    `uses services that are not in the mesh: ${absent.join(', ')}; there are ${known.join(', ') || 'none'}`,
+  );
 }
 
 async function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): Promise<void> {

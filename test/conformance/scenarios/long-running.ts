@@ -35,6 +35,7 @@ export const longRunningScenarios: Scenario[] = [
   {
     name: 'a long-running call that is answered twice',
     section: '§5.3',
+    differs: ['D27'],
     parts: { root: llm('root', { tools: ['approve'] }), approve },
     root: 'root',
     script: { root: [call('approve'), say('waiting'), say('approved'), say('not after all')] },

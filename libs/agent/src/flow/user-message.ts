@@ -3,7 +3,7 @@ import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
 import { credentialFrom } from '../auth/credential-answer.ts';
 import { deadlineOfCall, deadlinePassed, isExpired } from '../deadlines.ts';
-import { getFunctionCalls } from '../event.ts';
+import { getFunctionCalls, getFunctionResponses } from '../event.ts';
 import { isFailure } from '../run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
 import { isQuestionName, type Question, questionNames, questionsOf } from './questions.ts';
@@ -62,7 +62,8 @@ export function readMessage(message: Content, { events }: { events: readonly Eve
 
 /**
  * An answer to an ordinary call: somebody must have made it, and left it to others to answer. The result of any other call is what its tool
- * said, and nobody else. As clients send progress and result alike, it may come more than once. Its name is that of the call.
+ * said, and nobody else. It comes once: what goes before it says so itself (`willContinue`), or a rejected call could be approved later. Its name is
+ * that of the call.
  */
 function answerOf(response: FunctionResponse, events: readonly Event[], part: Part): Part {
   const { id, name = 'a function' } = response;
@@ -81,8 +82,24 @@ function answerOf(response: FunctionResponse, events: readonly Event[], part: Pa
   }
   const call = getFunctionCalls(asking).find((each) => each.id === id);
   assertName(response, call?.name);
+  if (hasResult(events, id)) {
+    throw new MeshError(
+      'failed_precondition',
+      `call ${id} of ${name} was answered before; an answer counts once, and news before it say "willContinue": true`,
+    );
+  }
   if (!isExpired(response.response)) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
+}
+
+/** Has a call its last word: that of a person, or one that its tool says is the last? */
+function hasResult(events: readonly Event[], callId: string): boolean {
+  return events.some((event) =>
+    getFunctionResponses(event).some(
+      ({ id, willContinue }) =>
+        id === callId && (willContinue === false || (event.author === 'user' && !willContinue)),
+    ),
+  );
 }
 
 /** Nobody answered: what is kept is that alone. */
