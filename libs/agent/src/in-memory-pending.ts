@@ -17,6 +17,8 @@ interface StoredCall {
   isOpen: boolean;
   answer?: Answer;
   progress?: number;
+  /** When its deadline is looked at; epoch ms. */
+  dueAt?: number;
 }
 
 /** What waits for an answer, in this process; the twin of the scripts on Redis. */
@@ -34,7 +36,8 @@ export class InMemoryPending implements PendingCalls {
     const { opened, closed } = pendingChanges(event, sessionId);
     for (const call of opened) {
       const ref = { appName, userId, sessionId, callId: call.id };
-      this.#calls.set(this.#keyOf(ref), { ref, call, isOpen: true });
+      const dueAt = call.deadline;
+      this.#calls.set(this.#keyOf(ref), { ref, call, isOpen: true, ...(dueAt !== undefined && { dueAt }) });
     }
     for (const { id, by, digest } of closed) {
       const stored = this.#calls.get(this.#keyOf({ appName, userId, sessionId, callId: id }));
@@ -42,6 +45,10 @@ export class InMemoryPending implements PendingCalls {
       stored.isOpen = false;
       stored.answer ??= { by, digest };
     }
+  }
+
+  isOpen(ref: CallRef): boolean {
+    return this.#calls.get(this.#keyOf(ref))?.isOpen ?? false;
   }
 
   forgetSession({ appName, userId, sessionId }: SessionRef): void {
@@ -82,8 +89,7 @@ export class InMemoryPending implements PendingCalls {
     if (known && !isVoid) {
       return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
     }
-    const callers = [stored.call.invocationId, claim.begunIn ?? stored.call.invocationId];
-    if (callers.some((invocationId) => this.#around.isAtWork({ ...ref, invocationId })))
+    if (claim.callers.some((invocationId) => this.#around.isAtWork({ ...ref, invocationId })))
       return { state: 'busy' };
     stored.answer = { by: 'user', digest: claim.digest, claim };
     return { state: 'accepted' };
@@ -92,7 +98,16 @@ export class InMemoryPending implements PendingCalls {
   async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
     const stored = this.#calls.get(this.#keyOf(ref));
     if (!stored) return 'unknown';
-    return stored.isOpen && !stored.answer ? 'open' : 'answered';
+    return stored.isOpen ? 'open' : 'answered';
+  }
+
+  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
+    return this.#calls.get(this.#keyOf(ref))?.answer?.claim?.key === key;
+  }
+
+  async release(ref: CallRef, key: string): Promise<void> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (stored?.isOpen && stored.answer?.claim?.key === key) delete stored.answer;
   }
 
   async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
@@ -105,15 +120,20 @@ export class InMemoryPending implements PendingCalls {
   async overdue(service: string, limit: number): Promise<CallRef[]> {
     const now = Date.now();
     return [...this.#calls.values()]
-      .filter(({ call, isOpen }) => isOpen && call.service === service && (call.deadline ?? now + 1) <= now)
-      .sort((a, b) => (a.call.deadline ?? 0) - (b.call.deadline ?? 0))
+      .filter(({ call, dueAt, isOpen }) => isOpen && call.service === service && (dueAt ?? now + 1) <= now)
+      .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0))
       .slice(0, limit)
       .map(({ ref }) => ({ ...ref }));
   }
 
   async forgetDeadline(_service: string, ref: CallRef): Promise<void> {
     const stored = this.#calls.get(this.#keyOf(ref));
-    if (stored) delete stored.call.deadline;
+    if (stored) delete stored.dueAt;
+  }
+
+  async postponeDeadline(_service: string, ref: CallRef, until: number): Promise<void> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (stored?.dueAt !== undefined) stored.dueAt = until;
   }
 
   #keyOf(ref: CallRef): string {

@@ -31,6 +31,7 @@ import {
   withPrefix,
 } from './in-memory-log.ts';
 import { InMemoryPending } from './in-memory-pending.ts';
+import { hasAnswer } from './pending-calls.ts';
 import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
 import type {
@@ -127,6 +128,7 @@ export class InMemorySessionService implements SessionService {
     token,
     attempt,
     aside = false,
+    whileOpen,
   }: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
@@ -148,6 +150,8 @@ export class InMemorySessionService implements SessionService {
     const known = invocation.seqs.get(id);
     if (known === undefined) {
       if (session.seq > stored.events.length) throw notTheSame(session.id);
+      if (whileOpen !== undefined && !this.pending.isOpen({ ...ref, callId: whileOpen }))
+        throw hasAnswer(whileOpen);
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);

@@ -102,6 +102,7 @@ export { RoutedLlm } from './models/routed-llm.ts';
 export type { ClosedCall, PendingCall } from './pending.ts';
 export { answerDigest, askingEvent, pendingChanges } from './pending.ts';
 export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './pending-calls.ts';
+export { hasAnswer } from './pending-calls.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export type { LogLine } from './plugins/logging-plugin.ts';

@@ -142,9 +142,12 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
 }
 
 /** A message of a run that continues an invocation is an answer to it. An ask within the invocation brings what its callee shall do. */
-function readRunMessage({ session, invocationId, resume, isAsked }: InvocationOptions, message: Content) {
+function readRunMessage(
+  { session, invocationId, resume, isAsked, answeredBy }: InvocationOptions,
+  message: Content,
+) {
   const { events } = session;
-  const read = readMessage(message, { events });
+  const read = readMessage(message, { events, via: answeredBy?.via });
   if (resume !== undefined && !isAsked) assertContinues(message, { events, invocationId });
   return read;
 }

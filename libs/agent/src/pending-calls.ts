@@ -1,4 +1,4 @@
-import type { SessionRef } from '@agentmesh/protocol';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { PendingCall } from './pending.ts';
 import type { RunId } from './run-ids.ts';
 
@@ -15,8 +15,8 @@ export interface AnswerClaim {
   digest: string;
   /** The run that will take the answer in: when it ends without having done so, the call may be answered again. */
   run?: RunId;
-  /** The invocation that the call's work was begun in last, when it is another than the one that called. */
-  begunIn?: string;
+  /** The invocations that may answer the call themselves as long as they are at work: the one that called, and the one that began its work anew. */
+  callers: readonly string[];
 }
 
 /**
@@ -44,7 +44,13 @@ export interface PendingCalls {
   /** Claims the right to give a call its answer, once: of many answers that come at the same time one is accepted. */
   accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState>;
 
-  /** Is a call open, answered (or about to be), or unknown? */
+  /** Was the call claimed by the message of this key? */
+  isClaimedBy(ref: CallRef, key: string): Promise<boolean>;
+
+  /** Gives a claim up whose answer cannot be given: the call may be answered again. */
+  release(ref: CallRef, key: string): Promise<void>;
+
+  /** Does a call wait, was it answered (in the log: a claim alone is no answer), or is it unknown? */
   stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'>;
 
   /**
@@ -56,6 +62,14 @@ export interface PendingCalls {
   /** Calls made by a service whose deadline is over, those that are longest overdue first. */
   overdue(service: string, limit: number): Promise<CallRef[]>;
 
+  /** The call cannot have its outcome now: it is overdue again at that time, epoch ms. */
+  postponeDeadline(service: string, ref: CallRef, until: number): Promise<void>;
+
   /** The call has got its outcome, or is gone: it is not overdue any more. */
   forgetDeadline(service: string, ref: CallRef): Promise<void>;
+}
+
+/** The error for what comes to a call that waits no longer. */
+export function hasAnswer(callId: string): MeshError {
+  return new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
 }

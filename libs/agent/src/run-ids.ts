@@ -19,8 +19,13 @@ export function continuationPrefix(invocationId: string): string {
 /** The run of a {@link runName}. */
 export function runOfName(name: string): RunId {
   if (!name.startsWith('["')) return { invocationId: name };
-  const [invocationId = name, resume] = JSON.parse(name) as string[];
-  return { invocationId, resume };
+  try {
+    const [invocationId = name, resume] = JSON.parse(name) as string[];
+    return { invocationId, resume };
+  } catch {
+    // Publishers choose ids as they like.
+    return { invocationId: name };
+  }
 }
 
 /** What ids are made of that differ for each run of an invocation. */

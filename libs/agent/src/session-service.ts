@@ -147,9 +147,9 @@ export interface SessionService extends SessionLeases {
    * With a `token` (see `takeSession`) the same atomic step refuses the commit, a repeated event too, and changes nothing: when it is older than that of
    * the event's invocation, when the invocation has ended, and when another one has the session. So it does with an `attempt` that is not the
    * newest at its part. Without them nothing is checked: within one process nobody takes over. An event that comes `aside`, of an invocation that may be
-   * over for long, does not make it a running one again.
+   * over for long, does not make it a running one again. `whileOpen`: only as long as that call waits, in the same step.
    *
-   * @throws MeshError `not_found` when the session is gone; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
+   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when the call of `whileOpen` waits no longer; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
   appendEvent(request: {
     session: Session;
@@ -157,6 +157,7 @@ export interface SessionService extends SessionLeases {
     token?: number;
     attempt?: Attempt;
     aside?: boolean;
+    whileOpen?: string;
   }): Promise<Event>;
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */

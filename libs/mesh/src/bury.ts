@@ -1,3 +1,4 @@
+import { isCredentialQuestion } from '@agentmesh/agent';
 import type { WorkItem } from '@agentmesh/bus';
 import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
@@ -24,18 +25,34 @@ export async function bury(
   await bus.enqueue(subjects.dead(kind, name), letter, { messageId: `dead:${subject}:${key}` });
 }
 
-/** What operators look at holds no credential: an answer that has one cannot be played again. */
-function payloadOf(item: WorkItem): unknown {
+/** How much of a message is kept that nobody could work on, in characters: the letter must fit where the message did. */
+const longest = 300_000;
+
+/** What operators look at: no credential, and not more than a letter can hold. An answer that had one cannot be played again. */
+function payloadOf({ subject, bytes }: WorkItem): unknown {
+  const text = new TextDecoder().decode(bytes);
+  // Ids of ours are tokens as they are.
+  if (isCredentialQuestion(subject.slice(subject.lastIndexOf('.') + 1))) return removed;
   try {
-    return withoutCredentials(item.json());
+    const payload = withoutCredentials(JSON.parse(text));
+    const length = JSON.stringify(payload)?.length ?? 0;
+    return length <= longest
+      ? payload
+      : { cut: JSON.stringify(payload).slice(0, 10_000), bytes: bytes.length };
   } catch {
-    return Buffer.from(item.bytes).toString('base64');
+    const kept = credentialWords.test(text)
+      ? removed
+      : Buffer.from(bytes.slice(0, longest / 2)).toString('base64');
+    return bytes.length <= longest / 2 ? kept : { cut: kept.slice(0, 10_000), bytes: bytes.length };
   }
 }
 
+const removed = '[removed]';
+const credentialWords = /exchanged_?auth_?credential/i;
+
 function withoutCredentials(payload: unknown): unknown {
   const text = JSON.stringify(payload, (key, value: unknown) =>
-    key === 'exchangedAuthCredential' ? '[removed]' : value,
+    credentialWords.test(key) || (typeof value === 'string' && credentialWords.test(value)) ? removed : value,
   );
   return text === undefined ? undefined : JSON.parse(text);
 }

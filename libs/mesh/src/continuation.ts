@@ -31,7 +31,7 @@ export async function checkContinuation(mesh: Mesh, run: Run, session: Session):
   const root = await rootOf(mesh, app);
   orRefused(() => {
     assertResumable(root);
-    readMessage(openAnswers(mesh, refOf(session), message), session);
+    readMessage(openAnswers(mesh, refOf(session), message), { events, via: run.answeredBy?.via });
     assertContinues(message, { events, invocationId });
   });
 }

@@ -84,10 +84,13 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const lost = new AbortController();
   const moot = new AbortController();
   using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
-  using _alive = keepJob(attempt, { lost, moot, cancel });
   const signal = AbortSignal.any([stopping, lost.signal, moot.signal, cancel.signal]);
   let result: ToolResult;
+  using alive = keepJob(attempt, { lost, moot, cancel });
+  // It may have lain in the queue for long.
+  await alive.look();
   try {
+    signal.throwIfAborted();
     result =
       taken.deaths >= maxDeaths
         ? deadly(tool.name, taken.deaths)
@@ -101,8 +104,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     }
     result = signal.aborted ? stopped(signal.reason) : brokenBy(tool.name, error);
   }
-  const kept = await mesh.jobs.finish(tool.name, order.job, holder, result);
-  if (!kept) return { done: false, takenOver: true };
+  const kept = await mesh.jobs.finish(tool.name, order.job, result);
   // Who answered in its place knows; who cancelled it wants to hear nothing more.
   if (moot.signal.aborted) return done;
   await tellEnd(attempt, kept, !cancel.signal.aborted);
@@ -120,16 +122,29 @@ async function doWork(
     attempt: number,
     ...(lastProgress && { lastProgress }),
   });
-  for (;;) {
-    const step = await run.next();
-    if (step.done) return step.value;
-    const seq = await mesh.jobs.report(tool.name, order.job, holder, step.value);
-    if (seq === undefined) {
-      lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
-      signal.throwIfAborted();
-      throw lost.signal.reason;
+  try {
+    for (;;) {
+      const step = await run.next();
+      if (step.done) return step.value;
+      const seq = await mesh.jobs.report(tool.name, order.job, holder, step.value);
+      if (seq === undefined) {
+        lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+        signal.throwIfAborted();
+      } else await tellProgress(attempt, { final: false, response: step.value, seq });
     }
-    await tell(attempt, { final: false, response: step.value, seq });
+  } finally {
+    // Not waited for: a generator that hangs would hang its own end too.
+    run.return({}).catch(() => {});
+  }
+}
+
+/** Progress is news, and kept for whoever follows the job: that it cannot be told now is no reason to begin the work anew. */
+async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Promise<void> {
+  try {
+    await tell(attempt, update);
+  } catch (error) {
+    if (!MeshError.from(error).retryable) throw error;
+    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not tell how far a job is');
   }
 }
 
@@ -137,7 +152,7 @@ async function doWork(
 function keepJob(
   { mesh, tool, order, holder }: Attempt,
   { lost, moot, cancel }: { lost: AbortController; moot: AbortController; cancel: CancelSignal },
-): Disposable {
+): Disposable & { look(): Promise<void> } {
   const look = async () => {
     const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
     if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
@@ -147,12 +162,13 @@ function keepJob(
     if (cancelled !== undefined) cancel.cancel(cancelled);
     const state = await mesh.sessions.pending.stateOf(call);
     if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));
+    if (state === 'unknown') moot.abort(new MeshError('cancelled', 'the call is gone with its session'));
   };
   const timer = setInterval(
     () => void look().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
     leaseMs / 3,
   );
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  return { look, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** The call in its session; undefined for one that no agent made. */
@@ -179,12 +195,16 @@ async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, w
         }
       : { final, response, ...(!final && { wake: true }) };
   const delta = actions?.stateDelta ?? {};
-  await tell(attempt, {
-    ...update,
-    seq: said + 1,
-    ...(Object.keys(delta).length > 0 && { stateDelta: delta }),
-    ...(!wake && { wake: false }),
-  });
+  const last = { seq: said + 1, ...(!wake && { wake: false }) };
+  try {
+    await tell(attempt, { ...update, ...last, ...(Object.keys(delta).length > 0 && { stateDelta: delta }) });
+  } catch (error) {
+    const { retryable, message } = MeshError.from(error);
+    if (retryable) throw error;
+    // Too large for a message: the call must end all the same.
+    const why = `the result of ${attempt.tool.name} cannot be sent: ${message}`;
+    await tell(attempt, { final: true, error: why, ...last });
+  }
 }
 
 /** Published under the number of the word: twice is once. */

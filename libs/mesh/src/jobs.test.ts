@@ -250,6 +250,55 @@ describe('a long-running tool in a process of its own', () => {
     expect(frames.at(-1)).toMatchObject({ data: { response: { status: 'completed' }, isLastWord: true } });
   });
 
+  it('does not begin when its call was answered while it lay in the queue', async () => {
+    const begun: unknown[] = [];
+    const chat = await workshop(() => begun.push('work'), 0, says('I will tell you'), says('no then'));
+    await chat.first.stop({ graceMs: 0 });
+    const calling = await chat.world.connect('tool_work');
+    // A replica that takes calls, and has no slot for their jobs: a job before them never ends.
+    const tool = new LongRunningFunctionTool({
+      name: 'work',
+      description: 'works',
+      execute: (_args, context) => {
+        if (context?.functionCallId === 'first') return new Promise(() => {});
+        begun.push('work');
+        return {};
+      },
+    });
+    const busy = await serveTool(calling, tool, { patienceMs: 0, jobSlots: 1 });
+    const first = { job: 'first', call: { callId: 'first', args: {} } };
+    await chat.client.bus.enqueue(chat.client.subjects.toolJob('work'), first, { messageId: 'first' });
+    await chat.say('go');
+    const [pending] = await chat.world.sessions.pending.list(chat.ref);
+    const subject = chat.client.subjects.operation('solo', pending?.id ?? '');
+    await chat.client.bus.enqueue(subject, { final: true, error: 'do not' }, { messageId: 'x' });
+    await chat.ends('solo: no then');
+    const heir = await chat.serveWork((_args, context) => {
+      begun.push(context?.functionCallId === 'first' ? 'first' : 'work');
+      return {};
+    });
+    await busy.stop({ graceMs: 0 });
+    await until(() => chat.world.hub.queued(chat.client.subjects.toolJob('work')) === 0);
+    await heir.stop({ graceMs: 0 });
+    expect(begun).toEqual(['first']);
+  }, 20_000);
+
+  it('ends its call though its result is too large for a message', async () => {
+    const chat = await workshop(
+      async function* () {
+        yield { percent: 50 };
+        return { text: 'x'.repeat(1_100_000) };
+      },
+      0,
+      says('I will tell you'),
+      says('sorry'),
+    );
+    await chat.say('go');
+    await chat.ends('solo: sorry');
+    expect((await chat.briefs()).at(-2)).toMatch(/^user: gets {"error":"the result of work cannot be sent: /);
+    await until(() => chat.world.hub.queued(chat.client.subjects.toolJob('work')) === 0);
+  });
+
   it('puts away a job that nobody can read', async () => {
     const chat = await workshop(() => ({}), 0);
     await chat.client.bus.enqueue(chat.client.subjects.toolJob('work'), { nonsense: 1 }, { messageId: 'x' });

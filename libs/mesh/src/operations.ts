@@ -2,6 +2,7 @@ import {
   answerDigest,
   createEvent,
   createEventActions,
+  hasAnswer,
   type PendingCall,
   progressId,
   type Session,
@@ -27,8 +28,9 @@ import type { ServedAgent } from './serve-agent.ts';
 import { noSession } from './speaker.ts';
 
 const done: WorkOutcome = { done: true };
-/** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms. */
-const busyMs = 200;
+/** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms: at first, and after many looks. */
+const busyMs = 100;
+const longestBusyMs = 1_600;
 const retryMs = 1_000;
 const slots = 32;
 
@@ -64,9 +66,32 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
   const ref = await whereAsked(mesh, callId, update);
   const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
+  assertOwn(served, asked, update);
   return update.final
     ? await takeOutcome(served, item, asked, update)
     : await takeProgress(served, item, asked, update);
+}
+
+/**
+ * An update is for a call of this service's. What only shows, or is kept without a word, is no answer to a question: nobody would have checked it.
+ *
+ * @throws MeshError `permission_denied`, `invalid_argument`
+ */
+function assertOwn({ agent }: ServedAgent, { callId, pending }: Asked, update: OperationUpdate): void {
+  if (!pending) return;
+  const { service = agent.name, kind, name } = pending;
+  if (service !== agent.name) {
+    throw new MeshError(
+      'permission_denied',
+      `call ${callId} was made by the service of ${service}; publish there`,
+    );
+  }
+  if (kind !== 'result' && !(update.final && (update.wake ?? true))) {
+    throw new MeshError(
+      'invalid_argument',
+      `${name} ${callId} asks a person: it takes an answer that is final and wakes`,
+    );
+  }
 }
 
 /** @throws MeshError `not_found` for a call that nobody made, `failed_precondition` when two sessions have one of this id */
@@ -105,25 +130,36 @@ async function takeOutcome(
   const { mesh } = served;
   const { ref, callId, pending } = asked;
   const response = responseOf(update);
-  if (pending) await checkMessage(mesh, ref, messageOf(pending, response));
-  const { invocationId: begunIn } = update;
-  const claim = { key: item.key, digest: answerDigest(response), ...(begunIn && { begunIn }) };
+  const { key } = item;
+  // What was taken in time is not late when it comes again.
+  const isOurs = await mesh.sessions.pending.isClaimedBy({ ...ref, callId }, key);
+  if (pending && !isOurs) await checkMessage(mesh, ref, messageOf(pending, response));
+  const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
+  const claim = { key, digest: answerDigest(response), callers };
   const wakes = update.wake ?? true;
   const run = pending && wakes ? await runFor(mesh, asked, pending, item.key) : undefined;
   const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
-  if (answer.state === 'unknown') throw unknownCall(callId);
-  if (answer.state === 'busy') return { done: false, delayMs: busyMs };
+  if (answer.state === 'unknown') return lateWord(callId, update);
+  if (answer.state === 'busy') return again(item);
   // The worker of a job always says how it ended, also when the agent has heard it by another way.
   if (answer.state === 'answered' && !(answer.by === 'agent' && update.seq !== undefined)) {
-    throw new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
+    throw hasAnswer(callId);
   }
-  if (answer.state === 'answered' || answer.state === 'duplicate') return done;
+  if (answer.state === 'answered') return done;
+  // As long as the first one is not in the log, nobody knows that it will be.
+  if (answer.state === 'duplicate') return pending ? again(item) : done;
   // Its question was committed just now, or its answer was.
-  if (!pending) return answer.state === 'accepted' ? { done: false, delayMs: busyMs } : done;
+  if (!pending) return answer.state === 'accepted' ? again(item) : done;
   const headers = traceHeaders(item.headers);
   if (run) {
     const given = { run, response, update, answeredBy: answeredBy(update), headers };
-    await giveToAgent(served, { ...asked, pending }, given);
+    try {
+      await giveToAgent(served, { ...asked, pending }, given);
+    } catch (error) {
+      // Too large for a message, say: another answer may fit.
+      if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
+      throw error;
+    }
     return done;
   }
   const event = {
@@ -131,8 +167,18 @@ async function takeOutcome(
     actions: createEventActions({ stateDelta: update.stateDelta ?? {} }),
     customMetadata: { answeredBy: answeredBy(update) },
   };
-  await keep(mesh, ref, event, headers);
+  await keep(mesh, { ref, callId }, event, headers);
   return done;
+}
+
+/** Nobody waits for what a job says of a call that is gone with its session. @throws MeshError `not_found` for what somebody else says */
+function lateWord(callId: string, { seq }: OperationUpdate): WorkOutcome {
+  if (seq === undefined) throw unknownCall(callId);
+  return done;
+}
+
+function again({ attempt }: WorkItem): WorkOutcome {
+  return { done: false, delayMs: Math.min(busyMs * 2 ** Math.min(attempt - 1, 10), longestBusyMs) };
 }
 
 async function takeProgress(
@@ -146,10 +192,10 @@ async function takeProgress(
   const { seq, wake = false } = update;
   if (!pending) {
     const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
-    if (state === 'unknown') throw unknownCall(callId);
+    if (state === 'unknown') return lateWord(callId, update);
     // Of a job it is only late.
     if (seq !== undefined) return done;
-    throw new MeshError('failed_precondition', `call ${callId} was answered before; progress is of no use`);
+    throw hasAnswer(callId);
   }
   if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
   const response = responseOf(update);
@@ -159,7 +205,10 @@ async function takeProgress(
     const run = await runFor(mesh, asked, pending, item.key);
     const given = { run, response, update, answeredBy: answeredBy(update), headers };
     await giveToAgent(served, { ...asked, pending }, given);
-  } else await keep(mesh, ref, responseEvent(pending, update, response, { id, willContinue: true }), headers);
+  } else {
+    const event = responseEvent(pending, update, response, { id, willContinue: true });
+    await keep(mesh, { ref, callId }, event, headers);
+  }
   return done;
 }
 
@@ -182,9 +231,10 @@ function responseEvent(
   });
 }
 
+/** Nothing is kept of a call that has its answer meanwhile. */
 async function keep(
   mesh: Mesh,
-  ref: SessionRef,
+  { ref, callId }: Pick<Asked, 'ref' | 'callId'>,
   event: ReturnType<typeof createEvent>,
   headers: Headers,
 ): Promise<void> {
@@ -194,7 +244,7 @@ async function keep(
   });
   if (!session) throw noSession(ref);
   const before = session.seq;
-  const committed = await mesh.sessions.appendEvent({ session, event, aside: true });
+  const committed = await mesh.sessions.appendEvent({ session, event, aside: true, whileOpen: callId });
   // The run that waits for the job had it already, and has told it.
   if (session.seq > before) await publishEvent(mesh, session, committed, headers);
 }

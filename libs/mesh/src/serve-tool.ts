@@ -26,6 +26,8 @@ export interface ServeToolOptions extends InvocationServices {
 }
 
 const dayMs = 86_400_000;
+/** How long a stopping process works on at jobs, in ms: one that is about to end may; another replica goes on with the others at once. */
+const jobGraceMs = 2_000;
 
 /**
  * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. The calls of a long-running
@@ -67,8 +69,15 @@ export async function serveTool(
     patienceMs,
     stopping: stopping.signal,
   };
+  const handingBack = new AbortController();
   const jobs = isLongRunning
-    ? [await mesh.bus.consumeJobs(name, (item) => handleJob(served, item), { slots: jobSlots })]
+    ? [
+        await mesh.bus.consumeJobs(
+          name,
+          (item) => handleJob({ ...served, stopping: handingBack.signal }, item),
+          { slots: jobSlots },
+        ),
+      ]
     : [];
   const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxInFlight });
   const shown = await mesh.bus.register(
@@ -78,7 +87,10 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
-      await stopAll([shown, calls, ...jobs], graceMs, stopping);
+      await Promise.all([
+        stopAll([shown, calls], graceMs, stopping),
+        stopAll(jobs, Math.min(graceMs, jobGraceMs), handingBack),
+      ]);
       await cancellations.stop();
     },
   };

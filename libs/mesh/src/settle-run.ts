@@ -1,6 +1,7 @@
 import { createEvent, failureEventId, type InvocationRef, isRefused, messageEventId } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
+import { bury } from './bury.ts';
 import { fenced } from './fenced.ts';
 import { publishEnd, publishEvent } from './publish.ts';
 import { startNext } from './run-queue.ts';
@@ -77,7 +78,7 @@ async function fail(
   const { mesh, agent } = served;
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
-  if (isRefused(error) && (await isUnsaid(served, run))) return await refuse(served, ref, delivery, error);
+  if (isRefused(error) && (await isUnsaid(served, run))) return await refuse(served, run, delivery, error);
   const token = delivery.token ?? (await tokenFor(served, ref));
   const sessions = fenced(mesh.sessions, token);
   const session = token === undefined ? undefined : await sessions.getSession(sessionOf(run));
@@ -105,12 +106,17 @@ async function fail(
 
 /** A message that is not taken leaves nothing in the session: whoever waits for its run is told why. */
 async function refuse(
-  { mesh }: ServedAgent,
-  ref: InvocationRef,
-  { token, carrier }: DeliveredRun,
+  { mesh, agent }: ServedAgent,
+  run: Run,
+  { item, token, carrier }: DeliveredRun,
   error: MeshError,
 ): Promise<WorkOutcome> {
+  const { invocationId, resume, answeredBy } = run;
+  const ref = { ...sessionOf(run), invocationId, resume };
   const { code, message } = error;
+  // What came over the bus was taken before; nobody waits for its run who could be told.
+  if (answeredBy && answeredBy.via !== 'rest')
+    await bury(mesh, { kind: 'agent', name: agent.name }, item, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
   await fenced(mesh.sessions, token).endInvocation(ref, end);
   await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);

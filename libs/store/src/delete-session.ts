@@ -1,13 +1,12 @@
 import { getFunctionCalls, type SessionService } from '@agentmesh/agent';
 import { type Event, encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
-import { pendingField } from './redis-pending-calls.ts';
 import { deleteScript } from './scripts.ts';
 
 export interface Deletion {
   connection: RedisConnection;
   keys: Keys;
-  sessions: Pick<SessionService, 'readEvents' | 'pending'>;
+  sessions: Pick<SessionService, 'readEvents'>;
 }
 
 const pageSize = 1_000;
@@ -22,9 +21,6 @@ export async function deleteSession(deletion: Deletion, ref: SessionRef): Promis
   const { invocations, calls } = await mentionedIn(sessions, ref);
   // First, so that a delete that was cut short finds them again.
   for (const call of calls) await deleteChild(deletion, { appName, userId, sessionId: call });
-  const pending = (await sessions.pending.list(ref)).map(({ id }) => pendingField(sessionId, id));
-  if (pending.length > 0)
-    await connection.run((redis) => redis.hdel(keys.pending(appName, userId), ...pending));
   await connection.script(
     deleteScript,
     [
@@ -33,6 +29,7 @@ export async function deleteSession(deletion: Deletion, ref: SessionRef): Promis
       keys.state(ref),
       keys.sessions(appName, userId),
       keys.answered(ref),
+      keys.pending(appName, userId),
       ...[...invocations].map((id) => keys.invocation(appName, userId, id)),
     ],
     [sessionId, encodeToken(sessionId)],

@@ -51,11 +51,11 @@ export interface JobRecords {
     response: Record<string, unknown>,
   ): Promise<number | undefined>;
   /**
-   * Keeps the result; the first one stays. Returns it; undefined when the job is another worker's by now.
+   * Keeps the result, whoever has the job by now: work that was done is done. The first one stays. Returns it.
    *
    * @throws MeshError `invalid_argument` for what JSON cannot hold
    */
-  finish(tool: string, job: string, holder: string, result: ToolResult): Promise<FinishedJob | undefined>;
+  finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
   /** What was said after the nth word, and the result once it is there. Who asks counts as following for some seconds. */
   follow(tool: string, job: string, after: number): Promise<{ progress: JobProgress[]; result?: ToolResult }>;
   /** The caller follows no longer. Returns the result if it has come just now: then the caller still takes it. */
@@ -99,15 +99,13 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return n
 `);
 
-/** KEYS job. ARGV holder, result, ttl. */
+/** KEYS job. ARGV result, ttl. */
 const finishJobScript = script(`${clock}
-local found = redis.call('HMGET', KEYS[1], 'result', 'holder')
-if not found[1] then
-  if found[2] ~= ARGV[1] then return false end
+if redis.call('HEXISTS', KEYS[1], 'result') == 0 then
   local followed = tonumber(redis.call('HGET', KEYS[1], 'followed') or 0)
-  redis.call('HSET', KEYS[1], 'result', ARGV[2], 'heard', followed > now_ms() and 1 or 0)
+  redis.call('HSET', KEYS[1], 'result', ARGV[1], 'heard', followed > now_ms() and 1 or 0)
   redis.call('HDEL', KEYS[1], 'holder', 'until')
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 local now = redis.call('HMGET', KEYS[1], 'result', 'said', 'heard')
 return { now[1], tonumber(now[2] or 0), tonumber(now[3]) }
@@ -152,10 +150,9 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
       return (await connection.script<number>(reportJobScript, both(tool, job), args)) || undefined;
     },
 
-    async finish(tool, job, holder, result) {
-      const args = [holder, toJson(result, 'the result'), keepMs];
-      const kept = await connection.script<Finished | null>(finishJobScript, [keys.job(tool, job)], args);
-      return kept ? finished(...kept) : undefined;
+    async finish(tool, job, result) {
+      const args = [toJson(result, 'the result'), keepMs];
+      return finished(...(await connection.script<Finished>(finishJobScript, [keys.job(tool, job)], args)));
     },
 
     async follow(tool, job, after) {

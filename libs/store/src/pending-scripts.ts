@@ -1,42 +1,68 @@
 import { clock, holderOf } from './lease-scripts.ts';
 import { script } from './scripts.ts';
 
+/** How long a claim holds whose run has left no trace, in ms: its record may have expired, or it still lies in its queue. */
+const tracelessMs = 600_000;
+
+// How a call was answered stands in fields of its own, each with the call's id behind it: a: by whom ('user', 'agent', or 'claim'), and a
+// fingerprint; of a claim k: its key, t: when, r: key of the invocation whose run takes the answer in, f: field there that says that the run is over.
+const readClaim = `
+local function read_claim(key, id)
+  local found = redis.call('HMGET', key, 'a:' .. id, 'k:' .. id, 't:' .. id, 'r:' .. id, 'f:' .. id)
+  if not found[1] then return nil end
+  local by, digest = string.match(found[1], '^(%S+) (%S+)')
+  return { by = by, digest = digest, key = found[2], time = found[3], run = found[4], field = found[5] }
+end
+local function drop_claim(key, id)
+  redis.call('HDEL', key, 'a:' .. id, 'k:' .. id, 't:' .. id, 'r:' .. id, 'f:' .. id)
+end
+`;
+
 /**
- * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, where the end of the run that takes the answer in will stand ('<key> <field>' or '- -'),
- * invocation that began the work or ''.
- * An answer is 'user <digest>' or 'agent <digest>', a claim 'claim <digest> <key and field of that end> <key of the claim>'. All in one slot, the invocation's key too.
+ * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, key of the invocation whose run takes the answer in or '', its
+ * field, then for each caller its run's name and how the names of those begin that continue it. All in one slot, the invocation's key too.
  * Returns the state, and who answered.
  */
-export const acceptScript = script(`${clock}${holderOf}
-local open, known = redis.call('HGET', KEYS[1], ARGV[1]), redis.call('HGET', KEYS[2], 'a:' .. ARGV[2])
-if known then
-  local by, digest, rest = string.match(known, '^(%S+) (%S+) ?(.*)$')
+export const acceptScript = script(`${clock}${holderOf}${readClaim}
+local id, is_open, claim = ARGV[2], redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1, read_claim(KEYS[2], ARGV[2])
+if claim then
   local is_void = false
-  if by == 'claim' then
-    local invocation, field, key = string.match(rest, '^(%S+) (%S+) (.*)$')
-    if key == ARGV[3] then return { 'repeated' } end
-    is_void = open and invocation ~= '-' and redis.call('HEXISTS', invocation, field) == 1
+  if claim.by == 'claim' then
+    if claim.key == ARGV[3] then return { 'repeated' } end
+    if is_open and claim.run then
+      if redis.call('EXISTS', claim.run) == 0 then is_void = now_ms() - tonumber(claim.time) > ${tracelessMs}
+      else is_void = redis.call('HEXISTS', claim.run, claim.field) == 1 end
+    end
   end
   if not is_void then
-    if digest == ARGV[4] then return { 'duplicate' } end
-    return { 'answered', by == 'agent' and 'agent' or 'user' }
+    if claim.digest == ARGV[4] then return { 'duplicate' } end
+    return { 'answered', claim.by == 'agent' and 'agent' or 'user' }
   end
-elseif not open then
+elseif not is_open then
   return { 'unknown' }
 end
 local holder = holder_of(KEYS[3])
-if holder then
-  local invocation = string.sub(holder, 1, 2) == '["' and cjson.decode(holder)[1] or holder
-  if invocation == ARGV[6] or invocation == cjson.decode(open).invocationId then return { 'busy' } end
+for n = 7, #ARGV, 2 do
+  if holder and (holder == ARGV[n] or string.sub(holder, 1, #ARGV[n + 1]) == ARGV[n + 1]) then return { 'busy' } end
 end
-redis.call('HSET', KEYS[2], 'a:' .. ARGV[2], table.concat({ 'claim', ARGV[4], ARGV[5], ARGV[3] }, ' '))
+drop_claim(KEYS[2], id)
+redis.call('HSET', KEYS[2], 'a:' .. id, 'claim ' .. ARGV[4], 'k:' .. id, ARGV[3], 't:' .. id, now_ms())
+if ARGV[5] ~= '' then redis.call('HSET', KEYS[2], 'r:' .. id, ARGV[5], 'f:' .. id, ARGV[6]) end
 return { 'accepted' }
+`);
+
+/** KEYS pending, answered. ARGV field, call id, key of the claim. */
+export const releaseClaimScript = script(`${readClaim}
+local claim = read_claim(KEYS[2], ARGV[2])
+if not claim or claim.key ~= ARGV[3] or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+drop_claim(KEYS[2], ARGV[2])
+return 1
 `);
 
 /** KEYS pending, answered. ARGV field, call id. */
 export const callStateScript = script(`
-if redis.call('HEXISTS', KEYS[2], 'a:' .. ARGV[2]) == 1 then return 'answered' end
-return redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 and 'open' or 'unknown'
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'open' end
+return redis.call('HEXISTS', KEYS[2], 'a:' .. ARGV[2]) == 1 and 'answered' or 'unknown'
 `);
 
 /** KEYS pending, answered. ARGV field, call id, number. Returns 1 when nothing newer is known, of a call that is open. */

@@ -2,6 +2,7 @@ import {
   type AnswerClaim,
   type AnswerState,
   type CallRef,
+  continuationPrefix,
   type PendingCall,
   type PendingCalls,
   type pendingChanges,
@@ -10,7 +11,7 @@ import {
 } from '@agentmesh/agent';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
-import { acceptScript, callStateScript, progressScript } from './pending-scripts.ts';
+import { acceptScript, callStateScript, progressScript, releaseClaimScript } from './pending-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { scriptArgs } from './state-delta.ts';
 
@@ -75,19 +76,33 @@ export class RedisPendingCalls implements PendingCalls {
     });
   }
 
-  async accept(ref: CallRef, { key, digest, run, begunIn = '' }: AnswerClaim): Promise<AnswerState> {
+  async accept(ref: CallRef, { key, digest, run, callers }: AnswerClaim): Promise<AnswerState> {
     const { appName, userId, callId } = ref;
-    const end = run ? `${this.#keys.invocation(appName, userId, run.invocationId)} ${endField(run)}` : '- -';
+    const end = run ? [this.#keys.invocation(appName, userId, run.invocationId), endField(run)] : ['', ''];
+    const names = callers.flatMap((invocationId) => [
+      runName({ invocationId }),
+      continuationPrefix(invocationId),
+    ]);
     const [state, by] = await this.#connection.script<[AnswerState['state'], ('agent' | 'user')?]>(
       acceptScript,
       [...this.#callKeys(ref), this.#keys.session(ref)],
-      [fieldOf(ref), callId, key, digest, end, begunIn],
+      [fieldOf(ref), callId, key, digest, ...end, ...names],
     );
     return state === 'answered' ? { state, by: by ?? 'user' } : { state };
   }
 
   async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
     return await this.#connection.script(callStateScript, this.#callKeys(ref), [fieldOf(ref), ref.callId]);
+  }
+
+  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
+    const answered = this.#keys.answered(ref);
+    return (await this.#connection.run((redis) => redis.hget(answered, `k:${ref.callId}`))) === key;
+  }
+
+  async release(ref: CallRef, key: string): Promise<void> {
+    const args = [fieldOf(ref), ref.callId, key];
+    await this.#connection.script(releaseClaimScript, this.#callKeys(ref), args);
   }
 
   async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
@@ -103,6 +118,12 @@ export class RedisPendingCalls implements PendingCalls {
       const { data } = callMember.safeParse(JSON.parse(member));
       return data ? [{ appName: data[0], userId: data[1], sessionId: data[2], callId: data[3] }] : [];
     });
+  }
+
+  async postponeDeadline(service: string, ref: CallRef, until: number): Promise<void> {
+    await this.#connection.run((redis) =>
+      redis.zadd(this.#keys.deadlines(service), 'XX', until, memberOf(ref, ref.callId)),
+    );
   }
 
   async forgetDeadline(service: string, ref: CallRef): Promise<void> {
@@ -126,7 +147,7 @@ function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[])
   return JSON.stringify([appName, userId, sessionId, ...more]);
 }
 
-/** Where the end of a run stands in its invocation's hash; see `endField`. Names of runs have no spaces. */
+/** Where the end of a run stands in its invocation's hash; see `endField`. */
 function endField(run: RunId): string {
   return run.resume === undefined ? 'end' : `end:${runName(run)}`;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type Attempt,
   askedAgain,
+  hasAnswer,
   type InvocationRecord,
   type InvocationRef,
   type ListSessionsRequest,
@@ -32,7 +33,7 @@ import {
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { pendingArgs, RedisPendingCalls } from './redis-pending-calls.ts';
+import { pendingArgs, pendingField, RedisPendingCalls } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
 import {
   attemptScript,
@@ -152,10 +153,10 @@ export class RedisSessionService implements SessionService {
   }
 
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
-    const { session, event, token, attempt, aside = false } = request;
+    const { session, event } = request;
     if (event.partial) return event;
     const json = eventJson(event);
-    const { seq, repeated } = await this.#commit(session, event, json, { token, attempt, aside });
+    const { seq, repeated } = await this.#commit(session, event, json, request);
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: JSON.parse(json) as Event }]
@@ -254,7 +255,12 @@ export class RedisSessionService implements SessionService {
     session: Session,
     event: Event,
     json: string,
-    { token, attempt, aside }: { token: number | undefined; attempt: Attempt | undefined; aside: boolean },
+    {
+      token,
+      attempt,
+      aside = false,
+      whileOpen,
+    }: Omit<Parameters<SessionService['appendEvent']>[0], 'session'>,
   ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
@@ -282,6 +288,7 @@ export class RedisSessionService implements SessionService {
         tokensOf(event),
         attempt?.part ?? '',
         attempt?.number ?? '',
+        whileOpen === undefined ? '' : pendingField(id, whileOpen),
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
         ...pendingArgs(changes, id),
         aside ? 1 : 0,
@@ -291,6 +298,7 @@ export class RedisSessionService implements SessionService {
     if (result === 'fenced') throw takenOver();
     if (result === 'repeated') throw askedAgain();
     if (result === 'other') throw notTheSame(session);
+    if (result === 'late') throw hasAnswer(whileOpen ?? '');
     const [seq, repeated, outbox] = result;
     await this.#app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
@@ -322,7 +330,13 @@ export class RedisSessionService implements SessionService {
   }
 }
 
-type CommitResult = [seq: number, repeated: 0 | 1, outbox: Outbox] | 'gone' | 'fenced' | 'repeated' | 'other';
+type CommitResult =
+  | [seq: number, repeated: 0 | 1, outbox: Outbox]
+  | 'gone'
+  | 'fenced'
+  | 'repeated'
+  | 'other'
+  | 'late';
 
 /** What the read script returns. */
 type Picture = [

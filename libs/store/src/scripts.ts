@@ -106,14 +106,14 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 /**
  * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
- * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', then session, user, temp and app entries, calls that wait from now on,
+ * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
  * those that wait no longer, each as its field, its id and its answer, and '1' for an event that comes aside.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local tokens, part, attempt = next_arg(), next_arg(), next_arg()
+local tokens, part, attempt, while_open = next_arg(), next_arg(), next_arg(), next_arg()
 local seq = redis.call('HGET', KEYS[1], 'seq')
 if not seq then return 'gone' end
 if is_fenced(KEYS[6], fence) then return 'fenced' end
@@ -127,6 +127,7 @@ local field = 'event:' .. token .. ':' .. event_id
 local before = redis.call('HGET', KEYS[6], field)
 if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
 if tonumber(known_seq) > tonumber(seq) then return 'other' end
+if while_open ~= '' and redis.call('HEXISTS', KEYS[8], while_open) == 0 then return 'late' end
 local is_known = redis.call('EXISTS', KEYS[6]) == 1
 seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
@@ -159,12 +160,16 @@ elseif count > 0 then events = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
 
-/** KEYS session, events, state, sessions, answered, then invocations that the log names. ARGV id, token. */
+/** KEYS session, events, state, sessions, answered, pending, then invocations that the log names. ARGV id, token. */
 export const deleteScript = script(`
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
 redis.call('ZREM', KEYS[4], ARGV[1])
 local own = 'event:' .. ARGV[2] .. ':'
-for n = 6, #KEYS do
+local waiting = ARGV[2] .. ':'
+for _, field in ipairs(redis.call('HKEYS', KEYS[6])) do
+  if string.sub(field, 1, #waiting) == waiting then redis.call('HDEL', KEYS[6], field) end
+end
+for n = 7, #KEYS do
   if redis.call('HGET', KEYS[n], 'owner') == ARGV[2] then
     redis.call('DEL', KEYS[n])
   else

@@ -10,8 +10,8 @@ import type { SignInService } from './sign-in-service.ts';
 import { TokenError } from './token-error.ts';
 import { isUsable } from './validity.ts';
 
-/** Longer than one request takes: who holds a turn or a code so long has died. */
-export const holdMs = requestMs + 5_000;
+/** Longer than two requests take, for where the endpoints are and for the tokens: who holds a turn or a code so long has died. */
+export const holdMs = 2 * requestMs + 5_000;
 /** How often one looks whether another process is through, in ms. */
 export const lookMs = 50;
 

@@ -24,6 +24,7 @@ export function pending(service: TheService): void {
   const claim = (key: string, answer: unknown = { ok: true }, invocationId?: string) => ({
     key,
     digest: answerDigest(answer),
+    callers: ['inv-1'],
     ...(invocationId !== undefined && { run: { invocationId } }),
   });
   /** The state alone. */
@@ -94,7 +95,7 @@ export function pending(service: TheService): void {
     expect(await service().pending.stateOf(call('c1'))).toBe('open');
     const all = ['a', 'b', 'c', 'd'].map((key) => accept('c1', key, { by: key }));
     expect((await Promise.all(all)).sort()).toEqual(['accepted', 'answered', 'answered', 'answered']);
-    expect(await service().pending.stateOf(call('c1'))).toBe('answered');
+    expect(await service().pending.stateOf(call('c1'))).toBe('open');
     // It waits until the answer is in the log.
     expect(await list()).toEqual(['c1']);
   });
@@ -138,7 +139,7 @@ export function pending(service: TheService): void {
     await service().endInvocation(invocation, { status: 'completed' });
     const anew = { ...ref, invocationId: 'inv-2' };
     await service().takeSession(anew, { run: '', whenBusy: 'reject' });
-    const begun = { ...claim('k'), begunIn: 'inv-2' };
+    const begun = { ...claim('k'), callers: ['inv-1', 'inv-2'] };
     expect(await service().pending.accept(call('c1'), begun)).toEqual({ state: 'busy' });
     expect(await accept('c1', 'k')).toBe('accepted');
   });
@@ -152,6 +153,36 @@ export function pending(service: TheService): void {
     expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
     await service().endInvocation(run, { status: 'failed', error: { code: 'internal', message: '' } });
     expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
+  });
+
+  test('gives a claim up, so that another answer may come', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    // Names of runs are whatever their publishers call them.
+    expect(await accept('c1', 'first', { n: 1 }, 'order 66 ["')).toBe('accepted');
+    expect(await accept('c1', 'first', { n: 1 })).toBe('repeated');
+    const { pending: calls } = service();
+    expect([await calls.isClaimedBy(call('c1'), 'first'), await calls.isClaimedBy(call('c1'), 'b')]).toEqual([
+      true,
+      false,
+    ]);
+    await calls.release(call('c1'), 'second');
+    expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
+    await calls.release(call('c1'), 'first');
+    expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
+  });
+
+  test('accepts an answer to a call whose arguments no script can read', async () => {
+    const session = await service().createSession(ref);
+    const event = asks('c1');
+    const nested = JSON.parse(`${'['.repeat(1_500)}${']'.repeat(1_500)}`);
+    event.content = {
+      role: 'model',
+      parts: [{ functionCall: { id: 'c1', name: 'approve', args: { nested } } }],
+    };
+    await service().appendEvent({ session, event });
+    await service().takeSession({ ...ref, invocationId: '["' }, { run: '', whenBusy: 'reject' });
+    expect(await accept('c1', 'k')).toBe('accepted');
   });
 
   test('finds a call by its id alone', async () => {
@@ -200,6 +231,24 @@ export function pending(service: TheService): void {
     expect(await service().pending.overdue('helper', 1)).toEqual([call('later')]);
     await service().pending.forgetDeadline('helper', call('later'));
     expect(await overdue()).toEqual([call('late')]);
+    await service().pending.postponeDeadline('helper', call('late'), now + 60_000);
+    expect(await overdue()).toEqual([]);
+  });
+
+  test('takes news of a call only as long as it waits', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    const news = (id: string) => ({
+      ...says('helper', { id: 'c1', response: { id }, willContinue: true }),
+      id,
+    });
+    await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    const late = service().appendEvent({ session, event: news('n2'), aside: true, whileOpen: 'c1' });
+    await expect(late).rejects.toMatchObject({ code: 'failed_precondition' });
+    // What is there already is there.
+    await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
+    expect((await service().getSession(ref))?.events).toHaveLength(3);
   });
 
   test('takes an event aside without waking its invocation', async () => {

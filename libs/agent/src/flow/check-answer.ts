@@ -17,6 +17,12 @@ type Asked = Pick<Question, 'id' | 'name' | 'args'>;
 export function checkAnswer(question: Asked, response: FunctionResponse): FunctionResponse {
   const { id, name } = question;
   assertName(response, name);
+  if (response.willContinue) {
+    throw new MeshError(
+      'invalid_argument',
+      `an answer to ${name} ${id} is given once: leave willContinue out`,
+    );
+  }
   if (name === questionNames.input) inputOf(question, response.response);
   if (name !== questionNames.confirmation) return { ...response, name };
   assertSameCall(question, response);

@@ -1,4 +1,4 @@
-import type { Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
+import type { AnsweredBy, Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
 import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { isExpired, setDeadlines } from '../deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
@@ -31,8 +31,9 @@ export interface Question {
   callId: string;
   /** The event that asks. */
   event: Event;
-  /** What came back, once it did. */
+  /** What came back, once it did, and with which event. */
   answer: FunctionResponse | undefined;
+  answeredIn?: Event;
 }
 
 /** All questions of a log, in order, each with its answer. */
@@ -42,7 +43,7 @@ export function questionsOf(events: readonly Event[]): Question[] {
     if (event.author === 'user') {
       for (const response of getFunctionResponses(event)) {
         const question = questions.get(response.id ?? '');
-        if (question) question.answer ??= response;
+        if (question && !question.answer) Object.assign(question, { answer: response, answeredIn: event });
       }
       continue;
     }
@@ -137,7 +138,9 @@ export function answersTo(events: readonly Event[], callId: string | undefined):
 
 function expiryOf(question: Question | undefined): Record<string, unknown> | undefined {
   const said = question?.answer?.response;
-  if (!isExpired(said)) return undefined;
+  // Anybody may say that something has expired; the mesh alone knows.
+  const by = question?.answeredIn?.customMetadata?.answeredBy as Partial<AnsweredBy> | undefined;
+  if (by?.via !== 'deadline' || !isExpired(said)) return undefined;
   return { status: 'expired', error: said.error ?? 'nobody answered in time' };
 }
 

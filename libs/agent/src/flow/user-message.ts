@@ -2,7 +2,7 @@ import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
 import { credentialFrom } from '../auth/credential-answer.ts';
-import { deadlineOfCall, deadlinePassed, isExpired } from '../deadlines.ts';
+import { deadlineOfCall, deadlinePassed } from '../deadlines.ts';
 import { getFunctionCalls, getFunctionResponses } from '../event.ts';
 import { isFailure } from '../run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
@@ -23,7 +23,10 @@ export interface UserMessage {
  * nor no, or do not fit the schema of the question; `failed_precondition` for an answer to what was not asked, or called, or is answered, or whose
  * run was cancelled, and for one that names another call; `permission_denied` for another sign-in
  */
-export function readMessage(message: Content, { events }: { events: readonly Event[] }): UserMessage {
+export function readMessage(
+  message: Content,
+  { events, via }: { events: readonly Event[]; via?: string | undefined },
+): UserMessage {
   const { parts = [] } = message;
   if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
   // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
@@ -40,11 +43,11 @@ export function readMessage(message: Content, { events }: { events: readonly Eve
     const { functionResponse: response } = part;
     const question = questions.get(response?.id ?? '');
     if (!response) return part;
-    if (!question && !isQuestionName(response.name)) return answerOf(response, events, part);
+    if (!question && !isQuestionName(response.name)) return answerOf(response, { events, via }, part);
     const answered = openQuestion(question, response, events);
     questions.set(answered.id, { ...answered, answer: response });
-    if (isExpired(response.response)) return expiredPart(part, answered);
-    assertInTime(answered.event, answered);
+    if (via === 'deadline') return expiredPart(part, answered);
+    if (!isClaimed(via)) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
     const asked = answered.args.authConfig as AuthConfig;
@@ -65,7 +68,11 @@ export function readMessage(message: Content, { events }: { events: readonly Eve
  * said, and nobody else. It comes once: what goes before it says so itself (`willContinue`), or a rejected call could be approved later. Its name is
  * that of the call.
  */
-function answerOf(response: FunctionResponse, events: readonly Event[], part: Part): Part {
+function answerOf(
+  response: FunctionResponse,
+  { events, via }: { events: readonly Event[]; via: string | undefined },
+  part: Part,
+): Part {
   const { id, name = 'a function' } = response;
   const asking = events.find((event) => getFunctionCalls(event).some((call) => call.id === id));
   if (id === undefined || !asking || asking.author === 'user') {
@@ -88,8 +95,13 @@ function answerOf(response: FunctionResponse, events: readonly Event[], part: Pa
       `call ${id} of ${name} was answered before; an answer counts once, and news before it say "willContinue": true`,
     );
   }
-  if (!isExpired(response.response)) assertInTime(asking, { id, name });
+  if (!isClaimed(via)) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
+}
+
+/** Was it in time when it was taken: an answer that came over the bus, which is a run only later, or the word that nobody answered? */
+function isClaimed(via: string | undefined): boolean {
+  return via === 'nats' || via === 'job' || via === 'deadline';
 }
 
 /** Has a call its last word: that of a person, or one that its tool says is the last? */
