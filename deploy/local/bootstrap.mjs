@@ -1,5 +1,6 @@
 // npm run demo | start | test | test:unit | bench | mesh | check: brings what is missing, then runs the command with Node 24.
 // Plain JavaScript for Node >= 20: this runs before anything is installed.
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installDependencies, tools } from './install.mjs';
@@ -14,7 +15,10 @@ const commands = {
   demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },
   start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
   bench: { servers: 'local', run: (args, env) => runNode(['test/bench/main.ts', ...args], env) },
-  mesh: { servers: 'none', run: (args, env) => runNode(['libs/cli/src/main.ts', ...args], env) },
+  mesh: {
+    servers: 'none',
+    run: (args, env) => runNode([...operatorEnv(), 'libs/cli/src/main.ts', ...args], env),
+  },
   chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
   'test:unit': {
@@ -29,6 +33,12 @@ const commands = {
     },
   },
 };
+
+/** How the mesh that `npm start` has started is found; what the environment says comes first. */
+function operatorEnv() {
+  const file = join(process.env.MESH_DATA_DIR || join(root, '.mesh'), 'operator.env');
+  return existsSync(file) ? [`--env-file=${file}`] : [];
+}
 
 async function runNode(args, env) {
   const { exitCode } = await run(node, args, { cwd: root, env });

@@ -6,6 +6,7 @@ import { connectRedisStore } from '@agentmesh/store';
 import { startNats, startRedis } from '@agentmesh/testing/servers';
 import { credentialKeysFor } from './credential-keys.ts';
 import { environmentOf } from './environment.ts';
+import { readPlace, writePlace } from './kept-place.ts';
 import { type Sample, samples } from './samples.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 
@@ -55,11 +56,10 @@ const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' 
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
   const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
   await using owners = new AsyncDisposableStack();
-  const passwords = new Map<string, string>();
+  const place = await readPlace(dataDir);
   const passwordOf = (user: string) => {
-    const password = passwords.get(user) ?? randomBytes(16).toString('hex');
-    passwords.set(user, password);
-    return password;
+    place.passwords[user] ??= randomBytes(16).toString('hex');
+    return place.passwords[user];
   };
   const folder = (name: string) => (dataDir === undefined ? {} : { dataDir: `${dataDir}/${name}` });
   let natsUrl = options.natsUrl ?? process.env.NATS_URL;
@@ -67,12 +67,22 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   if (!natsUrl) {
     const manifests = services.map(({ manifest }) => manifest);
     const configuration = natsAccounts({ services: manifests, password: passwordOf });
-    natsUrl = owners.use(await startNats({ configuration, ...folder('nats') })).url;
+    const port = place.natsPort;
+    const server = owners.use(
+      await startNats({ configuration, ...folder('nats'), ...(port !== undefined && { port }) }),
+    );
+    natsUrl = server.url;
+    place.natsPort = Number(new URL(natsUrl).port);
   }
-  const redisUrl =
-    options.redisUrl ??
-    process.env.REDIS_URL ??
-    owners.use(await startRedis({ appendOnly: true, ...folder('redis') })).url;
+  let redisUrl = options.redisUrl ?? process.env.REDIS_URL;
+  if (!redisUrl) {
+    const port = place.redisPort;
+    const server = owners.use(
+      await startRedis({ appendOnly: true, ...folder('redis'), ...(port !== undefined && { port }) }),
+    );
+    redisUrl = server.url;
+    place.redisPort = Number(new URL(redisUrl).port);
+  }
   const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
   const namesOf = (kind: 'agent' | 'tool') =>
     services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
@@ -86,6 +96,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     ...login(provisionUser),
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
+
+  for (const { manifest } of services) passwordOf(busName(manifest));
+  for (const user of ['client', provisionUser]) passwordOf(user);
+  await writePlace(dataDir, place);
 
   // One that fails, or a signal, ends the start of all.
   const failed = new AbortController();

@@ -2,7 +2,7 @@
 import { connect } from '@nats-io/transport-node';
 
 const { NATS_URL: servers, NATS_USER: user, NATS_PASSWORD: pass } = process.env;
-const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
+const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client', maxReconnectAttempts: -1 });
 function answer({ call: { name, args, operationSubject } = {} }) {
   if (name !== 'ask_for_approval') return;
   console.log('approved:', args, operationSubject);

@@ -64,6 +64,8 @@ describe('an approval that outlives every process', () => {
     const { session, call } = await askFor(first, 800);
     await stopAll(first);
     await using second = await launch();
+    // Where it was: programs that have connected find it again.
+    expect([second.natsUrl, second.login('client')]).toEqual([first.natsUrl, first.login('client')]);
     const outside = await connect({
       servers: second.natsUrl,
       inboxPrefix: subjects().inboxPrefix('client'),
