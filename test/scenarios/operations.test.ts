@@ -45,7 +45,7 @@ beforeAll(async () => {
   mesh = await launchMesh({
     services: [agent, tool],
     ackWaitMs: 1_000,
-    env: { MODEL_URL: model.url },
+    env: { MODEL_URL: model.url, PACE_MS: '400' },
   });
   workers.push(...mesh.processes, ...(await Promise.all([mesh.start(agent), mesh.start(tool)])));
   client = restClient(mesh.gatewayUrl);
@@ -159,28 +159,36 @@ describe('calls that wait', () => {
   }, 240_000);
 });
 
-describe('a job whose worker is killed half way', () => {
-  it('goes on from another replica, and the model hears of one end', async () => {
-    const session = await client.createSession('clerk_app');
-    const running = client.events('clerk_app', session, '1 copy');
-    const said = async () => (await logOf(session)).flatMap(getFunctionResponses);
-    await until(async () => (await said()).length >= 3);
-    const worker = Number((await said()).at(-1)?.response?.pid);
-    const service = workers.find(({ pid }) => pid === worker);
-    expect(service).toBeDefined();
-    await service?.kill();
-    await running;
-    await until(async () => lastText(await logOf(session)) === 'heard completed', { timeoutMs: 30_000 });
-    const responses = await said();
-    const ends = responses.filter(({ response }) => response?.status === 'completed');
-    expect(ends).toHaveLength(1);
-    expect(ends[0]?.response?.pid).not.toBe(worker);
-    const steps = responses.filter(({ willContinue }) => willContinue).map(({ response }) => response);
-    // Each step is told once, in order, by the one worker and then by the other.
-    expect(steps.map((step) => step?.copied)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(new Set(steps.map((step) => step?.attempt))).toEqual(new Set([1, 2]));
-    expect(await pendingOf('u1', session)).toEqual([]);
-  }, 60_000);
+describe('a job whose worker ends half way', () => {
+  it.each([
+    ['is killed', 'kill'],
+    ['is told to stop', 'stop'],
+  ] as const)(
+    'goes on from another replica when it %s, and the model hears of one end',
+    async (_what, how) => {
+      const session = await client.createSession('clerk_app');
+      const running = client.events('clerk_app', session, '1 copy');
+      const said = async () => (await logOf(session)).flatMap(getFunctionResponses);
+      await until(async () => (await said()).length >= 3);
+      const worker = Number((await said()).at(-1)?.response?.pid);
+      const service = workers.find(({ pid }) => pid === worker);
+      expect(service).toBeDefined();
+      workers.push(await mesh.start(tool));
+      await service?.[how]();
+      await running;
+      await until(async () => lastText(await logOf(session)) === 'heard completed', { timeoutMs: 30_000 });
+      const responses = await said();
+      const ends = responses.filter(({ response }) => response?.status === 'completed');
+      expect(ends).toHaveLength(1);
+      expect(ends[0]?.response?.pid).not.toBe(worker);
+      const steps = responses.filter(({ willContinue }) => willContinue).map(({ response }) => response);
+      // Each step is told once, in order, by the one worker and then by the other.
+      expect(steps.map((step) => step?.copied)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+      expect(new Set(steps.map((step) => step?.attempt))).toEqual(new Set([1, 2]));
+      expect(await pendingOf('u1', session)).toEqual([]);
+    },
+    60_000,
+  );
 });
 
 describe('a call with a deadline', () => {
