@@ -49,7 +49,8 @@ export abstract class BaseTool {
   }
 
   /**
-   * How long an answer from outside is waited for, in ms: the result of a long-running call, a person's confirmation. Then the call ends without it.
+   * How long an answer from outside is waited for, in ms: the result of a long-running call, a person's confirmation. Then the call ends without it;
+   * in one process without a mesh, where nobody looks, a late answer is refused.
    * Undefined: for ever.
    */
   get answerWithinMs(): number | undefined {

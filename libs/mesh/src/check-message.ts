@@ -2,10 +2,12 @@ import {
   askerCancelled,
   askingEvent,
   assertContinues,
+  functionCallIdPrefix,
+  isPassedOn,
   type PendingCall,
   readMessage,
 } from '@agentmesh/agent';
-import { type Event, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
+import { type Event, MeshError, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 import { openAnswers } from './sealed-answers.ts';
 
@@ -27,7 +29,10 @@ export async function checkMessage(
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
   readMessage(openAnswers(mesh, ref, content), { events });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
-  for (const call of pending ?? []) if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
+  for (const call of pending ?? []) {
+    if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
+    if (isAskedByCaller(call)) throw askedByCaller(call);
+  }
   return events;
 }
 
@@ -38,6 +43,21 @@ export async function checkMessage(
 export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   return pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
+}
+
+/**
+ * Does the caller of an agent that is used as a tool ask this question too, in its own session? One action must not wait for two answers: the
+ * caller's counts.
+ */
+export function isAskedByCaller({ sessionId, name }: PendingCall): boolean {
+  return sessionId.startsWith(functionCallIdPrefix) && isPassedOn(name);
+}
+
+function askedByCaller({ id, name }: PendingCall): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `${name} ${id} is asked by the agent that called, too: answer it there`,
+  );
 }
 
 /** Ids of the calls that a message answers; an answer without one has the empty id. */

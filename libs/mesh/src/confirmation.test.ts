@@ -10,6 +10,7 @@ import {
 import type { Event } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
+import { openCalls } from './pending-requests.ts';
 import { remoteAgent } from './remote-agent.ts';
 import { remoteTool } from './remote-tool.ts';
 import { startRun } from './run-client.ts';
@@ -118,6 +119,15 @@ describe('a confirmation across processes', () => {
     const { say, answer } = await chat();
     const { events } = await say('go');
     expect(events.map(brief)).toEqual(['root: calls child', 'root: calls adk_request_confirmation']);
+    // It is one question to people, though the child waits for its answer in a session of its own.
+    const user = { appName: 'app', userId: 'u' };
+    const inner = (await world.sessions.pending.list(user)).find(({ agent }) => agent === 'child');
+    const client = await world.connect('client');
+    expect(await openCalls(client, { app: 'app', user: 'u' })).toMatchObject([{ agent: 'root' }]);
+    const functionResponse = { id: inner?.id ?? '', response: { confirmed: true } };
+    const message = { role: 'user', parts: [{ functionResponse }] };
+    const past = { app: 'app', user: 'u', session: inner?.sessionId ?? '', message };
+    await expect(startRun(client, past)).rejects.toMatchObject({ code: 'failed_precondition' });
     const after = await answer(events, { confirmed: true, payload: { sum: 2 } });
     expect(after.events.map(brief)).toEqual(['root: gets {"result":"paid"}', 'root: done']);
     expect(paid).toEqual([{ sum: 2 }]);

@@ -1,6 +1,7 @@
 import type { PendingCall } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import { type Frame, parse, pendingRequestSchema } from '@agentmesh/protocol';
+import { isAskedByCaller } from './check-message.ts';
 import type { Mesh } from './mesh.ts';
 
 /** A call that waits, with where it can be answered. */
@@ -23,7 +24,7 @@ export async function openCalls(
   });
   const now = Date.now();
   // Nobody can answer what is overdue; the agent's service gives it its outcome soon.
-  const open = calls.filter(({ deadline = Number.POSITIVE_INFINITY }) => deadline > now);
+  const open = calls.filter((call) => (call.deadline ?? now + 1) > now && !isAskedByCaller(call));
   return open.map((call) => openCall({ subjects }, { app, user }, call));
 }
 
