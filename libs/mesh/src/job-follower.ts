@@ -55,7 +55,7 @@ export async function* followJob(
     await delay(pauseMs, undefined, { signal });
   }
   const late = await mesh.jobs.leave(tool, job);
-  yield { type: 'result', data: late ?? (stateOfThings(last) satisfies ToolResult) };
+  yield { type: 'result', data: late ?? stateOfThings(last) };
 }
 
 /** The first word of a call whose work goes on. */

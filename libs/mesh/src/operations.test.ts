@@ -1,50 +1,10 @@
-import { type Context, FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
-import { type DeadLetter, deadLetterSchema, type OperationUpdateInput } from '@agentmesh/protocol';
+import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import { startRun } from './run-client.ts';
-import { startNext } from './run-queue.ts';
 import { serveAgent } from './serve-agent.ts';
-
-/** An agent whose tool opens a ticket, and what others can say to its call. */
-async function ticketed(...answers: ConstructorParameters<typeof ScriptedLlm>) {
-  const world = memoryMesh();
-  const mesh = await world.connect('agent_solo');
-  const seen: { subject?: string | undefined; callId?: string | undefined } = {};
-  const tool = new LongRunningFunctionTool({
-    name: 'approve',
-    description: 'asks a manager',
-    execute: (_args, context?: Context) => {
-      seen.subject = context?.operationSubject;
-      seen.callId = context?.functionCallId;
-      return { status: 'pending', ticket: 7 };
-    },
-  });
-  const model = new ScriptedLlm(calls('approve'), says('I asked'), ...answers);
-  await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), { app: 'app' });
-  const chat = await world.chat('app');
-  let sent = 0;
-  const log = async () => (await world.sessions.getSession(chat.ref))?.events ?? [];
-  return {
-    ...chat,
-    world,
-    seen,
-    model,
-    log,
-    briefs: async () => (await log()).map(brief),
-    async update(update: OperationUpdateInput | unknown, subject = seen.subject ?? '', id?: string) {
-      sent += 1;
-      await chat.client.bus.enqueue(subject, update, { messageId: id ?? `update-${sent}` });
-    },
-    deadLetters: () => world.hub.queued(chat.client.subjects.dead('agent', 'solo')),
-    async deadLetter(): Promise<DeadLetter> {
-      const [letter = ''] = world.hub.queuedTexts(chat.client.subjects.dead('agent', 'solo')).slice(-1);
-      return deadLetterSchema.parse(JSON.parse(letter));
-    },
-    drained: () => until(() => world.hub.queued(chat.client.subjects.workSubject('operation', 'solo')) === 0),
-  };
-}
+import { ticketed } from './ticketed.fixture.ts';
 
 describe('the outcome of a long-running call', () => {
   it('comes as a message, and the agent that called says something to it', async () => {
@@ -277,14 +237,18 @@ describe('an outcome by two doors', () => {
 });
 
 describe('a question to a person', () => {
-  it('leaves no credential in a dead letter', async () => {
+  it.each([
+    ['as we spell it', { exchangedAuthCredential: { apiKey: 'SECRET' } }],
+    ['in snake_case', { exchanged_auth_credential: { api_key: 'SECRET' } }],
+    ['as text', { response: '{"exchangedAuthCredential":{"apiKey":"SECRET"}}' }],
+  ])('leaves no credential in a dead letter: %s', async (_how, response) => {
     const chat = await ticketed(says('never'));
     await chat.say('buy it');
-    const response = { exchangedAuthCredential: { authType: 'apiKey', apiKey: 'SECRET' } };
     await chat.update({ final: true, response }, chat.client.subjects.operation('solo', 'adk-unknown'));
     await chat.drained();
     const letter = await chat.deadLetter();
-    expect(letter.payload).toEqual({ final: true, response: { exchangedAuthCredential: '[removed]' } });
+    expect(letter.payload).toMatchObject({ final: true });
+    expect(JSON.stringify(letter)).not.toContain('SECRET');
   });
 
   it('is answered by a message too', async () => {
@@ -315,73 +279,6 @@ describe('a question to a person', () => {
   });
 });
 
-describe('a call with a deadline', () => {
-  it('ends without an answer that did not come in time, and takes none that is late', async () => {
-    const world = memoryMesh();
-    const mesh = await world.connect('agent_solo');
-    const tool = new LongRunningFunctionTool({
-      name: 'approve',
-      description: 'asks a manager',
-      answerWithinMs: 50,
-      execute: () => ({ status: 'pending' }),
-    });
-    const model = new ScriptedLlm(calls('approve'), says('I asked'), says('nobody answered'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), {
-      app: 'app',
-      sweepMs: 100,
-    });
-    const { say, client, ref } = await world.chat('app');
-    await say('go');
-    const [call] = await world.sessions.pending.list(ref);
-    expect(call).toMatchObject({ deadline: (call?.created ?? 0) + 50, service: 'solo' });
-    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
-    await until(async () => (await log()).at(-1) === 'solo: nobody answered');
-    expect((await log()).at(-2)).toMatch(/^user: gets {"expired":true,"error":"nobody answered before /);
-    const subject = client.subjects.operation('solo', call?.id ?? '');
-    await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'late' });
-    await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
-  });
-
-  it('is not made when nobody confirmed it in time', async () => {
-    const world = memoryMesh();
-    const mesh = await world.connect('agent_solo');
-    let paid = 0;
-    const pay = new FunctionTool({
-      name: 'pay',
-      description: 'pays',
-      requireConfirmation: true,
-      answerWithinMs: 50,
-      execute: () => {
-        paid += 1;
-        return {};
-      },
-    });
-    const model = new ScriptedLlm(calls('pay'), says('not paid'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), {
-      app: 'app',
-      sweepMs: 100,
-    });
-    const { say, client, ref } = await world.chat('app');
-    await say('go');
-    const [question] = await world.sessions.pending.list(ref);
-    await until(() => Date.now() > (question?.deadline ?? Number.POSITIVE_INFINITY));
-    // Late by any door, also before the sweep that ends it.
-    const functionResponse = {
-      id: question?.id ?? '',
-      name: question?.name ?? '',
-      response: { confirmed: true },
-    };
-    const message = { role: 'user', parts: [{ functionResponse }] };
-    await expect(
-      startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message }),
-    ).rejects.toMatchObject({ code: 'failed_precondition' });
-    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
-    await until(async () => (await log()).at(-1) === 'solo: not paid');
-    expect((await log()).at(-2)).toMatch(/^solo: gets {"status":"expired","error":"nobody answered before /);
-    expect(paid).toBe(0);
-  });
-});
-
 describe('a notifier', () => {
   it('hears what begins to wait and what has its answer', async () => {
     const chat = await ticketed(says('approved!'));
@@ -404,128 +301,5 @@ describe('a notifier', () => {
       ],
       [subject, { change: 'answered', callId: chat.seen.callId }],
     ]);
-  });
-});
-
-describe('what an attacker tries', () => {
-  /** An agent whose payment waits for a person. */
-  async function gated() {
-    const world = memoryMesh();
-    const mesh = await world.connect('agent_solo');
-    let paid = 0;
-    const pay = new FunctionTool({
-      name: 'pay',
-      description: 'pays',
-      requireConfirmation: true,
-      execute: () => {
-        paid += 1;
-        return {};
-      },
-    });
-    const model = new ScriptedLlm(calls('pay'), says('done'), says('more'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [pay] }), { app: 'app' });
-    const chat = await world.chat('app');
-    await chat.say('pay');
-    const [question] = await world.sessions.pending.list(chat.ref);
-    const id = question?.id ?? '';
-    let sent = 0;
-    const publish = async (update: unknown, subject = chat.client.subjects.operation('solo', id)) => {
-      sent += 1;
-      await chat.client.bus.enqueue(subject, update, { messageId: `${sent}` });
-      const queue = chat.client.subjects.workSubject('operation', 'solo');
-      await until(() => world.hub.queued(queue) === 0);
-    };
-    const letters = () => world.hub.queuedTexts(chat.client.subjects.dead('agent', 'solo'));
-    return { ...chat, world, id, publish, letters, paid: () => paid };
-  }
-
-  it.each([
-    ['kept without a word', { final: true, wake: false, response: { confirmed: false } }],
-    ['as progress', { final: false, wake: true, response: { confirmed: true } }],
-  ])('an answer to a question %s is none', async (_how, update) => {
-    const { world, ref, publish, letters, paid } = await gated();
-    await publish(update);
-    expect(letters()).toHaveLength(1);
-    expect(paid()).toBe(0);
-    expect(await world.sessions.pending.list(ref)).toHaveLength(1);
-  });
-
-  it('a confirmation that goes on', async () => {
-    const { client, ref, id, paid } = await gated();
-    const functionResponse = {
-      id,
-      name: 'adk_request_confirmation',
-      response: { confirmed: true },
-      willContinue: true,
-    };
-    const message = { role: 'user', parts: [{ functionResponse }] };
-    await expect(
-      startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message }),
-    ).rejects.toMatchObject({ code: 'invalid_argument' });
-    expect(paid()).toBe(0);
-  });
-
-  it('an answer on the subject of another agent', async () => {
-    const { world, ref, client, id, paid } = await gated();
-    const other = await world.connect('agent_other');
-    await serveAgent(other, new LlmAgent({ name: 'other', model: new ScriptedLlm() }));
-    const update = { final: true, response: { confirmed: true } };
-    await client.bus.enqueue(client.subjects.operation('other', id), update, { messageId: 'x' });
-    await until(() => world.hub.queued(client.subjects.dead('agent', 'other')) === 1);
-    expect(paid()).toBe(0);
-    expect(await world.sessions.pending.list(ref)).toHaveLength(1);
-  });
-
-  it('an outcome that no message can hold: another one is taken', async () => {
-    const chat = await ticketed(says('approved'));
-    await chat.say('buy it');
-    await chat.update({ final: true, response: { text: 'x'.repeat(1_048_300) } });
-    await chat.drained();
-    expect((await chat.deadLetter()).payload).toMatchObject({
-      cut: expect.any(String),
-      bytes: expect.any(Number),
-    });
-    await chat.update({ final: true, response: { ok: true } });
-    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved');
-  });
-
-  it('to say that something has expired', async () => {
-    const chat = await ticketed(says('heard'));
-    await chat.say('buy it');
-    await chat.update({ final: true, response: { expired: true, status: 'approved' } });
-    await until(async () => (await chat.briefs()).at(-1) === 'solo: heard');
-    expect((await chat.briefs()).at(-2)).toBe('user: gets {"expired":true,"status":"approved"}');
-  });
-});
-
-describe('an answer that races its deadline', () => {
-  it('counts when it was in time, though its run begins later', async () => {
-    const world = memoryMesh();
-    const mesh = await world.connect('agent_solo');
-    const tool = new LongRunningFunctionTool({
-      name: 'approve',
-      description: 'asks a manager',
-      answerWithinMs: 400,
-      execute: () => ({ status: 'pending' }),
-    });
-    const model = new ScriptedLlm(calls('approve'), says('I asked'), says('approved'));
-    await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [tool] }), {
-      app: 'app',
-      sweepMs: 50,
-    });
-    const { say, client, ref } = await world.chat('app');
-    await say('go');
-    const [call] = await world.sessions.pending.list(ref);
-    // Another run has the session over the deadline.
-    const other = { ...ref, invocationId: 'e-other' };
-    await world.sessions.takeSession(other, { run: '', whenBusy: 'reject' });
-    const subject = client.subjects.operation('solo', call?.id ?? '');
-    await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'in time' });
-    await until(() => Date.now() > (call?.deadline ?? Number.POSITIVE_INFINITY) + 200);
-    await world.sessions.endInvocation(other, { status: 'completed' });
-    await startNext(client, ref);
-    const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
-    await until(async () => (await log()).at(-1) === 'solo: approved');
-    expect((await log()).at(-2)).toBe('user: gets {"ok":true}');
   });
 });

@@ -101,7 +101,7 @@ export async function serveAgent(
     run,
   ]);
   const operations = await consumeOperations(served);
-  const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served) });
+  const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
   look.unref();
