@@ -64,8 +64,9 @@ export {
 export { progressId } from './flow/call-tools.ts';
 export { assertContinues } from './flow/continuation.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
+export { questionNames } from './flow/question.ts';
 export { isCredentialQuestion } from './flow/question-id.ts';
-export { answerToQuestion, isPassedOn, questionNames } from './flow/questions.ts';
+export { answerToQuestion, isPassedOn } from './flow/questions.ts';
 export { isRefused, orRefused, refusedReason } from './flow/refusal.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';

@@ -2,7 +2,7 @@ import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { keepAnswers } from './auth/keep-answers.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { createEvent, getFunctionResponses } from './event.ts';
 import { assertContinues } from './flow/continuation.ts';
 import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
@@ -16,6 +16,7 @@ import {
 } from './invocation-context.ts';
 import type { WithNodeInfo } from './journal.ts';
 import { LlmAgent } from './llm-agent.ts';
+import { indexOf, type LogIndex } from './log-index.ts';
 import type { PluginManager } from './plugins/plugin-manager.ts';
 import { messageEventId } from './run-ids.ts';
 import type { Session, SessionService } from './session-service.ts';
@@ -72,16 +73,15 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   if (newMessage) {
     const id = messageEventId(options, session.id);
-    if (!session.events.some((event) => event.id === id)) {
+    if (!indexOf(session.events).has(id)) {
       const message = orRefused(() => readRunMessage(options, newMessage));
       const event = await messageEvent(options, message, id);
       await keepAnswers(options.signInService, ref, message.credentials);
       yield await commit(event);
     }
   }
-  const said = session.events.findLast(
-    (event) => event.invocationId === invocationId && event.author === 'user',
-  );
+  const own = indexOf(session.events).ofInvocation(invocationId);
+  const said = own.findLast(({ author }) => author === 'user');
   const context = contextOf(options, said?.content ?? newMessage);
   const { pluginManager } = context;
   const instead = await answerInstead(context);
@@ -187,7 +187,7 @@ function metadataOf(
 async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
   const { invocationId, session, pluginManager } = context;
   const id = `${messageEventId(context, session.id)}/before-run`;
-  const known = session.events.find((event) => event.id === id);
+  const known = indexOf(session.events).get(id);
   if (known) return known;
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
@@ -201,22 +201,33 @@ function replaceEvent(event: Event & WithNodeInfo, replaced: Event & WithNodeInf
 
 /** Which agent of this process speaks: the one that asked for what came, else the one that spoke last, else the first. */
 function chooseAgent(root: BaseAgent, { events }: Session, invocationId: string): BaseAgent {
+  const index = indexOf(events);
   const last = events.at(-1);
   const answered = last?.author === 'user' ? getFunctionResponses(last)[0]?.id : undefined;
   if (answered !== undefined) {
-    const asking = events.findLast((event) => getFunctionCalls(event).some(({ id }) => id === answered));
-    const asker = localAgent(root, asking?.author);
+    const asker = localAgent(root, index.lastCallOf([answered])?.author);
     if (asker) return runnerOf(asker, root);
   }
-  for (const { author, actions, invocationId: of } of events.toReversed()) {
+  const speaker = lastSpeaker(root, index);
+  for (const event of index.ofInvocation(invocationId).reverse()) {
+    if ((index.positionOf(event.id) ?? -1) < speaker.position) break;
     // Within the invocation a transfer names its next agent; of older ones the last speaker is asked again if it may be.
-    const next = of === invocationId ? localAgent(root, actions.transferToAgent) : undefined;
+    const next = localAgent(root, event.actions.transferToAgent) ?? localAgent(root, event.author);
     if (next) return runnerOf(next, root);
-    const speaker = localAgent(root, author);
-    if (speaker && of === invocationId) return runnerOf(speaker, root);
-    if (speaker && isSticky(speaker, root)) return speaker;
   }
-  return root;
+  return speaker.agent;
+}
+
+/** The agent that spoke last of those of this process which keep the conversation, and where in the log. */
+function lastSpeaker(root: BaseAgent, index: LogIndex): { agent: BaseAgent; position: number } {
+  const speakers = [...root.tree()].flatMap((agent) => {
+    const position = index.lastBy(agent.name);
+    return position >= 0 && !agent.isRemote && isSticky(agent, root) ? [{ agent, position }] : [];
+  });
+  return speakers.reduce((one, other) => (other.position > one.position ? other : one), {
+    agent: root,
+    position: -1,
+  });
 }
 
 /** An agent within a workflow is run by the workflow, which then goes on behind it: the outermost one. */

@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import type { InvocationContext } from './invocation-context.ts';
+import { indexOf } from './log-index.ts';
 
 /** ADK's record of which run of which agent an event comes from: `pipeline.writer`, in a loop's second round `refine.critic@2`. */
 export interface WithNodeInfo {
@@ -39,37 +40,22 @@ export interface JournalRange {
  * the journal is that of all invocations which questions and answers tie together.
  */
 export function journalRange(events: readonly Event[], invocationId: string): JournalRange {
-  const askedIn = new Map<string, string>();
-  const ties = new Map<string, string[]>();
-  for (const event of events) {
-    if (event.author !== 'user') {
-      for (const { id } of getFunctionCalls(event)) if (id) askedIn.set(id, event.invocationId);
-      continue;
-    }
-    for (const { id } of getFunctionResponses(event)) {
-      const asked = askedIn.get(id ?? '');
-      if (asked !== undefined && asked !== event.invocationId) tie(ties, asked, event.invocationId);
-    }
-  }
-  const invocations = new Set([invocationId]);
-  for (const each of invocations) for (const tied of ties.get(each) ?? []) invocations.add(tied);
-  const first = events.findIndex((event) => invocations.has(event.invocationId));
-  return { start: first === -1 ? events.length : first, invocations };
+  return indexOf(events).tiedTo(invocationId);
 }
 
-function tie(ties: Map<string, string[]>, one: string, other: string): void {
-  ties.set(one, [...(ties.get(one) ?? []), other]);
-  ties.set(other, [...(ties.get(other) ?? []), one]);
+/** The events of a journal that are on the branch of whoever reads. */
+function eventsOf({ session, branch, journal }: InvocationContext): Event[] {
+  const events = indexOf(session.events).ofInvocations(journal.invocations, journal.start);
+  return events.filter((event) => isOnBranch(event.branch, branch));
 }
 
 /**
  * What the running agent's next step follows from: the committed events of the invocation on its branch; for an agent that a workflow
  * runs, those of this run, with the message that started it all and the answers to its own calls.
  */
-export function journalOf({ session, branch, path, journal }: InvocationContext): Event[] {
-  const events = session.events
-    .slice(journal.start)
-    .filter((event) => journal.invocations.has(event.invocationId) && isOnBranch(event.branch, branch));
+export function journalOf(context: InvocationContext): Event[] {
+  const { path } = context;
+  const events = eventsOf(context);
   if (path === undefined) return events;
   const calls = new Set(
     events
@@ -105,19 +91,22 @@ export function turnOf(context: InvocationContext): Turn {
 export function openCallIds(context: InvocationContext, events = journalOf(context)): string[] {
   const longRunning = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
   if (longRunning.length === 0) return [];
-  const closed = new Set<string | undefined>();
+  const index = indexOf(context.session.events);
   // Any later message may have answered, not only those of this journal.
-  for (const event of context.session.events.slice(context.journal.start)) {
-    for (const { id, willContinue } of getFunctionResponses(event)) {
-      if (willContinue === false || (event.author === 'user' && !willContinue)) closed.add(id);
-    }
-  }
-  return longRunning.filter((id) => !closed.has(id));
+  const isClosed = (id: string) =>
+    index
+      .responsesTo(id)
+      .some(
+        ({ event, response: { willContinue }, position }) =>
+          position >= context.journal.start &&
+          (willContinue === false || (event.author === 'user' && !willContinue)),
+      );
+  return longRunning.filter((id) => !isClosed(id));
 }
 
 /** What came of the newest message to an invocation in a session, itself among it: one that is continued has had others before. */
 export function newestRun(events: readonly Event[], invocationId: string): Event[] {
-  const own = events.filter((event) => event.invocationId === invocationId);
+  const own = indexOf(events).ofInvocation(invocationId);
   return own.slice(
     Math.max(
       own.findLastIndex(({ author }) => author === 'user'),
@@ -131,37 +120,21 @@ export function newestRun(events: readonly Event[], invocationId: string): Event
  * it ended before the user spoke last and nothing that is answered now concerns it.
  */
 export function isRunOver(context: InvocationContext, workflowPath: string | undefined): boolean {
-  const { path, branch, session, journal, invocationId } = context;
+  const { path, session, invocationId } = context;
   if (path === undefined || workflowPath === undefined) return false;
   const own = journalOf(context);
   if (!own.some(({ author }) => author !== 'user')) return false;
   if (own.at(-1)?.author === 'user') return false;
   const run = new Set(newestRun(session.events, invocationId));
   if (!own.some((event) => run.has(event))) return true;
-  const last = session.events.findLast(
-    (event) =>
-      journal.invocations.has(event.invocationId) &&
-      isInPath(event, workflowPath) &&
-      isOnBranch(event.branch, branch),
-  );
+  const last = eventsOf(context).findLast((event) => isInPath(event, workflowPath));
   return last !== undefined && !isInPath(last, path);
 }
 
 /** What the nth run of a child by this workflow has committed; see `InvocationContext.startRun`. */
-export function eventsOfRun(
-  { path, branch, session, journal }: InvocationContext,
-  child: string,
-  run: number,
-): Event[] {
-  const runPath = [path, run === 1 ? child : `${child}@${run}`]
+export function eventsOfRun(context: InvocationContext, child: string, run: number): Event[] {
+  const runPath = [context.path, run === 1 ? child : `${child}@${run}`]
     .filter((each) => each !== undefined)
     .join('.');
-  return session.events
-    .slice(journal.start)
-    .filter(
-      (event) =>
-        journal.invocations.has(event.invocationId) &&
-        isInPath(event, runPath) &&
-        isOnBranch(event.branch, branch),
-    );
+  return eventsOf(context).filter((event) => isInPath(event, runPath));
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Event, replicaKey } from '@agentmesh/protocol';
 import { deadlineOfCall, setDeadlines } from './deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from './event.ts';
-import { questionNames } from './flow/questions.ts';
+import { questionNames } from './flow/question.ts';
 import { pathOf } from './journal.ts';
 
 /** A call that waits for an answer from outside. */

@@ -3,10 +3,11 @@ import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 import { toAnswerSchema } from '../answer-schema.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions, getFunctionResponses, mergeEventActions } from '../event.ts';
+import { createEvent, createEventActions, mergeEventActions } from '../event.ts';
 import { interleave, withEmitted } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
+import { indexOf } from '../log-index.ts';
 import { originOf } from './origin.ts';
 import {
   type AskingCall,
@@ -204,8 +205,9 @@ function lastProgress(
   { session, journal }: InvocationContext,
   id: string | undefined,
 ): FunctionResponse['response'] {
-  const responses = session.events.slice(journal.start).flatMap(getFunctionResponses);
-  return responses.findLast((each) => each.id === id && each.willContinue)?.response;
+  const said = indexOf(session.events).responsesTo(id);
+  return said.findLast(({ response, position }) => position >= journal.start && response.willContinue)
+    ?.response.response;
 }
 
 /** Work that may go on somewhere must not be started twice behind everybody's back; the model is told and can ask. */

@@ -3,7 +3,8 @@ import { MeshError, type ToolConfirmation } from '@agentmesh/protocol';
 import type { FunctionResponse } from '@google/genai';
 import { misfitOf } from '../answer-schema.ts';
 import { inputOf } from './input-answer.ts';
-import { type Question, questionNames, readConfirmation, unwrapAnswer } from './questions.ts';
+import { type Question, questionNames } from './question.ts';
+import { readConfirmation, unwrapAnswer } from './questions.ts';
 
 type Asked = Pick<Question, 'id' | 'name' | 'args'>;
 

@@ -2,7 +2,7 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../event.ts';
 import { isOnBranch } from '../journal.ts';
-import { isQuestionName } from './questions.ts';
+import { isQuestionName } from './question.ts';
 
 export interface ContentsRequest {
   events: readonly Event[];

@@ -5,8 +5,10 @@ import { endsWithResult, hasOpenCode } from '../code-executors/run-code.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
+import { indexOf } from '../log-index.ts';
 import { setModelResponseName } from './output-schema.ts';
-import { answeredCalls, isQuestionName, questionsOf, waitingCalls } from './questions.ts';
+import { isQuestionName } from './question.ts';
+import { answeredCalls } from './questions.ts';
 import { transferToolName } from './transfer.ts';
 
 /** What an agent does next, as the log of the invocation says. */
@@ -54,9 +56,7 @@ function handedTo(events: readonly Event[]): string | undefined {
 function askerOf(start: Event | undefined, { agent, session }: InvocationContext): string | undefined {
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
-  const asking = session.events.findLast((event) =>
-    getFunctionCalls(event).some(({ id }) => answered.includes(id)),
-  );
+  const asking = indexOf(session.events).lastCallOf(answered);
   const asker = asking?.author === undefined ? undefined : agent.findSubAgent(asking.author);
   return asker && entryTo(asker, agent);
 }
@@ -85,13 +85,14 @@ function isProgress(event: Event): boolean {
 
 /** The event that made the calls which this one makes, answers, or asks about. */
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
-  const ids = new Set(getFunctionResponses(event).map(({ id }) => id));
   const own = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
   if (event.author === agent.name && own.length > 0) return event;
-  for (const { event: asking, callId } of questionsOf(session.events)) if (asking === event) ids.add(callId);
-  return session.events.findLast(
-    (each) => each.author === agent.name && getFunctionCalls(each).some(({ id }) => ids.has(id)),
-  );
+  const index = indexOf(session.events);
+  const ids = [
+    ...getFunctionResponses(event).map(({ id }) => id),
+    ...index.questionsIn(event).map(({ callId }) => callId),
+  ];
+  return index.lastCallOf(ids, ({ author }) => author === agent.name);
 }
 
 /**
@@ -100,24 +101,23 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  */
 function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
-  const waiting = waitingCalls(context.session.events);
+  const index = indexOf(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length;
   return unanswered.filter(
-    ({ id = '' }) => !waiting.has(id) && !(wereMade && asking.longRunningToolIds?.includes(id)),
+    ({ id = '' }) => !index.isWaiting(id) && !(wereMade && asking.longRunningToolIds?.includes(id)),
   );
 }
 
 function unansweredCalls(asking: Event, { session }: InvocationContext): FunctionCall[] {
-  const responses = session.events
-    .flatMap(getFunctionResponses)
-    .filter(({ willContinue }) => willContinue !== true);
-  const answered = new Set(responses.map(({ id }) => id));
-  return getFunctionCalls(asking).filter(({ id }) => !answered.has(id));
+  const index = indexOf(session.events);
+  const isAnswered = ({ id }: FunctionCall) =>
+    index.responsesTo(id).some(({ response }) => response.willContinue !== true);
+  return getFunctionCalls(asking).filter((call) => !isAnswered(call));
 }
 
 function isWaiting(asking: Event, { session }: InvocationContext): boolean {
-  const waiting = waitingCalls(session.events);
-  return getFunctionCalls(asking).some(({ id = '' }) => waiting.has(id));
+  const index = indexOf(session.events);
+  return getFunctionCalls(asking).some(({ id }) => index.isWaiting(id));
 }
 
 /** Tools that the framework gives to an agent, and makes work itself. */

@@ -1,72 +1,13 @@
 import type { AnsweredBy, Event, EventActions, ToolConfirmation } from '@agentmesh/protocol';
-import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
+import type { Content, FunctionCall } from '@google/genai';
 import { isExpired, setDeadlines } from '../deadlines.ts';
-import { createEvent, getFunctionCalls, getFunctionResponses, mergeEventActions } from '../event.ts';
+import { createEvent, getFunctionCalls, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
+import { indexOf } from '../log-index.ts';
 import { inputOf } from './input-answer.ts';
+import { type Question, questionNames } from './question.ts';
 import { questionIdOf } from './question-id.ts';
-
-/** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
-export const questionNames = {
-  confirmation: 'adk_request_confirmation',
-  credential: 'adk_request_credential',
-  input: 'adk_request_input',
-} as const;
-
-const reserved: ReadonlySet<string> = new Set(Object.values(questionNames));
-
-/** Is it a call, or the answer to one, that the framework makes to reach a person? It is no part of what a model said. */
-export function isQuestionName(name: string | undefined): boolean {
-  return name !== undefined && reserved.has(name);
-}
-
-/** A question that a tool call waits for. */
-export interface Question {
-  /** Id of the call that a person answers. */
-  id: string;
-  name: string;
-  args: Record<string, unknown>;
-  /** Id of the tool call that waits. */
-  callId: string;
-  /** The event that asks. */
-  event: Event;
-  /** What came back, once it did, and with which event. */
-  answer: FunctionResponse | undefined;
-  answeredIn?: Event;
-}
-
-/** All questions of a log, in order, each with its answer. */
-export function questionsOf(events: readonly Event[]): Question[] {
-  const questions = new Map<string, Question>();
-  for (const event of events) {
-    if (event.author === 'user') {
-      for (const response of getFunctionResponses(event)) {
-        const question = questions.get(response.id ?? '');
-        if (question && !question.answer) Object.assign(question, { answer: response, answeredIn: event });
-      }
-      continue;
-    }
-    for (const { id, name = '', args = {} } of getFunctionCalls(event)) {
-      const callId = isQuestionName(name) ? waitingCall(args) : undefined;
-      if (id === undefined || callId === undefined) continue;
-      questions.set(id, { id, name, args, callId, event, answer: undefined });
-    }
-  }
-  return [...questions.values()];
-}
-
-function waitingCall({ originalFunctionCall: original, functionCallId }: Record<string, unknown>) {
-  if (typeof functionCallId === 'string') return functionCallId;
-  const id = typeof original === 'object' && original !== null ? Reflect.get(original, 'id') : undefined;
-  return typeof id === 'string' ? id : undefined;
-}
-
-/** The tool calls of a log that wait for a person. */
-export function waitingCalls(events: readonly Event[]): Set<string> {
-  const last = new Map(questionsOf(events).map((question) => [question.callId, question]));
-  return new Set([...last.values()].filter(({ answer }) => !answer).map(({ callId }) => callId));
-}
 
 /** Calls that are made again now that a person has answered. */
 export interface AnsweredCalls {
@@ -85,31 +26,17 @@ export function answeredCalls({
   branch,
   path,
 }: InvocationContext): AnsweredCalls | undefined {
-  const due = new Set<string>();
-  for (const { callId, event, answer } of questionsOf(events)) {
-    const isOwn =
+  const index = indexOf(events);
+  const own = [...index.dueQuestions].filter(
+    ({ event }) =>
       event.author === agent.name &&
       isOnBranch(event.branch, branch) &&
-      (path === undefined || isInPath(event, path));
-    if (!isOwn) continue;
-    if (answer && !wasMadeSince(events, callId, answer)) due.add(callId);
-    else due.delete(callId);
-  }
-  if (due.size === 0) return undefined;
-  const event = events.find(
-    (each) => each.author === agent.name && getFunctionCalls(each).some(({ id }) => due.has(id ?? '')),
+      (path === undefined || isInPath(event, path)),
   );
+  const due = new Set(own.map(({ callId }) => callId));
+  const event = index.firstCallOf(due, ({ author }) => author === agent.name);
   if (!event) return undefined;
   return { event, calls: getFunctionCalls(event).filter(({ id }) => due.has(id ?? '')) };
-}
-
-function wasMadeSince(events: readonly Event[], callId: string, answer: FunctionResponse): boolean {
-  const answered = events.findIndex((event) => getFunctionResponses(event).includes(answer));
-  return events
-    .slice(answered + 1)
-    .some((event) =>
-      getFunctionResponses(event).some(({ id, willContinue }) => id === callId && willContinue !== true),
-    );
 }
 
 /** What a call is told when it is made again: what a person said to it last, and how often one was asked. */
@@ -123,7 +50,9 @@ export interface CallAnswers {
 }
 
 export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
-  const own = questionsOf(events).filter((question) => question.callId === callId && question.answer);
+  const own = indexOf(events)
+    .questionsOfCall(callId)
+    .filter(({ answer }) => answer);
   const last = own.findLast(({ name }) => name === questionNames.confirmation);
   const toolConfirmation = last && confirmationOf(last);
   const told = own.findLast(({ name }) => name === questionNames.input);
@@ -226,10 +155,10 @@ function questionEvent(
   asking: readonly AskingCall[],
   argsOf: (asking: AskingCall, questionId: string) => Record<string, unknown> | undefined,
 ): Event | undefined {
-  const known = questionsOf(session.events);
+  const index = indexOf(session.events);
   const questions = asking.flatMap((each) => {
     const { id = '' } = each.call;
-    const round = known.filter((question) => question.callId === id && question.answer).length + 1;
+    const round = index.questionsOfCall(id).filter(({ answer }) => answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
     const own = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
     const answerWithinMs = own ?? each.answerWithinMs;
@@ -265,7 +194,7 @@ export function answerToQuestion(
   events: readonly Event[],
   { toolConfirmation, inputResponse }: Omit<CallAnswers, 'answers'>,
 ): Content | undefined {
-  const open = questionsOf(events).find(({ name, answer }) => isPassedOn(name) && !answer);
+  const open = [...indexOf(events).openQuestions].find(({ name }) => isPassedOn(name));
   if (!open) return undefined;
   const response =
     open.name === questionNames.input

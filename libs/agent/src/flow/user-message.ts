@@ -3,10 +3,11 @@ import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
 import { credentialFrom } from '../auth/credential-answer.ts';
 import { deadlineOfCall, deadlinePassed } from '../deadlines.ts';
-import { getFunctionCalls, getFunctionResponses } from '../event.ts';
+import { getFunctionCalls } from '../event.ts';
+import { indexOf } from '../log-index.ts';
 import { isFailure } from '../run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
-import { isQuestionName, type Question, questionNames, questionsOf } from './questions.ts';
+import { isQuestionName, type Question, questionNames } from './question.ts';
 
 /** What a user said, fit to be kept. */
 export interface UserMessage {
@@ -37,15 +38,16 @@ export function readMessage(
       `only agents call functions, such as ${forged.name}; send responses`,
     );
   }
-  const questions = new Map(questionsOf(events).map((question) => [question.id, question]));
+  const index = indexOf(events);
+  const answeredHere = new Map<string, Question>();
   const credentials = new Map<string, AuthCredential>();
   const read = parts.map((part): Part => {
     const { functionResponse: response } = part;
-    const question = questions.get(response?.id ?? '');
+    const question = answeredHere.get(response?.id ?? '') ?? index.question(response?.id);
     if (!response) return part;
     if (!question && !isQuestionName(response.name)) return answerOf(response, { events, via }, part);
     const answered = openQuestion(question, response, events);
-    questions.set(answered.id, { ...answered, answer: response });
+    answeredHere.set(answered.id, { ...answered, answer: response });
     if (via === 'deadline') return expiredPart(part, answered);
     if (!isClaimed(via)) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
@@ -74,7 +76,7 @@ function answerOf(
   part: Part,
 ): Part {
   const { id, name = 'a function' } = response;
-  const asking = events.find((event) => getFunctionCalls(event).some((call) => call.id === id));
+  const asking = indexOf(events).firstCallOf([id]);
   if (id === undefined || !asking || asking.author === 'user') {
     throw new MeshError(
       'failed_precondition',
@@ -106,12 +108,12 @@ function isClaimed(via: string | undefined): boolean {
 
 /** Has a call its last word: that of a person, or one that its tool says is the last? */
 function hasResult(events: readonly Event[], callId: string): boolean {
-  return events.some((event) =>
-    getFunctionResponses(event).some(
-      ({ id, willContinue }) =>
-        id === callId && (willContinue === false || (event.author === 'user' && !willContinue)),
-    ),
-  );
+  return indexOf(events)
+    .responsesTo(callId)
+    .some(
+      ({ event, response: { willContinue } }) =>
+        willContinue === false || (event.author === 'user' && !willContinue),
+    );
 }
 
 /** Nobody answered: what is kept is that alone. */
@@ -148,12 +150,13 @@ function openQuestion(
       `${question.name} ${id} was answered before; an answer counts once`,
     );
   }
-  if (events.some((event) => isCancelled(event, question))) throw askerCancelled(question);
+  const own = indexOf(events).ofInvocation(question.event.invocationId);
+  if (own.some(isCancelled)) throw askerCancelled(question);
   return question;
 }
 
-function isCancelled(event: Event, { event: asking }: Question): boolean {
-  return event.errorCode === 'cancelled' && event.invocationId === asking.invocationId && isFailure(event);
+function isCancelled(event: Event): boolean {
+  return event.errorCode === 'cancelled' && isFailure(event);
 }
 
 /** The error for an answer that would let go on what somebody has stopped. */

@@ -4,6 +4,7 @@ import { createEvent } from '../event.ts';
 import { describeFailure } from '../flow/call-model.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { eventsOfRun, stampPath } from '../journal.ts';
+import { indexOf } from '../log-index.ts';
 import { byKey, type Router, Routes } from '../routes.ts';
 
 /** Which agent to run, seeing the invocation and what failed so far. */
@@ -59,7 +60,8 @@ export class RoutedAgent extends BaseAgent {
     for (const { name } of this.subAgents) {
       const [event] = eventsOfRun(context, name, 1);
       const key = this.#keys.get(name);
-      if (event && key !== undefined) first.set(key, context.session.events.indexOf(event));
+      if (event && key !== undefined)
+        first.set(key, indexOf(context.session.events).positionOf(event.id) ?? 0);
     }
     return [...first].sort(([, a], [, b]) => a - b).map(([key]) => key);
   }

@@ -1,0 +1,231 @@
+import type { Event } from '@agentmesh/protocol';
+import type { FunctionResponse } from '@google/genai';
+import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import { type Question, questionOf } from './flow/question.ts';
+
+/** A response to a call, and the event in which it came. */
+export interface Response {
+  response: FunctionResponse;
+  event: Event;
+  /** Of the event, from 0. */
+  position: number;
+}
+
+const none: readonly never[] = [];
+const indexes = new WeakMap<readonly Event[], LogIndex>();
+
+/**
+ * The index of a log. It is made once for a list of events, to which events may only be added at the end, and takes in what was added since
+ * it was last asked: its questions cost what they answer, however long the log is.
+ */
+export function indexOf(events: readonly Event[]): LogIndex {
+  let index = indexes.get(events);
+  if (!index?.fits(events)) {
+    index = new LogIndex(events);
+    indexes.set(events, index);
+  }
+  index.takeIn();
+  return index;
+}
+
+/** Finds events by what they are about. See {@link indexOf}. */
+export class LogIndex {
+  readonly #events: readonly Event[];
+  #size = 0;
+  #last: Event | undefined;
+  readonly #ids = new Map<string, number>();
+  readonly #invocations = new Map<string, number[]>();
+  readonly #authors = new Map<string, number>();
+  readonly #calls = new Map<string, number[]>();
+  readonly #responses = new Map<string, Response[]>();
+  /** Invocations that questions and answers tie to another. */
+  readonly #ties = new Map<string, Set<string>>();
+  readonly #questions = new Map<string, Question>();
+  /** By the call that waits, in order. */
+  readonly #questionsOfCalls = new Map<string, Question[]>();
+  readonly #open = new Map<string, Question>();
+  readonly #due = new Map<string, Question>();
+
+  constructor(events: readonly Event[]) {
+    this.#events = events;
+  }
+
+  /** Is it still the list that was indexed, perhaps with more at its end? */
+  fits(events: readonly Event[]): boolean {
+    return events.length >= this.#size && (this.#size === 0 || events[this.#size - 1] === this.#last);
+  }
+
+  takeIn(): void {
+    for (; this.#size < this.#events.length; this.#size += 1) {
+      const event = this.#events[this.#size];
+      if (event) this.#add(event, this.#size);
+      this.#last = event;
+    }
+  }
+
+  /** The position of the event with that id, from 0. */
+  positionOf(id: string): number | undefined {
+    return this.#ids.get(id);
+  }
+
+  get(id: string): Event | undefined {
+    return this.#at(this.#ids.get(id));
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** The events of some invocations from a position on, in order. */
+  ofInvocations(invocations: Iterable<string>, from = 0): Event[] {
+    const positions: number[] = [];
+    for (const invocation of invocations) {
+      for (const at of this.#invocations.get(invocation) ?? none) if (at >= from) positions.push(at);
+    }
+    positions.sort((a, b) => a - b);
+    return positions.flatMap((at) => this.#events[at] ?? []);
+  }
+
+  ofInvocation(invocation: string): Event[] {
+    return this.ofInvocations([invocation]);
+  }
+
+  /** The invocation, and all that questions and answers tie it to; and the position of the first event of them. */
+  tiedTo(invocation: string): { invocations: Set<string>; start: number } {
+    const invocations = new Set([invocation]);
+    for (const each of invocations) for (const tied of this.#ties.get(each) ?? none) invocations.add(tied);
+    const starts = [...invocations].map((each) => this.#invocations.get(each)?.[0] ?? this.#events.length);
+    return { invocations, start: Math.min(...starts) };
+  }
+
+  /** Where this author spoke last; -1 for nowhere. */
+  lastBy(author: string): number {
+    return this.#authors.get(author) ?? -1;
+  }
+
+  /** The events that make a call of this id, in order: one, but for ids that were used twice. */
+  callsOf(callId: string | undefined): Event[] {
+    if (callId === undefined) return [];
+    return (this.#calls.get(callId) ?? none).flatMap((at) => this.#events[at] ?? []);
+  }
+
+  /** The event that made one of these calls last, among those that fit. */
+  lastCallOf(callIds: Iterable<string | undefined>, fits?: (event: Event) => boolean): Event | undefined {
+    return this.#eventsWithCalls(callIds, fits).at(-1);
+  }
+
+  /** As {@link lastCallOf}, the first of them. */
+  firstCallOf(callIds: Iterable<string | undefined>, fits?: (event: Event) => boolean): Event | undefined {
+    return this.#eventsWithCalls(callIds, fits)[0];
+  }
+
+  /** The responses to a call, in order. */
+  responsesTo(callId: string | undefined): readonly Response[] {
+    return this.#responses.get(callId ?? '') ?? none;
+  }
+
+  question(id: string | undefined): Question | undefined {
+    return this.#questions.get(id ?? '');
+  }
+
+  /** What a call asked, in order. */
+  questionsOfCall(callId: string | undefined): readonly Question[] {
+    return this.#questionsOfCalls.get(callId ?? '') ?? none;
+  }
+
+  /** What is asked in an event. */
+  questionsIn(event: Event): Question[] {
+    return getFunctionCalls(event).flatMap(({ id }) => {
+      const question = this.question(id);
+      return question?.event === event ? [question] : [];
+    });
+  }
+
+  /** The questions without an answer, in order. */
+  get openQuestions(): Iterable<Question> {
+    return this.#open.values();
+  }
+
+  /** Does a call wait for a person? */
+  isWaiting(callId: string | undefined): boolean {
+    const last = this.questionsOfCall(callId).at(-1);
+    return last !== undefined && !last.answer;
+  }
+
+  /** The last questions of calls that are answered, and the call was not made since. */
+  get dueQuestions(): Iterable<Question> {
+    return this.#due.values();
+  }
+
+  #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
+    const positions = [...callIds].flatMap((id) => this.#calls.get(id ?? '') ?? []);
+    const events = positions.sort((a, b) => a - b).flatMap((at) => this.#events[at] ?? []);
+    return events.filter(fits);
+  }
+
+  #at(position: number | undefined): Event | undefined {
+    return position === undefined ? undefined : this.#events[position];
+  }
+
+  #add(event: Event, at: number): void {
+    const { id, invocationId, author = '' } = event;
+    if (!this.#ids.has(id)) this.#ids.set(id, at);
+    listIn(this.#invocations, invocationId).push(at);
+    this.#authors.set(author, at);
+    for (const response of getFunctionResponses(event)) this.#respond(event, response, at);
+    for (const call of getFunctionCalls(event)) {
+      if (call.id === undefined) continue;
+      const calls = listIn(this.#calls, call.id);
+      if (calls.at(-1) !== at) calls.push(at);
+      const question = author === 'user' ? undefined : questionOf(event, call);
+      if (question) this.#ask(question);
+    }
+  }
+
+  #ask(question: Question): void {
+    const before = this.#questions.get(question.id);
+    const asked = this.#questionsOfCalls.get(question.callId);
+    // One that is asked again under its id takes the place of the first.
+    if (before && asked) asked.splice(asked.indexOf(before), 1);
+    this.#questions.set(question.id, question);
+    listIn(this.#questionsOfCalls, question.callId).push(question);
+    this.#open.set(question.id, question);
+    this.#due.delete(question.callId);
+  }
+
+  #respond(event: Event, response: FunctionResponse, position: number): void {
+    const { id = '', willContinue } = response;
+    listIn(this.#responses, id).push({ response, event, position });
+    const due = this.#due.get(id);
+    if (due && due.answeredIn !== event && willContinue !== true) this.#due.delete(id);
+    if (event.author !== 'user') return;
+    const asked = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
+    if (asked !== undefined && asked !== event.invocationId) this.#tie(asked, event.invocationId);
+    const question = this.#questions.get(id);
+    if (!question || question.answer) return;
+    question.answer = response;
+    question.answeredIn = event;
+    this.#open.delete(id);
+    if (this.questionsOfCall(question.callId).at(-1) === question) this.#due.set(question.callId, question);
+  }
+
+  #tie(one: string, other: string): void {
+    setIn(this.#ties, one).add(other);
+    setIn(this.#ties, other).add(one);
+  }
+}
+
+function listIn<V>(map: Map<string, V[]>, key: string): V[] {
+  let list = map.get(key);
+  if (!list) {
+    list = [];
+    map.set(key, list);
+  }
+  return list;
+}
+
+function setIn(map: Map<string, Set<string>>, key: string): Set<string> {
+  const set = map.get(key) ?? new Set();
+  map.set(key, set);
+  return set;
+}
