@@ -4,12 +4,17 @@ import { type ConfigShape, describeConfig, serviceConfig } from '@agentmesh/serv
 
 /** The tables of docs that are made from code, by file. `node test/write-docs.ts` writes them; a test compares. */
 export const generatedTables: Record<string, () => string[]> = {
-  'docs/errors.md': () => [
-    ...header(['code', 'meaning', 'try again?', 'HTTP', 'NATS']),
-    ...Object.entries(errorTable).map(([code, { meaning, retryable, httpStatus, natsCode }]) =>
-      row([`\`${code}\``, meaning, retryable ? 'yes' : 'no', String(httpStatus), String(natsCode)]),
-    ),
-  ],
+  'docs/errors.md': () =>
+    table([
+      ['code', 'meaning', 'try again?', 'HTTP', 'NATS'],
+      ...Object.entries(errorTable).map(([code, { meaning, retryable, httpStatus, natsCode }]) => [
+        `\`${code}\``,
+        meaning,
+        retryable ? 'yes' : 'no',
+        String(httpStatus),
+        String(natsCode),
+      ]),
+    ]),
   'docs/configuration.md': () => [
     ...variables('Every service', serviceConfig),
     '',
@@ -21,23 +26,24 @@ function variables(title: string, shape: ConfigShape): string[] {
   return [
     `### ${title}`,
     '',
-    ...header(['variable', 'meaning', 'default']),
-    ...describeConfig(shape).map(({ name, meaning, default: text, secret }) =>
-      row([
+    ...table([
+      ['variable', 'meaning', 'default'],
+      ...describeConfig(shape).map(({ name, meaning, default: text, secret }) => [
         `\`${name}\``,
         `${meaning}${secret ? ' (secret: never printed)' : ''}`,
         text === undefined ? '' : `\`${text}\``,
       ]),
-    ),
+    ]),
   ];
 }
 
-function header(cells: string[]): string[] {
-  return [row(cells), row(cells.map(() => '---'))];
-}
-
-function row(cells: string[]): string {
-  return `| ${cells.join(' | ')} |`;
+/** The first row is the head. Columns are as wide as their widest cell. */
+function table(rows: string[][]): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  const [head = [], ...body] = rows;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)];
 }
 
 const begin = '<!-- generated: node test/write-docs.ts -->';

@@ -8,7 +8,7 @@ import {
 import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { isRunOver, journalOf, stampPath, turnOf } from './journal.ts';
-import { indexOf } from './log-index.ts';
+import { logIndex } from './log-index.ts';
 
 export interface BaseAgentConfig {
   name: string;
@@ -115,12 +115,12 @@ export abstract class BaseAgent {
       const event = await callAgentCallbacks('beforeAgentCallback', context, before);
       if (event) yield event;
     }
-    if (indexOf(context.session.events).get(before)?.content) return;
+    if (logIndex(context.session.events).get(before)?.content) return;
     if (context.endInvocation) return;
     yield* this.orchestrates && !this.isRemote ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = callbackEventId(context, start, 'after');
-    if (!indexOf(context.session.events).has(after)) {
+    if (!logIndex(context.session.events).has(after)) {
       const event = await callAgentCallbacks('afterAgentCallback', context, after);
       if (event) yield event;
     }
@@ -142,7 +142,7 @@ export abstract class BaseAgent {
       if (event.author === this.name && !event.partial) {
         count += 1;
         event.id = `${first}/${path}/${count}`;
-        if (indexOf(session.events).has(event.id)) continue;
+        if (logIndex(session.events).has(event.id)) continue;
       }
       yield event;
     }

@@ -47,15 +47,16 @@ export function parseEvent(json: string): Event {
   return JSON.parse(json) as Event;
 }
 
-/** Which events a reader wants. */
-export function eventFilter({ numRecentEvents, afterTimestamp }: GetSessionConfig = {}) {
+/** Takes the events that a reader wants out of a log of JSON. */
+export function eventReader({ numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSessionConfig = {}) {
   if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
-  const from = afterTimestamp ?? Number.NEGATIVE_INFINITY;
-  return (events: Event[]) => {
-    const wanted = events.filter(({ timestamp }) => timestamp >= from);
-    return numRecentEvents === undefined
-      ? wanted
-      : wanted.slice(Math.max(0, wanted.length - numRecentEvents));
+  assertCount('afterSeq', afterSeq);
+  const lastOf = <T>(all: readonly T[], from = 0) =>
+    all.slice(numRecentEvents === undefined ? from : Math.max(from, all.length - numRecentEvents));
+  return (log: readonly string[]): Event[] => {
+    if (afterTimestamp === undefined) return lastOf(log, afterSeq).map(parseEvent);
+    const since = log.slice(afterSeq).map(parseEvent);
+    return lastOf(since.filter(({ timestamp }) => timestamp >= afterTimestamp));
   };
 }
 

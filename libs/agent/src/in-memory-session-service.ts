@@ -23,7 +23,7 @@ import { InMemoryLeases } from './in-memory-leases.ts';
 import {
   assertCount,
   bringUpToDate,
-  eventFilter,
+  eventReader,
   type JsonMap,
   notTheSame,
   parseEvent,
@@ -89,9 +89,9 @@ export class InMemorySessionService implements SessionService {
 
   async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
     const stored = this.#find(request);
-    const select = eventFilter(request.config);
+    const select = eventReader(request.config);
     if (!stored) return undefined;
-    return this.#view(request, stored, select(stored.events.map(parseEvent)));
+    return this.#view(request, stored, select(stored.events));
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -162,7 +162,7 @@ export class InMemorySessionService implements SessionService {
     const seq = known ?? stored.events.length;
     const missed = stored.events.slice(session.seq, seq).map(parseEvent);
     if (missed.length > 0) bringUpToDate(session, missed, delta);
-    return missed.at(-1) ?? parseEvent(stored.events[seq - 1] ?? json);
+    return parseEvent(stored.events[seq - 1] ?? json);
   }
 
   async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {

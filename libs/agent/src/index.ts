@@ -91,6 +91,8 @@ export type { WithNodeInfo } from './journal.ts';
 export { isInPath, newestRun, pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export type { LoggedResponse, LogIndex } from './log-index.ts';
+export { logIndex } from './log-index.ts';
 export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
 export type { MemoryService } from './memory/memory-service.ts';
 export type { GeminiOptions } from './models/gemini.ts';
@@ -131,6 +133,8 @@ export type {
 export { closeToolsets, InMemoryRunner, Runner } from './runner.ts';
 export type { ToolParameters } from './schema.ts';
 export { toGenaiSchema, zodToSchema } from './schema.ts';
+export type { SessionHeadsOptions } from './session-heads.ts';
+export { SessionHeads } from './session-heads.ts';
 export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
 export { askedAgain, askedAgainReason, defaultLeaseMs } from './session-leases.ts';
 export type {

@@ -16,7 +16,7 @@ import {
 } from './invocation-context.ts';
 import type { WithNodeInfo } from './journal.ts';
 import { LlmAgent } from './llm-agent.ts';
-import { indexOf, type LogIndex } from './log-index.ts';
+import { type LogIndex, logIndex } from './log-index.ts';
 import type { PluginManager } from './plugins/plugin-manager.ts';
 import { messageEventId } from './run-ids.ts';
 import type { Session, SessionService } from './session-service.ts';
@@ -73,14 +73,14 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
   if (newMessage) {
     const id = messageEventId(options, session.id);
-    if (!indexOf(session.events).has(id)) {
+    if (!logIndex(session.events).has(id)) {
       const message = orRefused(() => readRunMessage(options, newMessage));
       const event = await messageEvent(options, message, id);
       await keepAnswers(options.signInService, ref, message.credentials);
       yield await commit(event);
     }
   }
-  const own = indexOf(session.events).ofInvocation(invocationId);
+  const own = logIndex(session.events).ofInvocation(invocationId);
   const said = own.findLast(({ author }) => author === 'user');
   const context = contextOf(options, said?.content ?? newMessage);
   const { pluginManager } = context;
@@ -187,7 +187,7 @@ function metadataOf(
 async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
   const { invocationId, session, pluginManager } = context;
   const id = `${messageEventId(context, session.id)}/before-run`;
-  const known = indexOf(session.events).get(id);
+  const known = logIndex(session.events).get(id);
   if (known) return known;
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
@@ -201,7 +201,7 @@ function replaceEvent(event: Event & WithNodeInfo, replaced: Event & WithNodeInf
 
 /** Which agent of this process speaks: the one that asked for what came, else the one that spoke last, else the first. */
 function chooseAgent(root: BaseAgent, { events }: Session, invocationId: string): BaseAgent {
-  const index = indexOf(events);
+  const index = logIndex(events);
   const last = events.at(-1);
   const answered = last?.author === 'user' ? getFunctionResponses(last)[0]?.id : undefined;
   if (answered !== undefined) {

@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import { indexOf } from './log-index.ts';
+import { logIndex } from './log-index.ts';
 
 /** ADK's record of which run of which agent an event comes from: `pipeline.writer`, in a loop's second round `refine.critic@2`. */
 export interface WithNodeInfo {
@@ -40,12 +40,12 @@ export interface JournalRange {
  * the journal is that of all invocations which questions and answers tie together.
  */
 export function journalRange(events: readonly Event[], invocationId: string): JournalRange {
-  return indexOf(events).tiedTo(invocationId);
+  return logIndex(events).tiedTo(invocationId);
 }
 
 /** The events of a journal that are on the branch of whoever reads. */
 function eventsOf({ session, branch, journal }: InvocationContext): Event[] {
-  const events = indexOf(session.events).ofInvocations(journal.invocations, journal.start);
+  const events = logIndex(session.events).ofInvocations(journal.invocations, journal.start);
   return events.filter((event) => isOnBranch(event.branch, branch));
 }
 
@@ -91,7 +91,7 @@ export function turnOf(context: InvocationContext): Turn {
 export function openCallIds(context: InvocationContext, events = journalOf(context)): string[] {
   const longRunning = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
   if (longRunning.length === 0) return [];
-  const index = indexOf(context.session.events);
+  const index = logIndex(context.session.events);
   // Any later message may have answered, not only those of this journal.
   const isClosed = (id: string) =>
     index
@@ -106,7 +106,7 @@ export function openCallIds(context: InvocationContext, events = journalOf(conte
 
 /** What came of the newest message to an invocation in a session, itself among it: one that is continued has had others before. */
 export function newestRun(events: readonly Event[], invocationId: string): Event[] {
-  const own = indexOf(events).ofInvocation(invocationId);
+  const own = logIndex(events).ofInvocation(invocationId);
   return own.slice(
     Math.max(
       own.findLastIndex(({ author }) => author === 'user'),

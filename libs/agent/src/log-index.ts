@@ -4,7 +4,7 @@ import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import { type Question, questionOf } from './flow/question.ts';
 
 /** A response to a call, and the event in which it came. */
-export interface Response {
+export interface LoggedResponse {
   response: FunctionResponse;
   event: Event;
   /** Of the event, from 0. */
@@ -18,7 +18,7 @@ const indexes = new WeakMap<readonly Event[], LogIndex>();
  * The index of a log. It is made once for a list of events, to which events may only be added at the end, and takes in what was added since
  * it was last asked: its questions cost what they answer, however long the log is.
  */
-export function indexOf(events: readonly Event[]): LogIndex {
+export function logIndex(events: readonly Event[]): LogIndex {
   let index = indexes.get(events);
   if (!index?.fits(events)) {
     index = new LogIndex(events);
@@ -28,7 +28,7 @@ export function indexOf(events: readonly Event[]): LogIndex {
   return index;
 }
 
-/** Finds events by what they are about. See {@link indexOf}. */
+/** Finds events by what they are about. See {@link logIndex}. */
 export class LogIndex {
   readonly #events: readonly Event[];
   #size = 0;
@@ -37,7 +37,7 @@ export class LogIndex {
   readonly #invocations = new Map<string, number[]>();
   readonly #authors = new Map<string, number>();
   readonly #calls = new Map<string, number[]>();
-  readonly #responses = new Map<string, Response[]>();
+  readonly #responses = new Map<string, LoggedResponse[]>();
   /** Invocations that questions and answers tie to another. */
   readonly #ties = new Map<string, Set<string>>();
   readonly #questions = new Map<string, Question>();
@@ -120,7 +120,7 @@ export class LogIndex {
   }
 
   /** The responses to a call, in order. */
-  responsesTo(callId: string | undefined): readonly Response[] {
+  responsesTo(callId: string | undefined): readonly LoggedResponse[] {
     return this.#responses.get(callId ?? '') ?? none;
   }
 

@@ -19,6 +19,7 @@ import type { MemoryService } from './memory/memory-service.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
+import { SessionHeads } from './session-heads.ts';
 import type { InvocationRef, SessionService } from './session-service.ts';
 
 /** An app, or the name of one and its root agent. */
@@ -64,6 +65,7 @@ export class Runner {
   readonly signInService: SignInService;
   readonly pluginManager: PluginManager;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  readonly #heads: SessionHeads;
 
   /** @throws MeshError `invalid_argument` when neither an app, nor an agent and the name of an app is given */
   constructor(config: RunnerConfig) {
@@ -73,6 +75,7 @@ export class Runner {
     this.appName = appName;
     this.agent = agent;
     this.sessionService = config.sessionService;
+    this.#heads = new SessionHeads({ sessions: config.sessionService });
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
     this.credentialService = config.credentialService ?? new InMemoryCredentialService();
@@ -98,7 +101,7 @@ export class Runner {
     const { userId, sessionId, runConfig = {}, invocationId: continued, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
-    const session = await sessionService.getSession({ appName, userId, sessionId });
+    const session = await this.#heads.open({ appName, userId, sessionId });
     if (!session)
       throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
     const config = parse(runConfigSchema, runConfig, 'the run config');
@@ -121,6 +124,7 @@ export class Runner {
         if (event.author !== 'user') yield event;
       }
       failure = undefined;
+      this.#heads.keep(session);
     } catch (error) {
       failure = MeshError.from(error, `agent ${agent.name} failed`);
       if (!request.abortSignal?.aborted) throw error;

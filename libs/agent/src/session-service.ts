@@ -15,11 +15,14 @@ export interface Session {
   seq: number;
 }
 
+/** Which events of a session are wanted: those that fit all that is given, of which the last N. */
 export interface GetSessionConfig {
   /** Only the last N events; 0 for none. */
   numRecentEvents?: number;
-  /** Only events at or after this time, epoch ms. With both, the last N of these. */
+  /** Only events at or after this time, epoch ms. */
   afterTimestamp?: number;
+  /** Only events with a greater number in the session: those that a reader of the first ones lacks. Costs what it returns. */
+  afterSeq?: number;
 }
 
 export interface ListSessionsRequest {

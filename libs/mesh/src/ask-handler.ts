@@ -11,6 +11,7 @@ import {
   readAnswer,
   runInvocation,
   type Session,
+  type SessionHeads,
   type SessionService,
 } from '@agentmesh/agent';
 import type { IncomingRequest } from '@agentmesh/bus';
@@ -87,6 +88,8 @@ async function* answerAsk(
     const session = await sessionOf(served, ask);
     if (step) yield* retell(step, session);
     yield* work(served, request, ask, { session, invocationId, token, attempt, cancelled: cancel.signal });
+    // The hidden session of a call has no next turn.
+    if (step) mesh.heads.keep(session);
     return;
   }
   const session = await sessionOf(served, ask);
@@ -94,7 +97,7 @@ async function* answerAsk(
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // What others said until the session was ours.
-  const current = ask.session === undefined ? session : await sessionOf(served, ask);
+  const current = ask.session === undefined ? session : ((await mesh.heads.refresh(session)) ?? session);
   let end: AskEnd = {
     status: 'failed',
     error: { code: 'cancelled', message: 'nobody waited for the answer' },
@@ -102,6 +105,7 @@ async function* answerAsk(
   try {
     yield* work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal });
     end = { status: 'completed' };
+    mesh.heads.keep(current);
   } catch (error) {
     end = { status: 'failed', error: MeshError.from(error).toWire() };
     throw error;
@@ -222,7 +226,7 @@ function answerOf(agent: BaseAgent, session: Session, invocationId: string, part
   return { ...answer, artifactDelta, invocationId, app, user, session: id };
 }
 
-async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {
+async function sessionOf({ mesh: { sessions, heads }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {
   const { parent, step, state = {} } = ask;
   if (parent) {
     return await openSession(sessions, {
@@ -233,14 +237,14 @@ async function sessionOf({ mesh: { sessions }, agent, app }: ServedAgent, ask: A
     });
   }
   if (step)
-    return await knownSession(sessions, { appName: step.app, userId: step.user, sessionId: step.session });
+    return await knownSession(heads, { appName: step.app, userId: step.user, sessionId: step.session });
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
-  return await knownSession(sessions, { ...owner, sessionId: ask.session });
+  return await knownSession(heads, { ...owner, sessionId: ask.session });
 }
 
-async function knownSession(sessions: SessionService, ref: SessionRef): Promise<Session> {
-  const session = await sessions.getSession(ref);
+async function knownSession(heads: SessionHeads, ref: SessionRef): Promise<Session> {
+  const session = await heads.open(ref);
   if (session) return session;
   throw new MeshError(
     'not_found',

@@ -18,6 +18,8 @@ export interface ConnectOptions {
   redisPrefix?: string;
   /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
   credentialKeys?: string | undefined;
+  /** How much the events of sessions may take that are kept between turns, in bytes; default 64 MiB. */
+  sessionCacheBytes?: number;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -67,6 +69,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     jobs,
     log,
     ...(namespace !== undefined && { namespace }),
+    ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
     ...(box && { box }),
     ...(credentials && { credentials }),
   });
@@ -102,6 +105,7 @@ export async function connectService(
     redisUrl: config.redisUrl.reveal(),
     credentialKeys: config.credentialKeys?.reveal(),
     namespace: config.namespace,
+    sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });

@@ -1,5 +1,6 @@
 import {
   assertContinues,
+  logIndex,
   messageEventId,
   notResumable,
   orRefused,
@@ -27,7 +28,7 @@ export function assertResumable({ resumable, app, name }: AgentCard): void {
 export async function checkContinuation(mesh: Mesh, run: Run, session: Session): Promise<void> {
   const { app, invocationId, resume, message = {} } = run;
   const { id: sessionId, events } = session;
-  if (resume === undefined || events.some(({ id }) => id === messageEventId(run, sessionId))) return;
+  if (resume === undefined || logIndex(events).has(messageEventId(run, sessionId))) return;
   const root = await rootOf(mesh, app);
   orRefused(() => {
     assertResumable(root);

@@ -1,4 +1,4 @@
-import type { CredentialServices, SessionService } from '@agentmesh/agent';
+import { type CredentialServices, SessionHeads, type SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -31,6 +31,8 @@ export interface CallResults {
 export interface Mesh {
   readonly bus: Bus;
   readonly sessions: SessionService;
+  /** Opens sessions for a turn, and keeps their events for the next one. */
+  readonly heads: SessionHeads;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
   readonly subjects: Subjects;
@@ -41,10 +43,16 @@ export interface Mesh {
   readonly credentials?: CredentialServices;
 }
 
-export type MeshParts = Omit<Mesh, 'subjects'> & { namespace?: string };
+export type MeshParts = Omit<Mesh, 'subjects' | 'heads'> & {
+  namespace?: string;
+  /** How much the events may take that are kept between turns, in bytes; default 64 MiB. */
+  sessionCacheBytes?: number;
+};
 
-export function createMesh({ namespace, ...parts }: MeshParts): Mesh {
-  return { ...parts, subjects: subjects(namespace) };
+export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
+  const { sessions } = parts;
+  const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
+  return { ...parts, heads, subjects: subjects(namespace) };
 }
 
 /** The card of an agent, if the mesh knows it. */

@@ -1,6 +1,7 @@
 import {
   endOfRun,
   type InvocationRef,
+  logIndex,
   messageEventId,
   type RunEnd,
   runInvocation,
@@ -54,7 +55,9 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = { item, carrier, token: undefined };
   try {
-    return await advance(served, sealRun(served.mesh, run), delivery);
+    const outcome = await advance(served, sealRun(served.mesh, run), delivery);
+    if (delivery.session) served.mesh.heads.keep(delivery.session);
+    return outcome;
   } catch (error) {
     return await settle(served, run, delivery, error);
   }
@@ -75,6 +78,7 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
   let session = await openRunSession(served, run);
+  delivery.session = session;
   const { invocationId, resume } = run;
   const ref = { ...refOf(session), invocationId, resume };
   const over = endOfRun(await mesh.sessions.getInvocation(ref), resume);
@@ -100,9 +104,10 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   // What others have committed since is not in our picture; from now on they commit nothing.
-  const news = await mesh.sessions.readEvents({ ...ref, afterSeq: session.seq, limit: 1 });
-  if (news.length > 0) {
-    session = await openRunSession(served, run);
+  const before = session.seq;
+  session = (await mesh.heads.refresh(session)) ?? (await openRunSession(served, run));
+  delivery.session = session;
+  if (session.seq > before) {
     const now = handedElsewhere(served, run, session);
     if (now && now !== 'taken') return await handOver(served, run, now.to, delivery.carrier);
   }
@@ -115,7 +120,9 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
 
 /** Has the invocation left calls open? An answer to them may continue it. */
 function mayGoOn({ events }: Session, invocationId: string): boolean {
-  return events.some((event) => event.invocationId === invocationId && event.longRunningToolIds?.length);
+  return logIndex(events)
+    .ofInvocation(invocationId)
+    .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
 }
 
 /** Lets the agent go on until it is done, or hands over: returns the agent elsewhere that is the next. */
@@ -227,12 +234,11 @@ function handedElsewhere(
   run: Run,
   { id: sessionId, events }: Session,
 ): { to: string } | 'taken' | undefined {
-  const said = events.findIndex(({ id }) => id === messageEventId(run, sessionId));
+  const index = logIndex(events);
+  const said = index.positionOf(messageEventId(run, sessionId));
   // What the invocation did before it was continued is not handed over again.
-  if (said === -1 && run.resume !== undefined) return undefined;
-  const own = events
-    .slice(Math.max(said, 0))
-    .filter((event) => event.invocationId === run.invocationId && event.nodeInfo === undefined);
+  if (said === undefined && run.resume !== undefined) return undefined;
+  const own = index.ofInvocations([run.invocationId], said).filter(({ nodeInfo }) => nodeInfo === undefined);
   const at = own.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
   const to = own[at]?.actions.transferToAgent;
   if (to === undefined || isHere(served, to)) return undefined;
@@ -244,9 +250,9 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
   return found !== undefined && !found.isRemote;
 }
 
-async function openRunSession({ mesh: { sessions }, agent }: ServedAgent, run: Run): Promise<Session> {
+async function openRunSession({ mesh: { sessions, heads }, agent }: ServedAgent, run: Run): Promise<Session> {
   const request = { appName: run.app, userId: run.user, sessionId: run.session };
-  const session = await sessions.getSession(request);
+  const session = await heads.open(request);
   if (session) return session;
   if (run.fresh) return await sessions.createSession(request);
   throw new MeshError(

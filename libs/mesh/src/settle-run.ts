@@ -1,4 +1,12 @@
-import { createEvent, failureEventId, type InvocationRef, isRefused, messageEventId } from '@agentmesh/agent';
+import {
+  createEvent,
+  failureEventId,
+  type InvocationRef,
+  isRefused,
+  logIndex,
+  messageEventId,
+  type Session,
+} from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
 import { bury } from './bury.ts';
@@ -28,6 +36,8 @@ export interface DeliveredRun {
   carrier: Headers;
   /** What it commits under; undefined until it begins. */
   token: number | undefined;
+  /** The session that it works on; undefined until it is read. */
+  session?: Session;
 }
 
 /** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */
@@ -78,10 +88,11 @@ async function fail(
   const { mesh, agent } = served;
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
-  if (isRefused(error) && (await isUnsaid(served, run))) return await refuse(served, run, delivery, error);
+  if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   const token = delivery.token ?? (await tokenFor(served, ref));
   const sessions = fenced(mesh.sessions, token);
-  const session = token === undefined ? undefined : await sessions.getSession(sessionOf(run));
+  const head = { ...sessionOf(run), config: { numRecentEvents: 0 } };
+  const session = token === undefined ? undefined : await sessions.getSession(head);
   if (session) {
     const failure = createEvent({
       id: failureEventId(run),
@@ -125,9 +136,8 @@ async function refuse(
 }
 
 /** Nothing of the run was committed. What code of an agent's throws later may bear the mark of another run's refusal. */
-async function isUnsaid({ mesh }: ServedAgent, run: Run): Promise<boolean> {
-  const session = await mesh.sessions.getSession(sessionOf(run));
-  return !session?.events.some(({ id }) => id === messageEventId(run, run.session));
+function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
+  return !session || !logIndex(session.events).has(messageEventId(run, run.session));
 }
 
 /** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */

@@ -29,6 +29,7 @@ describe('readConfig', () => {
       logFormat: 'json',
       healthPort: undefined,
       healthHost: '127.0.0.1',
+      sessionCacheMb: 64,
       maxConcurrency: 16,
       graceMs: 25_000,
     });

@@ -73,6 +73,12 @@ export const serviceConfig = {
     z.string(),
     { default: '127.0.0.1' },
   ),
+  sessionCacheMb: variable(
+    'MESH_SESSION_CACHE_MB',
+    'memory for the events of sessions that are kept between turns, in MiB; 0: none',
+    integer(0, 1_000_000),
+    { default: '64' },
+  ),
   maxConcurrency: variable(
     'MESH_MAX_CONCURRENCY',
     'runs or calls that one replica works on at once',

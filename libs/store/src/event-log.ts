@@ -36,19 +36,26 @@ export function takenOver(): MeshError {
   return new MeshError('aborted', 'another delivery of this run has taken over');
 }
 
-/** How many of the last events are wanted; -1 for all. Timestamps are their authors', in no order: all must be looked at. */
-export function eventsToRead({ numRecentEvents, afterTimestamp }: GetSessionConfig): number {
-  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
-  return afterTimestamp === undefined ? (numRecentEvents ?? -1) : -1;
+/** Which part of a log has the events that are wanted: the last ones, and behind which seq. */
+export interface LogPart {
+  count: number;
+  afterSeq: number;
 }
 
-/** The events of a log, in either order, that a reader wants. */
+/** Timestamps are their authors', in no order: all must be looked at. @throws MeshError `invalid_argument` */
+export function logPart({ numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSessionConfig): LogPart {
+  if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
+  assertCount('afterSeq', afterSeq);
+  const count = afterTimestamp === undefined ? numRecentEvents : undefined;
+  return { count: count ?? Number.MAX_SAFE_INTEGER, afterSeq };
+}
+
+/** The events that a reader wants, of a part of the log in order. */
 export function chooseEvents(
-  log: LogEntry[],
+  log: StoredEvent[],
   { numRecentEvents, afterTimestamp = Number.NEGATIVE_INFINITY }: GetSessionConfig,
-) {
-  const inOrder = log.map(storedEventOf).sort((a, b) => a.seq - b.seq);
-  const events = inOrder.map(({ event }) => event).filter(({ timestamp }) => timestamp >= afterTimestamp);
+): Event[] {
+  const events = log.map(({ event }) => event).filter(({ timestamp }) => timestamp >= afterTimestamp);
   return numRecentEvents === undefined ? events : events.slice(Math.max(0, events.length - numRecentEvents));
 }
 

@@ -25,8 +25,8 @@ import {
   bringUpToDate,
   chooseEvents,
   eventJson,
-  eventsToRead,
   type LogEntry,
+  logPart,
   notTheSame,
   storedEventOf,
   takenOver,
@@ -56,6 +56,8 @@ export interface RedisSessionServiceOptions {
 }
 
 const pageSize = 1_000;
+/** So many of a session's last events come with its state in one answer; those before them page by page. */
+const newestSize = 200;
 
 /**
  * Sessions on Redis: a commit is one Lua script on the slot of the user. Everything here may be tried again after an unknown
@@ -106,6 +108,7 @@ export class RedisSessionService implements SessionService {
   async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
     const { appName, userId, sessionId: id, config = {} } = request;
     const keys = this.#keys;
+    const { count, afterSeq } = logPart(config);
     const script = this.#connection.script<Picture | null>(
       readScript,
       [
@@ -115,16 +118,24 @@ export class RedisSessionService implements SessionService {
         keys.events(request),
         keys.appOutbox(appName, userId),
       ],
-      [eventsToRead(config)],
+      [Math.min(count, newestSize), afterSeq],
     );
     const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
     if (!picture) return undefined;
-    const [[updated, seq], own, user, log, outbox] = picture;
+    const [[updated, lastSeq], own, user, newestFirst, outbox] = picture;
+    const seq = Number(lastSeq);
+    const newest = newestFirst.reverse().map(storedEventOf);
+    // What is older never changes: it may be read later than the picture.
+    const [first, last] = [Math.max(afterSeq, seq - count), seq - newest.length];
+    const older = await this.#readRange(request, first, last);
+    if (older.length < last - first) {
+      throw new MeshError('unavailable', `session ${id} was deleted while it was read; try again`);
+    }
     await this.#app.applyOutbox(appName, userId, outbox);
     const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
     const state = { ...app, ...stateOf('user', user), ...stateOf('session', own) };
-    const events = chooseEvents(log, config);
-    return { id, appName, userId, state, events, lastUpdateTime: Number(updated), seq: Number(seq) };
+    const events = chooseEvents([...older, ...newest], config);
+    return { id, appName, userId, state, events, lastUpdateTime: Number(updated), seq };
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -163,7 +174,8 @@ export class RedisSessionService implements SessionService {
         : await this.#readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
     const news = bringUpToDate(session, missed);
     if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
-    return missed.at(-1)?.event ?? (JSON.parse(json) as Event);
+    // The session's own stays as it is, whatever becomes of what is returned.
+    return structuredClone(missed.at(-1)?.event) ?? (JSON.parse(json) as Event);
   }
 
   async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {

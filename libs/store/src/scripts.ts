@@ -150,13 +150,17 @@ touch_invocation(KEYS[6], token, running_ms, ended_ms)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);
 
-/** KEYS session, state, user, events, outbox. ARGV how many of the last events, or -1 for all. One consistent picture. */
+/**
+ * KEYS session, state, user, events, outbox. ARGV how many events at most, and behind which seq: the last ones, newest first. One consistent
+ * picture.
+ */
 export const readScript = script(`
 local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq')
 if not meta[2] then return false end
 local count, events = tonumber(ARGV[1]), {}
-if count < 0 then events = redis.call('XRANGE', KEYS[4], '-', '+')
-elseif count > 0 then events = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', count) end
+if count > 0 then
+  events = redis.call('XREVRANGE', KEYS[4], '+', '0-' .. string.format('%d', ARGV[2] + 1), 'COUNT', count)
+end
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
 

@@ -25,6 +25,13 @@ export function reading(service: TheService): void {
     [{ afterTimestamp: 200, numRecentEvents: 3 }, [300, 250, 400]],
     [{ afterTimestamp: 300, numRecentEvents: 3 }, [300, 400]],
     [{ afterTimestamp: 300, numRecentEvents: 0 }, []],
+    [{ afterSeq: 0 }, times],
+    [{ afterSeq: 3 }, [250, 400]],
+    [{ afterSeq: 5 }, []],
+    [{ afterSeq: 500 }, []],
+    [{ afterSeq: 2, numRecentEvents: 2 }, [250, 400]],
+    [{ afterSeq: 3, numRecentEvents: 4 }, [250, 400]],
+    [{ afterSeq: 2, afterTimestamp: 300 }, [300, 400]],
   ])('reads a session with %j', async (config, expected) => {
     expect(await timesOf(config)).toEqual(expected);
     const session = await service().getSession({ ...ref, config });
@@ -36,6 +43,7 @@ export function reading(service: TheService): void {
       { numRecentEvents: -1 },
       { numRecentEvents: 1.5 },
       { numRecentEvents: Number.NaN },
+      { afterSeq: -1 },
     ]) {
       await expect(timesOf(config)).rejects.toMatchObject(meshError('invalid_argument'));
     }

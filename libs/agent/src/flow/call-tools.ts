@@ -7,7 +7,7 @@ import { createEvent, createEventActions, mergeEventActions } from '../event.ts'
 import { interleave, withEmitted } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 import { originOf } from './origin.ts';
 import {
   type AskingCall,
@@ -205,7 +205,7 @@ function lastProgress(
   { session, journal }: InvocationContext,
   id: string | undefined,
 ): FunctionResponse['response'] {
-  const said = indexOf(session.events).responsesTo(id);
+  const said = logIndex(session.events).responsesTo(id);
   return said.findLast(({ response, position }) => position >= journal.start && response.willContinue)
     ?.response.response;
 }

@@ -2,6 +2,7 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../event.ts';
 import { isOnBranch } from '../journal.ts';
+import { logIndex } from '../log-index.ts';
 import { isQuestionName } from './question.ts';
 
 export interface ContentsRequest {
@@ -14,13 +15,21 @@ export interface ContentsRequest {
 
 /** What a model is shown of the conversation: the events that this agent may see, as it would remember them. */
 export function buildContents({ events, agentName, branch, include }: ContentsRequest): Content[] {
-  const visible = events
-    .filter((event) => isOnBranch(event.branch, branch))
-    .map(withoutQuestions)
-    .filter(isShown);
-  const turn = include === 'none' ? visible.slice(startOfTurn(visible, agentName)) : visible;
-  const own = turn.map((event) => (isFromOther(event, agentName) ? retell(event) : event));
-  return pairCalls(own).flatMap(({ content }) => (content ? [withoutOurIds(content)] : []));
+  const see = (event: Event): Event[] => {
+    if (!isOnBranch(event.branch, branch)) return [];
+    const seen = withoutQuestions(event);
+    return isShown(seen) ? [seen] : [];
+  };
+  const turn = include === 'none' ? events.slice(startOfTurn(events, agentName, see)) : events;
+  const own = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
+  return pairCalls(own).flatMap(({ content }) => (content ? [copyOf(withoutOurIds(content))] : []));
+}
+
+/** Callbacks may change what they are shown; the log stays as it is. */
+function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyOf(each)])) as T;
 }
 
 function isShown({ content, partial }: Event): boolean {
@@ -36,17 +45,26 @@ function withoutQuestions(event: Event): Event {
   return event.content?.parts?.some(isQuestion) ? withParts(event, (part) => !isQuestion(part)) : event;
 }
 
-/** Where the turn begins with an answer, the call that it answers is part of it. */
-function startOfTurn(events: readonly Event[], agentName: string): number {
-  const said = events.findLastIndex(
-    (event) =>
-      isFromOther(event, agentName) || (event.author === 'user' && getFunctionResponses(event).length === 0),
+/**
+ * Where the turn begins: with the last thing that somebody else said, or with the call that an answer in it belongs to. Looked for from the end, as
+ * the log may be long.
+ */
+function startOfTurn(events: readonly Event[], agentName: string, see: (event: Event) => Event[]): number {
+  const said = events.findLastIndex((each) =>
+    see(each).some(
+      (event) =>
+        isFromOther(event, agentName) ||
+        (event.author === 'user' && getFunctionResponses(event).length === 0),
+    ),
   );
   const start = Math.max(said, 0);
-  const answers = events.slice(start).flatMap(getFunctionResponses);
-  const answered = new Set(answers.map(({ id }) => id));
-  const asked = events.findIndex((event) => getFunctionCalls(event).some(({ id }) => answered.has(id)));
-  return asked === -1 ? start : Math.min(start, asked);
+  const answered = events.slice(start).flatMap(see).flatMap(getFunctionResponses);
+  const index = logIndex(events);
+  const asked = index.firstCallOf(
+    answered.map(({ id }) => id),
+    (event) => see(event).length > 0,
+  );
+  return asked ? Math.min(start, index.positionOf(asked.id) ?? start) : start;
 }
 
 function isFromOther({ author }: Event, agentName: string): boolean {

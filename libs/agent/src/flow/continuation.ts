@@ -1,6 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 
 /**
  * An invocation is continued by answers to what it asked itself.
@@ -20,7 +20,7 @@ export function assertContinues(
     );
   }
   for (const id of answered) {
-    const asking = indexOf(events).firstCallOf([id]);
+    const asking = logIndex(events).firstCallOf([id]);
     if (asking?.invocationId === invocationId) continue;
     throw new MeshError(
       'failed_precondition',

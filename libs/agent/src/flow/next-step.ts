@@ -5,7 +5,7 @@ import { endsWithResult, hasOpenCode } from '../code-executors/run-code.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 import { setModelResponseName } from './output-schema.ts';
 import { isQuestionName } from './question.ts';
 import { answeredCalls } from './questions.ts';
@@ -56,7 +56,7 @@ function handedTo(events: readonly Event[]): string | undefined {
 function askerOf(start: Event | undefined, { agent, session }: InvocationContext): string | undefined {
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
-  const asking = indexOf(session.events).lastCallOf(answered);
+  const asking = logIndex(session.events).lastCallOf(answered);
   const asker = asking?.author === undefined ? undefined : agent.findSubAgent(asking.author);
   return asker && entryTo(asker, agent);
 }
@@ -87,7 +87,7 @@ function isProgress(event: Event): boolean {
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
   const own = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
   if (event.author === agent.name && own.length > 0) return event;
-  const index = indexOf(session.events);
+  const index = logIndex(session.events);
   const ids = [
     ...getFunctionResponses(event).map(({ id }) => id),
     ...index.questionsIn(event).map(({ callId }) => callId),
@@ -101,7 +101,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  */
 function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
-  const index = indexOf(context.session.events);
+  const index = logIndex(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length;
   return unanswered.filter(
     ({ id = '' }) => !index.isWaiting(id) && !(wereMade && asking.longRunningToolIds?.includes(id)),
@@ -109,14 +109,14 @@ function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
 }
 
 function unansweredCalls(asking: Event, { session }: InvocationContext): FunctionCall[] {
-  const index = indexOf(session.events);
+  const index = logIndex(session.events);
   const isAnswered = ({ id }: FunctionCall) =>
     index.responsesTo(id).some(({ response }) => response.willContinue !== true);
   return getFunctionCalls(asking).filter((call) => !isAnswered(call));
 }
 
 function isWaiting(asking: Event, { session }: InvocationContext): boolean {
-  const index = indexOf(session.events);
+  const index = logIndex(session.events);
   return getFunctionCalls(asking).some(({ id }) => index.isWaiting(id));
 }
 

@@ -4,7 +4,7 @@ import { isExpired, setDeadlines } from '../deadlines.ts';
 import { createEvent, getFunctionCalls, mergeEventActions } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isInPath, isOnBranch } from '../journal.ts';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 import { inputOf } from './input-answer.ts';
 import { type Question, questionNames } from './question.ts';
 import { questionIdOf } from './question-id.ts';
@@ -26,7 +26,7 @@ export function answeredCalls({
   branch,
   path,
 }: InvocationContext): AnsweredCalls | undefined {
-  const index = indexOf(events);
+  const index = logIndex(events);
   const own = [...index.dueQuestions].filter(
     ({ event }) =>
       event.author === agent.name &&
@@ -50,7 +50,7 @@ export interface CallAnswers {
 }
 
 export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
-  const own = indexOf(events)
+  const own = logIndex(events)
     .questionsOfCall(callId)
     .filter(({ answer }) => answer);
   const last = own.findLast(({ name }) => name === questionNames.confirmation);
@@ -155,7 +155,7 @@ function questionEvent(
   asking: readonly AskingCall[],
   argsOf: (asking: AskingCall, questionId: string) => Record<string, unknown> | undefined,
 ): Event | undefined {
-  const index = indexOf(session.events);
+  const index = logIndex(session.events);
   const questions = asking.flatMap((each) => {
     const { id = '' } = each.call;
     const round = index.questionsOfCall(id).filter(({ answer }) => answer).length + 1;
@@ -194,7 +194,7 @@ export function answerToQuestion(
   events: readonly Event[],
   { toolConfirmation, inputResponse }: Omit<CallAnswers, 'answers'>,
 ): Content | undefined {
-  const open = [...indexOf(events).openQuestions].find(({ name }) => isPassedOn(name));
+  const open = [...logIndex(events).openQuestions].find(({ name }) => isPassedOn(name));
   if (!open) return undefined;
   const response =
     open.name === questionNames.input

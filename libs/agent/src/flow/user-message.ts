@@ -4,7 +4,7 @@ import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
 import { credentialFrom } from '../auth/credential-answer.ts';
 import { deadlineOfCall, deadlinePassed } from '../deadlines.ts';
 import { getFunctionCalls } from '../event.ts';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 import { isFailure } from '../run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
 import { isQuestionName, type Question, questionNames } from './question.ts';
@@ -38,7 +38,7 @@ export function readMessage(
       `only agents call functions, such as ${forged.name}; send responses`,
     );
   }
-  const index = indexOf(events);
+  const index = logIndex(events);
   const answeredHere = new Map<string, Question>();
   const credentials = new Map<string, AuthCredential>();
   const read = parts.map((part): Part => {
@@ -76,7 +76,7 @@ function answerOf(
   part: Part,
 ): Part {
   const { id, name = 'a function' } = response;
-  const asking = indexOf(events).firstCallOf([id]);
+  const asking = logIndex(events).firstCallOf([id]);
   if (id === undefined || !asking || asking.author === 'user') {
     throw new MeshError(
       'failed_precondition',
@@ -108,7 +108,7 @@ function isClaimed(via: string | undefined): boolean {
 
 /** Has a call its last word: that of a person, or one that its tool says is the last? */
 function hasResult(events: readonly Event[], callId: string): boolean {
-  return indexOf(events)
+  return logIndex(events)
     .responsesTo(callId)
     .some(
       ({ event, response: { willContinue } }) =>
@@ -150,7 +150,7 @@ function openQuestion(
       `${question.name} ${id} was answered before; an answer counts once`,
     );
   }
-  const own = indexOf(events).ofInvocation(question.event.invocationId);
+  const own = logIndex(events).ofInvocation(question.event.invocationId);
   if (own.some(isCancelled)) throw askerCancelled(question);
   return question;
 }

@@ -4,7 +4,7 @@ import { createEvent } from '../event.ts';
 import { describeFailure } from '../flow/call-model.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { eventsOfRun, stampPath } from '../journal.ts';
-import { indexOf } from '../log-index.ts';
+import { logIndex } from '../log-index.ts';
 import { byKey, type Router, Routes } from '../routes.ts';
 
 /** Which agent to run, seeing the invocation and what failed so far. */
@@ -61,7 +61,7 @@ export class RoutedAgent extends BaseAgent {
       const [event] = eventsOfRun(context, name, 1);
       const key = this.#keys.get(name);
       if (event && key !== undefined)
-        first.set(key, indexOf(context.session.events).positionOf(event.id) ?? 0);
+        first.set(key, logIndex(context.session.events).positionOf(event.id) ?? 0);
     }
     return [...first].sort(([, a], [, b]) => a - b).map(([key]) => key);
   }

@@ -1,0 +1,127 @@
+import type { Event, SessionRef } from '@agentmesh/protocol';
+import type { Session, SessionService } from './session-service.ts';
+
+export interface SessionHeadsOptions {
+  sessions: SessionService;
+  /** How much the events of all sessions that are kept may take, in bytes, roughly; default 64 MiB. 0 keeps none. */
+  maxBytes?: number;
+}
+
+/** How many events of a list are frozen, from its start, and their size. */
+interface Frozen {
+  count: number;
+  bytes: number;
+}
+
+/** How a session's log is told from an earlier one of the same name, or from one that lost its end: by its last event. */
+const overlap = 1;
+
+/**
+ * Keeps the events of the sessions that this process has worked on, so that the next turn reads only what it lacks. Nothing here must be right
+ * for a turn to be right: what was kept is compared with the store each time, and dropped when it does not fit.
+ *
+ * A session is lent: as long as one turn has it, others of the same session read it anew. Events that are kept are frozen, as they are shared by
+ * the turns that come.
+ */
+export class SessionHeads {
+  readonly #sessions: SessionService;
+  readonly #maxBytes: number;
+  /** Least recently used first. */
+  readonly #heads = new Map<string, Event[]>();
+  readonly #frozen = new WeakMap<Event[], Frozen>();
+  #bytes = 0;
+
+  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionHeadsOptions) {
+    this.#sessions = sessions;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The session with all its events, or undefined. The state is the caller's own; the events that were there before are frozen. */
+  async open(ref: SessionRef): Promise<Session | undefined> {
+    const events = this.#take(keyOf(ref));
+    const session = events && (await this.#continue(ref, events));
+    return session ?? (await this.#sessions.getSession(named(ref)));
+  }
+
+  /** The session with what others have committed since it was opened; the object that was opened must not be used any more. */
+  async refresh(session: Session): Promise<Session | undefined> {
+    const ref = refOf(session);
+    return (await this.#continue(ref, session.events)) ?? (await this.#sessions.getSession(named(ref)));
+  }
+
+  /** Keeps the events of a session for the next turn. The caller must not use it any more. */
+  keep(session: Session): void {
+    const { events, seq } = session;
+    // Not all of it, or changed by somebody's code: of no use to others.
+    if (this.#maxBytes === 0 || seq === 0 || events.length !== seq) return;
+    const key = keyOf(refOf(session));
+    if ((this.#heads.get(key)?.length ?? 0) > seq) return;
+    this.#take(key);
+    const bytes = this.#freeze(events);
+    if (bytes > this.#maxBytes) return;
+    this.#heads.set(key, events);
+    this.#bytes += bytes;
+    for (const [oldest] of this.#heads) {
+      if (this.#bytes <= this.#maxBytes) return;
+      this.#take(oldest);
+    }
+  }
+
+  #take(key: string): Event[] | undefined {
+    const events = this.#heads.get(key);
+    if (!events) return undefined;
+    this.#heads.delete(key);
+    this.#bytes -= this.#frozen.get(events)?.bytes ?? 0;
+    return events;
+  }
+
+  /** Freezes what is new, and tells the size of all. */
+  #freeze(events: Event[]): number {
+    const { count, bytes } = this.#frozen.get(events) ?? { count: 0, bytes: 0 };
+    let total = bytes;
+    for (let at = count; at < events.length; at += 1) total += freeze(events[at]);
+    this.#frozen.set(events, { count: events.length, bytes: total });
+    return total;
+  }
+
+  /** The session as it is now, on top of the events that are known; undefined where these are not its own. */
+  async #continue(ref: SessionRef, events: Event[]): Promise<Session | undefined> {
+    const seq = events.length;
+    const config = { afterSeq: Math.max(seq - overlap, 0) };
+    const now = await this.#sessions.getSession({ ...named(ref), config });
+    if (!now || now.seq < seq) return undefined;
+    if (seq > 0 && !isSame(now.events[0], events.at(-1))) return undefined;
+    for (const event of now.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
+    return { ...now, events };
+  }
+}
+
+/** What an object or a list takes beside its parts, in bytes; a rough figure. */
+const shellBytes = 48;
+
+/** Freezes a value and all in it. Returns about how many bytes of memory it takes. */
+function freeze(value: unknown): number {
+  if (typeof value === 'string') return 2 * value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  Object.freeze(value);
+  return Object.values(value).reduce<number>((sum, each) => sum + freeze(each), shellBytes);
+}
+
+function isSame(one: Event | undefined, other: Event | undefined): boolean {
+  return (
+    one?.id === other?.id && one?.invocationId === other?.invocationId && one?.timestamp === other?.timestamp
+  );
+}
+
+function refOf({ appName, userId, id: sessionId }: Session): SessionRef {
+  return { appName, userId, sessionId };
+}
+
+/** A request may hold more than the names. */
+function named({ appName, userId, sessionId }: SessionRef): SessionRef {
+  return { appName, userId, sessionId };
+}
+
+function keyOf({ appName, userId, sessionId }: SessionRef): string {
+  return JSON.stringify([appName, userId, sessionId]);
+}
