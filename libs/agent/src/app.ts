@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { BaseAgent } from './base-agent.ts';
+import type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 
 export interface ResumabilityConfig {
@@ -24,6 +25,8 @@ export interface AppOptions {
   rootAgent: BaseAgent;
   plugins?: BasePlugin[];
   resumabilityConfig?: ResumabilityConfig;
+  /** How its conversations are kept short; default not at all. */
+  eventsCompactionConfig?: EventsCompactionConfig;
 }
 
 /** A root agent with what belongs to it. */
@@ -32,14 +35,16 @@ export class App {
   readonly rootAgent: BaseAgent;
   readonly plugins: readonly BasePlugin[];
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  readonly eventsCompactionConfig: EventsCompactionConfig | undefined;
 
   /** @throws MeshError `invalid_argument` for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
-  constructor({ name, rootAgent, plugins = [], resumabilityConfig }: AppOptions) {
+  constructor({ name, rootAgent, plugins = [], resumabilityConfig, eventsCompactionConfig }: AppOptions) {
     validateAppName(name);
     this.name = name;
     this.rootAgent = rootAgent;
     this.plugins = plugins;
     this.resumabilityConfig = resumabilityConfig;
+    this.eventsCompactionConfig = eventsCompactionConfig;
   }
 }
 

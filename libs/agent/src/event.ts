@@ -84,6 +84,7 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
  * is skipped, a call that stays open, and a request for credentials. Whether a person wrote it is for the caller to check.
  */
 export function isFinalResponse(event: Event): boolean {
+  if (event.actions.compaction) return false;
   if (event.actions.skipSummarization) return true;
   if (event.longRunningToolIds?.length) return true;
   if (Object.keys(event.actions.requestedAuthConfigs).length > 0) return true;

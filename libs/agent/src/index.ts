@@ -42,6 +42,26 @@ export { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 export { BuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
 export type { UnsafeLocalCodeExecutorOptions } from './code-executors/unsafe-local-code-executor.ts';
 export { UnsafeLocalCodeExecutor } from './code-executors/unsafe-local-code-executor.ts';
+export type {
+  SlidingWindowContextCompactorOptions,
+  TokenBasedContextCompactorOptions,
+  TruncatingContextCompactorOptions,
+} from './compaction/compactors.ts';
+export {
+  SlidingWindowContextCompactor,
+  TokenBasedContextCompactor,
+  TruncatingContextCompactor,
+} from './compaction/compactors.ts';
+export type {
+  BaseContextCompactor,
+  PromptHistory,
+  SummarizingCompactor,
+  TruncatingCompactor,
+} from './compaction/context-compactor.ts';
+export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
+export { compactorsOf } from './compaction/events-compaction-config.ts';
+export type { BaseSummarizer, LlmSummarizerOptions } from './compaction/summarizer.ts';
+export { LlmSummarizer } from './compaction/summarizer.ts';
 export type { ConfirmationRequest, ContextOptions, ContextOrigin, InputQuestion } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
 export type { CredentialOwner, CredentialService } from './credential-service.ts';

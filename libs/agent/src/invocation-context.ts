@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
+import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { MemoryService } from './memory/memory-service.ts';
@@ -62,6 +63,8 @@ export interface InvocationContextFields extends InvocationServices {
   pluginManager?: PluginManager;
   /** Takes what happens within a tool call, for those who watch: the events of an agent that is used as a tool. Absent when nobody does. */
   observe?: (event: Event) => void;
+  /** Of the app: keep the prompts of all agents short that have none of their own. */
+  contextCompactors?: readonly BaseContextCompactor[];
   journal?: JournalRange;
   /** On a mesh: where updates of a call are published. */
   operationSubject?: (callId: string) => string;
@@ -91,6 +94,7 @@ export class InvocationContext {
   readonly credentialService: CredentialService | undefined;
   readonly signInService: SignInService | undefined;
   readonly observe: ((event: Event) => void) | undefined;
+  readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly attempt: number;
   readonly operationSubject: ((callId: string) => string) | undefined;
   readonly journal: JournalRange;
@@ -116,6 +120,7 @@ export class InvocationContext {
     this.credentialService = fields.credentialService;
     this.signInService = fields.signInService;
     this.observe = fields.observe;
+    this.contextCompactors = fields.contextCompactors;
     this.attempt = fields.attempt ?? 1;
     this.operationSubject = fields.operationSubject;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);

@@ -2,6 +2,7 @@ import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { keepAnswers } from './auth/keep-answers.ts';
 import type { BaseAgent } from './base-agent.ts';
+import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import { createEvent, getFunctionResponses } from './event.ts';
 import { assertContinues } from './flow/continuation.ts';
 import { orRefused } from './flow/refusal.ts';
@@ -51,6 +52,8 @@ export interface InvocationOptions extends InvocationServices {
   operationSubject?: (callId: string) => string;
   /** Set where another agent asks this one on behalf of a call: its message is not the user's. */
   isAsked?: boolean;
+  /** Of the app: keep the prompts of agents short. */
+  contextCompactors?: readonly BaseContextCompactor[];
   /** Looks at each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }

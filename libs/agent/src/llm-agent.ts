@@ -7,6 +7,7 @@ import { BaseToolset } from './base-toolset.ts';
 import { asList, type LlmCallbacks } from './callbacks.ts';
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { runCode } from './code-executors/run-code.ts';
+import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { ReadonlyContext } from './context.ts';
 import { createEvent } from './event.ts';
 import { callModel, describeFailure } from './flow/call-model.ts';
@@ -34,6 +35,8 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   disallowTransferToPeers?: boolean;
   /** `none`: the model sees only the current turn. */
   includeContents?: 'default' | 'none';
+  /** Keep its prompts short, in this order; default those of the app. An empty list: they are as long as the conversation. */
+  contextCompactors?: readonly BaseContextCompactor[];
   /** What an ask of this agent must hold, when it is not plain text. */
   inputSchema?: ToolParameters;
   /** What the agent's answer must be, as JSON; the agent then keeps the conversation to itself. */
@@ -52,6 +55,7 @@ export class LlmAgent extends BaseAgent {
   readonly disallowTransferToParent: boolean;
   readonly disallowTransferToPeers: boolean;
   readonly includeContents: 'default' | 'none';
+  readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly globalInstruction: string | InstructionProvider;
   /** The input schema, where it is a zod object. */
   readonly inputSchema: z.ZodObject | undefined;
@@ -78,6 +82,7 @@ export class LlmAgent extends BaseAgent {
       Boolean(config.outputSchema) || (config.disallowTransferToParent ?? false);
     this.disallowTransferToPeers = Boolean(config.outputSchema) || (config.disallowTransferToPeers ?? false);
     this.includeContents = config.includeContents ?? 'default';
+    this.contextCompactors = config.contextCompactors;
     this.inputParameters = config.inputSchema;
     this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
     this.callbacks = callbacksOf(config);

@@ -45,6 +45,7 @@ export class LogIndex {
   readonly #questionsOfCalls = new Map<string, Question[]>();
   readonly #open = new Map<string, Question>();
   readonly #due = new Map<string, Question>();
+  readonly #compactions: Event[] = [];
 
   constructor(events: readonly Event[]) {
     this.#events = events;
@@ -152,6 +153,11 @@ export class LogIndex {
     return last !== undefined && !last.answer;
   }
 
+  /** The last summary among those that fit. */
+  lastCompaction(fits: (event: Event) => boolean): Event | undefined {
+    return this.#compactions.findLast(fits);
+  }
+
   /** The last questions of calls that are answered, and the call was not made since. */
   get dueQuestions(): Iterable<Question> {
     return this.#due.values();
@@ -172,6 +178,7 @@ export class LogIndex {
     if (!this.#ids.has(id)) this.#ids.set(id, at);
     listIn(this.#invocations, invocationId).push(at);
     this.#authors.set(author, at);
+    if (event.actions.compaction) this.#compactions.push(event);
     for (const response of getFunctionResponses(event)) this.#respond(event, response, at);
     for (const call of getFunctionCalls(event)) {
       if (call.id === undefined) continue;

@@ -8,6 +8,8 @@ import { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
 import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { BaseToolset } from './base-toolset.ts';
+import type { BaseContextCompactor } from './compaction/context-compactor.ts';
+import { compactorsOf, type EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 import type { CredentialService } from './credential-service.ts';
 import { newInvocationId, newResumeId } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
@@ -31,6 +33,8 @@ export interface RunnerRoot {
   plugins?: BasePlugin[];
   /** See {@link ResumabilityConfig}. */
   resumabilityConfig?: ResumabilityConfig;
+  /** How the conversations are kept short; default that of the app. */
+  eventsCompactionConfig?: EventsCompactionConfig;
 }
 
 export interface RunnerConfig extends RunnerRoot, InvocationServices {
@@ -66,6 +70,7 @@ export class Runner {
   readonly pluginManager: PluginManager;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   readonly #heads: SessionHeads;
+  readonly #compactors: readonly BaseContextCompactor[];
 
   /** @throws MeshError `invalid_argument` when neither an app, nor an agent and the name of an app is given */
   constructor(config: RunnerConfig) {
@@ -75,6 +80,7 @@ export class Runner {
     this.appName = appName;
     this.agent = agent;
     this.sessionService = config.sessionService;
+    this.#compactors = compactorsOf(config.eventsCompactionConfig ?? app?.eventsCompactionConfig);
     this.#heads = new SessionHeads({ sessions: config.sessionService });
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
@@ -118,6 +124,7 @@ export class Runner {
         pluginManager,
         ...run,
         runConfig: config,
+        contextCompactors: this.#compactors,
         ...rest,
         ...this.#services(),
       })) {

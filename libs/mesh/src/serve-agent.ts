@@ -1,8 +1,11 @@
 import {
   type BaseAgent,
+  type BaseContextCompactor,
   type BasePlugin,
   BaseTool,
   closeToolsets,
+  compactorsOf,
+  type EventsCompactionConfig,
   type InvocationServices,
   LlmAgent,
   PluginManager,
@@ -23,7 +26,10 @@ import { defaultSweepMs, startSweeper } from './run-queue.ts';
 import { stopAll } from './stop.ts';
 
 /** What agents use beside the session, and who looks on. */
-export type AgentServices = InvocationServices & { pluginManager?: PluginManager };
+export type AgentServices = InvocationServices & {
+  pluginManager?: PluginManager;
+  contextCompactors?: readonly BaseContextCompactor[];
+};
 
 export interface ServeAgentOptions extends InvocationServices {
   /** See and change what the agent does; asked before its own callbacks. */
@@ -32,6 +38,8 @@ export interface ServeAgentOptions extends InvocationServices {
   app?: string;
   /** Of the app, where this is its root: may an answer that names the invocation which asked continue it? Default no. */
   resumabilityConfig?: ResumabilityConfig;
+  /** Of the app, where this is its root, and of all agents below it in this process: how conversations are kept short. */
+  eventsCompactionConfig?: EventsCompactionConfig;
   version?: string;
   /** Runs worked on at once by this replica; default 16. */
   slots?: number;
@@ -70,6 +78,7 @@ export async function serveAgent(
     version = '0.0.0',
     plugins = [],
     resumabilityConfig,
+    eventsCompactionConfig,
     ...services
   } = options;
   await assertOnlyRoot(mesh, agent, app);
@@ -82,7 +91,12 @@ export async function serveAgent(
     agent,
     app,
     stopping: stopping.signal,
-    services: { ...mesh.credentials, ...services, pluginManager: new PluginManager(plugins) },
+    services: {
+      ...mesh.credentials,
+      ...services,
+      pluginManager: new PluginManager(plugins),
+      contextCompactors: compactorsOf(eventsCompactionConfig),
+    },
   };
   const { bus, subjects } = mesh;
   const run = subjects.agentRun(agent.name);

@@ -40,6 +40,18 @@ export const inputRequestSchema = z.object({
 });
 export type InputRequest = z.infer<typeof inputRequestSchema>;
 
+/** A summary that stands for the beginning of a session in the prompts of its agents. The names are those of ADK for Python, but for the last two. */
+export interface EventCompaction {
+  /** Of the first and the last event that were summarized, epoch ms. */
+  startTimestamp: number;
+  endTimestamp: number;
+  compactedContent: string;
+  /** Number in the session of the last event that it stands for. */
+  throughSeq: number;
+  /** The agent whose prompts it is for; absent for all of the app. */
+  agent?: string;
+}
+
 /** What an event does beside saying something. The names are ADK's. */
 export interface EventActions {
   /** The function responses of this event are the answer; the model is not asked to put them into words. */
@@ -57,6 +69,7 @@ export interface EventActions {
   requestedToolConfirmations: Record<string, ToolConfirmation>;
   /** Function-call id → what a person must tell; absent where nothing is asked. */
   requestedInputs?: Record<string, InputRequest>;
+  compaction?: EventCompaction;
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
 }

@@ -2,6 +2,7 @@ import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 import { firstResult } from '../callbacks.ts';
 import { takeCode } from '../code-executors/run-code.ts';
+import { compactContext } from '../compaction/compact-context.ts';
 import { Context } from '../context.ts';
 import { setDeadlines } from '../deadlines.ts';
 import { createEvent, createEventActions, getFunctionCalls, newFunctionCallId } from '../event.ts';
@@ -19,6 +20,7 @@ export async function* callModel(
   context: InvocationContext,
   tools: StepTools,
 ): AsyncGenerator<Event, void, void> {
+  yield* compactContext(agent, context);
   // All events of a step share what its callbacks write.
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });

@@ -6,6 +6,8 @@ import { logIndex } from '../log-index.ts';
 import { isQuestionName } from './question.ts';
 
 export interface ContentsRequest {
+  /** What was said before the events, in few words. */
+  summary?: string;
   events: readonly Event[];
   agentName: string;
   branch: string | undefined;
@@ -14,7 +16,7 @@ export interface ContentsRequest {
 }
 
 /** What a model is shown of the conversation: the events that this agent may see, as it would remember them. */
-export function buildContents({ events, agentName, branch, include }: ContentsRequest): Content[] {
+export function buildContents({ summary, events, agentName, branch, include }: ContentsRequest): Content[] {
   const see = (event: Event): Event[] => {
     if (!isOnBranch(event.branch, branch)) return [];
     const seen = withoutQuestions(event);
@@ -22,7 +24,12 @@ export function buildContents({ events, agentName, branch, include }: ContentsRe
   };
   const turn = include === 'none' ? events.slice(startOfTurn(events, agentName, see)) : events;
   const own = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
-  return pairCalls(own).flatMap(({ content }) => (content ? [copyOf(withoutOurIds(content))] : []));
+  const said = pairCalls(own).flatMap(({ content }) => (content ? [copyOf(withoutOurIds(content))] : []));
+  return summary === undefined ? said : [toldBefore(summary), ...said];
+}
+
+function toldBefore(summary: string): Content {
+  return { role: 'user', parts: [{ text: `Summary of the conversation before:\n${summary}` }] };
 }
 
 /** Callbacks may change what they are shown; the log stays as it is. */

@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { BaseTool } from '../base-tool.ts';
 import { asWords } from '../code-executors/code-blocks.ts';
+import { promptView } from '../compaction/prompt-view.ts';
 import { Context } from '../context.ts';
 import { createEventActions } from '../event.ts';
 import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
@@ -37,7 +38,7 @@ export async function buildRequest(
   const request: LlmRequest = {
     model: agent.llm.model,
     contents: buildContents({
-      events: context.session.events,
+      ...promptView(agent, context),
       agentName: agent.name,
       branch: context.branch,
       include: agent.includeContents,

@@ -1,0 +1,77 @@
+import type { Event } from '@agentmesh/protocol';
+import { createEvent } from '../event.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { isTruncating, type SummarizingCompactor } from './context-compactor.ts';
+import { baseOf, compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
+
+/**
+ * Before a model is asked: makes the summaries that are due, each an event of its own. A summary that cannot be had fails no turn: the prompt is
+ * built as it would be without, and the next turn tries again.
+ */
+export async function* compactContext(
+  agent: PromptReader,
+  context: InvocationContext,
+): AsyncGenerator<Event, void, void> {
+  for (const compactor of compactorsFor(agent, context)) {
+    if (isTruncating(compactor)) continue;
+    const event = await summarize(agent, context, compactor);
+    if (event) yield event;
+  }
+}
+
+async function summarize(
+  agent: PromptReader,
+  context: InvocationContext,
+  compactor: SummarizingCompactor,
+): Promise<Event | undefined> {
+  const { invocationId, branch, abortSignal: signal } = context;
+  const { positions, ...history } = promptHistory(agent, context);
+  const events = history.events.slice(0, compactor.toSummarize(history));
+  const [first, last, at] = [events[0], events.at(-1), positions[events.length - 1]];
+  if (!first || !last || at === undefined) return undefined;
+  const throughSeq = baseOf(context) + at + 1;
+  const compactedContent = await summaryOf(compactor, summaryFirst(history.summary, events), signal);
+  if (compactedContent === undefined) return undefined;
+  const scope = scopeOf(agent);
+  return createEvent({
+    // Made again after a crash it is the same event.
+    id: `${invocationId}/compaction/${agent.name}/${throughSeq}`,
+    invocationId,
+    author: agent.name,
+    ...(branch !== undefined && { branch }),
+    actions: {
+      compaction: {
+        startTimestamp: first.timestamp,
+        endTimestamp: last.timestamp,
+        throughSeq,
+        compactedContent,
+        ...(scope !== undefined && { agent: scope }),
+      },
+    },
+  });
+}
+
+/** What an earlier summary holds goes into the next one. */
+function summaryFirst(summary: string | undefined, events: readonly Event[]): readonly Event[] {
+  if (summary === undefined) return events;
+  return [
+    createEvent({ author: 'summary', content: { role: 'user', parts: [{ text: summary }] } }),
+    ...events,
+  ];
+}
+
+async function summaryOf(
+  { summarizer }: SummarizingCompactor,
+  events: readonly Event[],
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  try {
+    return (await summarizer.summarize(events, { signal })).compactedContent;
+  } catch (error) {
+    signal?.throwIfAborted();
+    process.emitWarning(
+      `the conversation was not summarized: ${error instanceof Error ? error.message : error}`,
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Event } from '@agentmesh/protocol';
+import type { BaseSummarizer } from './summarizer.ts';
+
+/** What a prompt would be made of now. */
+export interface PromptHistory {
+  /** All that no summary stands for yet, in order: what this agent may see. */
+  events: readonly Event[];
+  /** Of these, how many belong to what came before the invocation that runs. */
+  past: number;
+  /** What stands for all before them. */
+  summary: string | undefined;
+  /** How long the prompt is, in tokens: as the model counted the last one, or else a guess by its letters. */
+  tokens: number;
+}
+
+/**
+ * Has a summary take the place of old events in the prompts of an agent. The summary is an event of its own in the log; the events that it stands for
+ * stay there as they are.
+ */
+export interface SummarizingCompactor {
+  readonly summarizer: BaseSummarizer;
+  /** How many of the events, from the first on, a summary shall stand for now; 0 for none. */
+  toSummarize(history: PromptHistory): number;
+}
+
+/** Shows a model the last events alone. Nothing is written, and what lies before them is not even read. */
+export interface TruncatingCompactor {
+  /** So many events at most. */
+  readonly threshold: number;
+  /** So many of them are the first ones of the session. */
+  readonly preserveLeadingEvents: number;
+}
+
+/** Keeps the prompts of a long conversation short; see ADK's context compactors. */
+export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
+
+export function isTruncating(compactor: BaseContextCompactor): compactor is TruncatingCompactor {
+  return 'threshold' in compactor;
+}

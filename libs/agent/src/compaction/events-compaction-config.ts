@@ -1,0 +1,28 @@
+import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
+import type { BaseContextCompactor } from './context-compactor.ts';
+import type { BaseSummarizer } from './summarizer.ts';
+
+/** How the conversations of an app are kept short; the names are those of ADK for Python. */
+export interface EventsCompactionConfig {
+  summarizer: BaseSummarizer;
+  /** After so many invocations; see `SlidingWindowContextCompactor`. */
+  compactionInterval?: number;
+  overlapSize?: number;
+  /** From so many tokens on; see `TokenBasedContextCompactor`. */
+  tokenThreshold?: number;
+  eventRetentionSize?: number;
+}
+
+/** @throws MeshError `invalid_argument` for figures that are none */
+export function compactorsOf(config: EventsCompactionConfig | undefined): BaseContextCompactor[] {
+  if (!config) return [];
+  const { summarizer, compactionInterval, overlapSize = 0, tokenThreshold, eventRetentionSize = 0 } = config;
+  return [
+    ...(tokenThreshold === undefined
+      ? []
+      : [new TokenBasedContextCompactor({ tokenThreshold, eventRetentionSize, summarizer })]),
+    ...(compactionInterval === undefined
+      ? []
+      : [new SlidingWindowContextCompactor({ compactionInterval, overlapSize, summarizer })]),
+  ];
+}

@@ -1,0 +1,137 @@
+import type { Event } from '@agentmesh/protocol';
+import { getFunctionResponses } from '../event.ts';
+import type { InvocationContext } from '../invocation-context.ts';
+import { isOnBranch } from '../journal.ts';
+import { logIndex } from '../log-index.ts';
+import { type BaseContextCompactor, isTruncating, type PromptHistory } from './context-compactor.ts';
+
+/** An agent as far as its prompts are concerned. */
+export interface PromptReader {
+  readonly name: string;
+  readonly includeContents: 'default' | 'none';
+  /** Its own; undefined for those of the app. */
+  readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
+}
+
+/** What of a session's log a prompt is made of. */
+export interface PromptView {
+  /** Stands for what was before; absent where nothing was summarized. */
+  summary?: string;
+  events: readonly Event[];
+}
+
+/** What keeps the prompts of an agent short: what it was given itself, or else the app. */
+export function compactorsFor(
+  { includeContents, contextCompactors }: PromptReader,
+  { contextCompactors: ofApp = [] }: InvocationContext,
+): readonly BaseContextCompactor[] {
+  return includeContents === 'none' ? [] : (contextCompactors ?? ofApp);
+}
+
+/** What the agent's model is shown now. */
+export function promptView(agent: PromptReader, context: InvocationContext): PromptView {
+  const { events } = context.session;
+  const { summary, start } = lastSummary(agent, context);
+  const truncating = compactorsFor(agent, context).filter(isTruncating);
+  let from = start;
+  let leading = 0;
+  for (const { threshold, preserveLeadingEvents } of truncating) {
+    const isLong = events.length - start > threshold;
+    from = isLong ? Math.max(from, events.length - threshold + preserveLeadingEvents) : from;
+    leading = isLong ? Math.max(leading, preserveLeadingEvents) : leading;
+  }
+  if (from === 0) return { events };
+  // A session that was not read from its start has no first events; those behind a summary are not its first ones.
+  const isWhole = start === 0 && events.length === context.session.seq;
+  const kept = isWhole ? events.slice(0, Math.min(leading, from)) : [];
+  const needed = neededBefore(from, context).filter((event) => !kept.includes(event));
+  return {
+    ...(summary !== undefined && { summary }),
+    events: [...kept, ...needed, ...events.slice(from)],
+  };
+}
+
+/** What a prompt cannot do without: the message that is answered, and the calls whose results are shown. */
+function neededBefore(from: number, { session, invocationId }: InvocationContext): Event[] {
+  const index = logIndex(session.events);
+  const said = index.ofInvocation(invocationId).find(({ author }) => author === 'user');
+  const results = session.events.slice(from).flatMap(getFunctionResponses);
+  const calls = results.flatMap(({ id }) => index.callsOf(id));
+  const positions = [said, ...calls].flatMap((event) => (event && index.positionOf(event.id)) ?? []);
+  return [...new Set(positions)]
+    .filter((at) => at < from)
+    .sort((a, b) => a - b)
+    .flatMap((at) => session.events[at] ?? []);
+}
+
+/** The summary that the agent's prompts begin with, and the position of the first event that it does not stand for. */
+function lastSummary(
+  agent: PromptReader,
+  context: InvocationContext,
+): { summary?: string; start: number; madeAt: number } {
+  const { session, branch } = context;
+  const compactors = compactorsFor(agent, context);
+  if (compactors.every(isTruncating)) return { start: 0, madeAt: -1 };
+  const index = logIndex(session.events);
+  const scope = scopeOf(agent);
+  const made = index.lastCompaction(
+    (event) => event.branch === branch && event.actions.compaction?.agent === scope,
+  );
+  const compaction = made?.actions.compaction;
+  if (!made || !compaction) return { start: 0, madeAt: -1 };
+  return {
+    summary: compaction.compactedContent,
+    start: Math.max(compaction.throughSeq - baseOf(context), 0),
+    madeAt: index.positionOf(made.id) ?? -1,
+  };
+}
+
+/** Whose summaries an agent reads and writes: its own, or, as undefined, those of the app. */
+export function scopeOf({ name, contextCompactors }: PromptReader): string | undefined {
+  return contextCompactors ? name : undefined;
+}
+
+/** How many events of the session lie before those that were read. */
+export function baseOf({ session }: InvocationContext): number {
+  return session.seq - session.events.length;
+}
+
+/** What may be summarized, and the positions of the events. */
+export function promptHistory(
+  agent: PromptReader,
+  context: InvocationContext,
+): PromptHistory & { positions: number[] } {
+  const { session, branch, invocationId } = context;
+  const { summary, start, madeAt } = lastSummary(agent, context);
+  const positions: number[] = [];
+  for (let at = start; at < session.events.length; at += 1) {
+    const event = session.events[at];
+    if (event && !event.actions.compaction && isOnBranch(event.branch, branch)) positions.push(at);
+  }
+  const events = positions.flatMap((at) => session.events[at] ?? []);
+  const own = events.findIndex((event) => event.invocationId === invocationId);
+  const past = own === -1 ? events.length : own;
+  const since = events.filter((_, n) => (positions[n] ?? 0) > madeAt);
+  return {
+    events,
+    past,
+    summary,
+    tokens: countedTokens(agent, since) ?? guessedTokens(summary, events),
+    positions,
+  };
+}
+
+function countedTokens({ name }: PromptReader, events: readonly Event[]): number | undefined {
+  const last = events.findLast(
+    ({ author, usageMetadata }) => author === name && usageMetadata?.promptTokenCount,
+  );
+  return last?.usageMetadata?.promptTokenCount;
+}
+
+/** Letters of a token, as a rule of thumb. */
+const lettersPerToken = 4;
+
+function guessedTokens(summary = '', events: readonly Event[]): number {
+  const letters = events.reduce((sum, { content }) => sum + JSON.stringify(content?.parts ?? []).length, 0);
+  return Math.ceil((summary.length + letters) / lettersPerToken);
+}
