@@ -16,6 +16,8 @@ export interface StoredInvocation {
   cancelled?: string;
   /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
   seqs: Map<string, number>;
+  /** Session key → number of the first event there of this invocation, or of those whose calls it answers. */
+  firstSeqs: Map<string, number>;
   /** The run that is at work, or was last: '' the one that began it, else the `resume` of one that continued it. */
   run: string;
   /** The one before that. */
@@ -34,6 +36,7 @@ export function newInvocation(owner: string): StoredInvocation {
     begun: 0,
     attempts: new Map(),
     seqs: new Map(),
+    firstSeqs: new Map(),
     run: '',
     before: '',
     ends: new Map(),

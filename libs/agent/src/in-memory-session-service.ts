@@ -31,6 +31,7 @@ import {
   withPrefix,
 } from './in-memory-log.ts';
 import { InMemoryPending } from './in-memory-pending.ts';
+import { firstNeeded, noteTurn } from './in-memory-turns.ts';
 import { hasAnswer } from './pending-calls.ts';
 import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
@@ -43,6 +44,8 @@ import type {
   Session,
   SessionService,
   StoredEvent,
+  TurnNeed,
+  TurnSession,
 } from './session-service.ts';
 import { type StateScope, scopeOf } from './state.ts';
 
@@ -53,6 +56,10 @@ interface StoredSession {
   state: JsonMap;
   /** JSON; the event of seq n at n - 1. */
   events: string[];
+  /** Call id → number of the first event of the invocations that it belongs to. */
+  calls: Map<string, number>;
+  /** Agent, or '' for all → number of the last event that its last summary stands for. */
+  summaries: Map<string, number>;
 }
 
 /** Keeps sessions in this process, for tests and for trying things out: what it holds ends with the process. */
@@ -81,7 +88,15 @@ export class InMemorySessionService implements SessionService {
     if (ofUser.has(key)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
-    const stored = { id: sessionId, hidden, updated: Date.now(), state: new Map(), events: [] };
+    const stored = {
+      id: sessionId,
+      hidden,
+      updated: Date.now(),
+      state: new Map(),
+      events: [],
+      calls: new Map(),
+      summaries: new Map(),
+    };
     ofUser.set(key, stored);
     this.#apply(ref, delta, { session: stored.state });
     return this.#view(ref, stored, []);
@@ -92,6 +107,16 @@ export class InMemorySessionService implements SessionService {
     const select = eventReader(request.config);
     if (!stored) return undefined;
     return this.#view(request, stored, select(stored.events));
+  }
+
+  async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
+    const stored = this.#find(ref);
+    if (!stored) return undefined;
+    const key = this.#keys.invocation(ref.appName, ref.userId, ref.invocationId);
+    const own = this.#invocations.get(key)?.firstSeqs.get(this.#keys.session(ref));
+    const firstSeq = firstNeeded(need, stored, own);
+    const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1).map(parseEvent);
+    return { session: this.#view(ref, stored, events), firstSeq };
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -116,9 +141,12 @@ export class InMemorySessionService implements SessionService {
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
     this.#leases.free(key);
     this.pending.forgetSession(ref);
-    for (const [id, { owner, seqs }] of this.#invocations) {
+    for (const [id, { owner, seqs, firstSeqs }] of this.#invocations) {
       if (owner === key) this.#invocations.delete(id);
-      else for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
+      else {
+        firstSeqs.delete(key);
+        for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
+      }
     }
   }
 
@@ -156,6 +184,7 @@ export class InMemorySessionService implements SessionService {
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);
       this.pending.note(ref, JSON.parse(json));
+      noteTurn(stored, invocation, this.#keys.session(ref), JSON.parse(json));
       stored.updated = event.timestamp;
       this.#apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }

@@ -123,7 +123,7 @@ export { LLMRegistry } from './models/registry.ts';
 export type { LlmRouter, RoutedLlmOptions } from './models/routed-llm.ts';
 export { RoutedLlm } from './models/routed-llm.ts';
 export type { ClosedCall, PendingCall } from './pending.ts';
-export { answerDigest, askingEvent, pendingChanges } from './pending.ts';
+export { answerDigest, askingEvent, pendingChanges, turnChanges } from './pending.ts';
 export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './pending-calls.ts';
 export { hasAnswer } from './pending-calls.ts';
 export { BasePlugin } from './plugins/base-plugin.ts';
@@ -169,11 +169,14 @@ export type {
   Session,
   SessionService,
   StoredEvent,
+  TurnNeed,
+  TurnSession,
 } from './session-service.ts';
-export { endOfRun } from './session-service.ts';
+export { endOfRun, unreadBefore } from './session-service.ts';
 export type { StateScope } from './state.ts';
 export { pickScopes, State, scopeOf } from './state.ts';
 export { StreamingMode } from './streaming-mode.ts';
+export { turnNeed } from './turn-need.ts';
 export { EXIT_LOOP, ExitLoopTool } from './workflow/exit-loop-tool.ts';
 export type { LoopAgentConfig } from './workflow/loop-agent.ts';
 export { LoopAgent } from './workflow/loop-agent.ts';

@@ -74,6 +74,23 @@ export function pendingChanges(
   return { opened, closed };
 }
 
+/** What turns to come need to know of an event: which calls it leaves open, which it says something to, and what it sums up. */
+export function turnChanges(event: Event): {
+  asks: string[];
+  answers: string[];
+  summary: { agent: string; throughSeq: number } | undefined;
+} {
+  const { author, branch, longRunningToolIds = [], actions } = event;
+  const isUser = author === 'user';
+  const { agent = '', throughSeq } = actions.compaction ?? {};
+  return {
+    asks: isUser ? [] : [...new Set(longRunningToolIds)],
+    answers: isUser ? [...new Set(getFunctionResponses(event).flatMap(({ id }) => id ?? []))] : [],
+    // Of a branch nobody outside of it reads.
+    summary: throughSeq === undefined || branch !== undefined ? undefined : { agent, throughSeq },
+  };
+}
+
 function pendingCall(
   event: Event,
   sessionId: string,

@@ -23,6 +23,7 @@ import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
 import { SessionHeads } from './session-heads.ts';
 import type { InvocationRef, SessionService } from './session-service.ts';
+import { turnNeed } from './turn-need.ts';
 
 /** An app, or the name of one and its root agent. */
 export interface RunnerRoot {
@@ -107,14 +108,15 @@ export class Runner {
     const { userId, sessionId, runConfig = {}, invocationId: continued, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
-    const session = await this.#heads.open({ appName, userId, sessionId });
-    if (!session)
-      throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
     const config = parse(runConfigSchema, runConfig, 'the run config');
     const run = {
       invocationId: continued ?? newInvocationId(),
       ...(continued !== undefined && { resume: newResumeId() }),
     };
+    const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
+    const session = await this.#heads.open({ appName, userId, sessionId, ...run }, need);
+    if (!session)
+      throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
     let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
     try {
       for await (const event of runInvocation({

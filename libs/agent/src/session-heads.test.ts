@@ -4,19 +4,20 @@ import { createEvent } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { logIndex } from './log-index.ts';
 import { SessionHeads } from './session-heads.ts';
-import type { GetSessionConfig, Session } from './session-service.ts';
+import type { Session } from './session-service.ts';
 
-const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' };
 const say = (text: string) =>
   createEvent({ invocationId: 'e-1', author: 'user', content: { role: 'user', parts: [{ text }] } });
 
 /** Sessions that tell what was read of them. */
 class WatchedSessions extends InMemorySessionService {
-  readonly reads: (GetSessionConfig | undefined)[] = [];
+  /** What the reader had already, each time. */
+  readonly reads: number[] = [];
 
-  override async getSession(request: Parameters<InMemorySessionService['getSession']>[0]) {
-    this.reads.push(request.config);
-    return await super.getSession(request);
+  override async readTurn(...args: Parameters<InMemorySessionService['readTurn']>) {
+    this.reads.push(args[2] ?? 0);
+    return await super.readTurn(...args);
   }
 }
 
@@ -42,7 +43,7 @@ describe('session heads', () => {
     expect(second.events).toBe(first.events);
     expect(textsOf(second)).toEqual(['1', '2', '3', '4']);
     expect(logIndex(second.events).ofInvocation('e-1')).toHaveLength(4);
-    expect(sessions.reads).toEqual([undefined, { afterSeq: 2 }]);
+    expect(sessions.reads).toEqual([0, 3]);
   });
 
   it('lends a session to one at a time', async () => {
@@ -106,14 +107,14 @@ describe('session heads', () => {
     sessions.reads.length = 0;
     await heads.open(otherRef);
     await open();
-    expect(sessions.reads).toEqual([{ afterSeq: 3 }, undefined]);
+    expect(sessions.reads).toEqual([4, 0]);
   });
 
   it('keeps nothing when it may not', async () => {
     const { sessions, heads, open } = await makeSession({ maxBytes: 0 });
     heads.keep(await open());
     await open();
-    expect(sessions.reads).toEqual([undefined, undefined]);
+    expect(sessions.reads).toEqual([0, 0]);
   });
 
   it('brings a session up to date', async () => {

@@ -1,5 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { Session, SessionService } from './session-service.ts';
+import type { InvocationRef, Session, SessionService, TurnNeed } from './session-service.ts';
 
 export interface SessionHeadsOptions {
   sessions: SessionService;
@@ -29,6 +29,8 @@ export class SessionHeads {
   /** Least recently used first. */
   readonly #heads = new Map<string, Event[]>();
   readonly #frozen = new WeakMap<Event[], Frozen>();
+  /** How many events of the session lie before those of a list. */
+  readonly #bases = new WeakMap<Event[], number>();
   #bytes = 0;
 
   constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionHeadsOptions) {
@@ -36,26 +38,43 @@ export class SessionHeads {
     this.#maxBytes = maxBytes;
   }
 
-  /** The session with all its events, or undefined. The state is the caller's own; the events that were there before are frozen. */
-  async open(ref: SessionRef): Promise<Session | undefined> {
-    const events = this.#take(keyOf(ref));
-    const session = events && (await this.#continue(ref, events));
-    return session ?? (await this.#sessions.getSession(named(ref)));
+  /**
+   * The session for a turn of an invocation, or undefined. The state is the caller's own; the events that were there before are frozen.
+   *
+   * @param need how much of its log; default all
+   */
+  async open(ref: InvocationRef, need: TurnNeed = {}): Promise<Session | undefined> {
+    const key = keyOf(ref);
+    const events = this.#take(key);
+    const session = events && (await this.#continue(ref, need, events));
+    if (session) return session;
+    const turn = await this.#sessions.readTurn(ref, need);
+    return turn && this.#lend(turn.session);
   }
 
-  /** The session with what others have committed since it was opened; the object that was opened must not be used any more. */
+  /**
+   * The session with what others have committed since it was opened; the object that was opened must not be used any more. Undefined when it is
+   * gone, or is another one now: open it anew.
+   */
   async refresh(session: Session): Promise<Session | undefined> {
-    const ref = refOf(session);
-    return (await this.#continue(ref, session.events)) ?? (await this.#sessions.getSession(named(ref)));
+    const { events, seq } = session;
+    const config = { afterSeq: Math.max(seq - overlap, 0) };
+    const now = await this.#sessions.getSession({ ...refOf(session), config });
+    if (!now || now.seq < seq) return undefined;
+    if (seq > 0 && !isSame(now.events[0], events.at(-1))) return undefined;
+    for (const event of now.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
+    return { ...now, events };
   }
 
   /** Keeps the events of a session for the next turn. The caller must not use it any more. */
   keep(session: Session): void {
     const { events, seq } = session;
-    // Not all of it, or changed by somebody's code: of no use to others.
-    if (this.#maxBytes === 0 || seq === 0 || events.length !== seq) return;
+    const base = this.#bases.get(events) ?? 0;
+    // Changed by somebody's code it is of no use to others.
+    if (this.#maxBytes === 0 || events.length === 0 || base + events.length !== seq) return;
     const key = keyOf(refOf(session));
-    if ((this.#heads.get(key)?.length ?? 0) > seq) return;
+    const known = this.#heads.get(key);
+    if (known && this.#seqOf(known) > seq) return;
     this.#take(key);
     const bytes = this.#freeze(events);
     if (bytes > this.#maxBytes) return;
@@ -84,17 +103,34 @@ export class SessionHeads {
     return total;
   }
 
-  /** The session as it is now, on top of the events that are known; undefined where these are not its own. */
-  async #continue(ref: SessionRef, events: Event[]): Promise<Session | undefined> {
-    const seq = events.length;
-    const config = { afterSeq: Math.max(seq - overlap, 0) };
-    const now = await this.#sessions.getSession({ ...named(ref), config });
-    if (!now || now.seq < seq) return undefined;
-    if (seq > 0 && !isSame(now.events[0], events.at(-1))) return undefined;
-    for (const event of now.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
-    return { ...now, events };
+  /** The session as it is now, on top of the events that are known; undefined where these are not its own, or not all that is needed. */
+  async #continue(ref: InvocationRef, need: TurnNeed, events: Event[]): Promise<Session | undefined> {
+    const known = this.#seqOf(events);
+    const turn = await this.#sessions.readTurn(ref, need, known);
+    if (!turn || turn.session.seq < known) return undefined;
+    const { session, firstSeq } = turn;
+    // So much was said meanwhile that nothing of what is known is needed any more.
+    if (firstSeq > known) return this.#lend(session);
+    const base = known - events.length;
+    if (firstSeq <= base || !isSame(session.events[0], events.at(-1))) return undefined;
+    for (const event of session.events.slice(overlap)) events.push(event);
+    const unneeded = firstSeq - 1 - base;
+    const isWorthIt = unneeded > Math.max(events.length / 2, leastTrimmed);
+    return this.#lend({ ...session, events: isWorthIt ? events.slice(unneeded) : events });
+  }
+
+  #lend(session: Session): Session {
+    this.#bases.set(session.events, session.seq - session.events.length);
+    return session;
+  }
+
+  #seqOf(events: Event[]): number {
+    return (this.#bases.get(events) ?? 0) + events.length;
   }
 }
+
+/** So many events are let go at once, at least: what is known of the others must be found out anew. */
+const leastTrimmed = 500;
 
 /** What an object or a list takes beside its parts, in bytes; a rough figure. */
 const shellBytes = 48;
@@ -114,11 +150,6 @@ function isSame(one: Event | undefined, other: Event | undefined): boolean {
 }
 
 function refOf({ appName, userId, id: sessionId }: Session): SessionRef {
-  return { appName, userId, sessionId };
-}
-
-/** A request may hold more than the names. */
-function named({ appName, userId, sessionId }: SessionRef): SessionRef {
   return { appName, userId, sessionId };
 }
 

@@ -25,6 +25,33 @@ export interface GetSessionConfig {
   afterSeq?: number;
 }
 
+/** How many events of a session lie before those that were read: a turn need not have all. */
+export function unreadBefore({ seq, events }: Session): number {
+  return seq - events.length;
+}
+
+/**
+ * What of a session's log a turn needs. Without `last` and `summaries` all of it; with both, whichever is more. Always among it are the events of its
+ * invocation, and of those that made the calls which it answers: nothing that a turn follows from is missing.
+ */
+export interface TurnNeed {
+  /** The last so many events. */
+  last?: number;
+  /** What the last summary of each of these agents does not stand for; '' for those of the app. */
+  summaries?: readonly string[];
+  /** Ids of calls that are answered. */
+  answers?: readonly string[];
+  /** What begins with this number. */
+  fromSeq?: number;
+}
+
+/** A session as a turn needs it. Its events end with the last one and have no gap. */
+export interface TurnSession {
+  session: Session;
+  /** Number of the first event that is needed; at least 1. */
+  firstSeq: number;
+}
+
 export interface ListSessionsRequest {
   appName: string;
   userId: string;
@@ -133,6 +160,13 @@ export interface SessionService extends SessionLeases {
     sessionId: string;
     config?: GetSessionConfig;
   }): Promise<Session | undefined>;
+
+  /**
+   * The session for a turn of an invocation, or undefined. Costs what it returns, however long the session is.
+   *
+   * @param knownSeq what the reader has: of the events that are needed those from this one on are returned, itself among them
+   */
+  readTurn(ref: InvocationRef, need: TurnNeed, knownSeq?: number): Promise<TurnSession | undefined>;
 
   /** A user's sessions. */
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;

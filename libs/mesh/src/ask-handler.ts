@@ -13,6 +13,9 @@ import {
   type Session,
   type SessionHeads,
   type SessionService,
+  type TurnNeed,
+  turnNeed,
+  unreadBefore,
 } from '@agentmesh/agent';
 import type { IncomingRequest } from '@agentmesh/bus';
 import {
@@ -24,7 +27,6 @@ import {
   header,
   MeshError,
   parse,
-  type SessionRef,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { fenced, tokenOf } from './fenced.ts';
@@ -85,19 +87,20 @@ async function* answerAsk(
     const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
     // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
     const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
-    const session = await sessionOf(served, ask);
+    const session = await sessionOf(served, ask, invocationId);
     if (step) yield* retell(step, session);
     yield* work(served, request, ask, { session, invocationId, token, attempt, cancelled: cancel.signal });
     // The hidden session of a call has no next turn.
     if (step) mesh.heads.keep(session);
     return;
   }
-  const session = await sessionOf(served, ask);
+  const session = await sessionOf(served, ask, invocationId);
   const ref = { ...refOf(session), invocationId };
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // What others said until the session was ours.
-  const current = ask.session === undefined ? session : ((await mesh.heads.refresh(session)) ?? session);
+  const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
+  const current = now ?? (await sessionOf(served, ask, invocationId));
   let end: AskEnd = {
     status: 'failed',
     error: { code: 'cancelled', message: 'nobody waited for the answer' },
@@ -123,9 +126,9 @@ function partOf(agent: string, { parent, step }: Ask, headers: Headers): string 
 }
 
 /** What an attempt before this one has committed, and its asker has not heard. */
-function* retell(step: NonNullable<Ask['step']>, { events }: Session): Generator<Frame, void, void> {
+function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Frame, void, void> {
   const { invocationId, branch, path, afterSeq } = step;
-  for (const event of events.slice(afterSeq)) {
+  for (const event of session.events.slice(Math.max(afterSeq - unreadBefore(session), 0))) {
     const isOfStep =
       event.invocationId === invocationId &&
       event.author !== 'user' &&
@@ -189,7 +192,7 @@ async function* work(
     operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
     ...(attempt && resume !== undefined && { resume }),
     isAsked: true,
-    ...(step ? stepOptions(step) : { newMessage: messageOf(agent, ask, session) }),
+    ...(step ? stepOptions(step, session) : { newMessage: messageOf(agent, ask, session) }),
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
@@ -226,7 +229,11 @@ function answerOf(agent: BaseAgent, session: Session, invocationId: string, part
   return { ...answer, artifactDelta, invocationId, app, user, session: id };
 }
 
-async function sessionOf({ mesh: { sessions, heads }, agent, app }: ServedAgent, ask: Ask): Promise<Session> {
+async function sessionOf(
+  { mesh: { sessions, heads }, agent, app, services }: ServedAgent,
+  ask: Ask,
+  invocationId: string,
+): Promise<Session> {
   const { parent, step, state = {} } = ask;
   if (parent) {
     return await openSession(sessions, {
@@ -236,15 +243,20 @@ async function sessionOf({ mesh: { sessions, heads }, agent, app }: ServedAgent,
       state,
     });
   }
-  if (step)
-    return await knownSession(heads, { appName: step.app, userId: step.user, sessionId: step.session });
+  const ofApp = services.contextCompactors ?? [];
+  if (step) {
+    const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
+    const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
+    return await knownSession(heads, ref, { ...turnNeed(agent, { ofApp }), fromSeq });
+  }
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
-  return await knownSession(heads, { ...owner, sessionId: ask.session });
+  const ref = { ...owner, sessionId: ask.session, invocationId };
+  return await knownSession(heads, ref, turnNeed(agent, { ofApp }));
 }
 
-async function knownSession(heads: SessionHeads, ref: SessionRef): Promise<Session> {
-  const session = await heads.open(ref);
+async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
+  const session = await heads.open(ref, need);
   if (session) return session;
   throw new MeshError(
     'not_found',
@@ -252,6 +264,7 @@ async function knownSession(heads: SessionHeads, ref: SessionRef): Promise<Sessi
   );
 }
 
-function stepOptions({ branch, path, journalStart }: NonNullable<Ask['step']>) {
+function stepOptions({ branch, path, journalStart: before }: NonNullable<Ask['step']>, session: Session) {
+  const journalStart = Math.max(before - unreadBefore(session), 0);
   return { journalStart, ...(branch !== undefined && { branch }), ...(path !== undefined && { path }) };
 }

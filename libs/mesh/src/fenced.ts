@@ -15,6 +15,7 @@ export function fenced(
   return {
     createSession: (request) => sessions.createSession(request),
     getSession: (request) => sessions.getSession(request),
+    readTurn: (ref, need, knownSeq) => sessions.readTurn(ref, need, knownSeq),
     listSessions: (request) => sessions.listSessions(request),
     deleteSession: (ref) => sessions.deleteSession(ref),
     pending: sessions.pending,

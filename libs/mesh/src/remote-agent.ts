@@ -8,6 +8,7 @@ import {
   newFunctionCallId,
   pickScopes,
   type ToolParameters,
+  unreadBefore,
 } from '@agentmesh/agent';
 import {
   type Answer,
@@ -111,7 +112,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         user: context.userId,
         session: context.session.id,
         invocationId,
-        journalStart,
+        journalStart: unreadBefore(context.session) + journalStart,
         afterSeq: context.session.seq,
         ...(branch !== undefined && { branch }),
         ...(path !== undefined && { path }),

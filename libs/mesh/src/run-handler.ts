@@ -7,6 +7,7 @@ import {
   runInvocation,
   runKey,
   type Session,
+  turnNeed,
 } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
@@ -250,9 +251,14 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
   return found !== undefined && !found.isRemote;
 }
 
-async function openRunSession({ mesh: { sessions, heads }, agent }: ServedAgent, run: Run): Promise<Session> {
+async function openRunSession(
+  { mesh: { sessions, heads }, agent, services }: ServedAgent,
+  run: Run,
+): Promise<Session> {
   const request = { appName: run.app, userId: run.user, sessionId: run.session };
-  const session = await heads.open(request);
+  const ofApp = services.contextCompactors ?? [];
+  const need = turnNeed(agent, { ofApp, message: run.message });
+  const session = await heads.open({ ...request, invocationId: run.invocationId }, need);
   if (session) return session;
   if (run.fresh) return await sessions.createSession(request);
   throw new MeshError(

@@ -8,6 +8,7 @@ import {
   type pendingChanges,
   type RunId,
   runName,
+  type turnChanges,
 } from '@agentmesh/agent';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
@@ -158,6 +159,12 @@ export function pendingField(sessionId: string, callId: string): string {
 }
 
 const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
+
+/** What turns to come need to know of an event, as the commit script reads it. */
+export function turnArgs({ asks, answers, summary }: ReturnType<typeof turnChanges>): (string | number)[] {
+  const { agent, throughSeq } = summary ?? { agent: '', throughSeq: '' };
+  return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq];
+}
 
 /** What an event changes, as the commit script reads it. */
 export function pendingArgs({ opened, closed }: Changes, sessionId: string): (string | number)[] {

@@ -15,25 +15,17 @@ import {
   type SessionService,
   type StoredEvent,
   type TakenSession,
+  type TurnSession,
   tokensOf,
+  turnChanges,
 } from '@agentmesh/agent';
 import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
-import {
-  assertCount,
-  bringUpToDate,
-  chooseEvents,
-  eventJson,
-  type LogEntry,
-  logPart,
-  notTheSame,
-  storedEventOf,
-  takenOver,
-} from './event-log.ts';
+import { bringUpToDate, eventJson, notTheSame, takenOver } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { pendingArgs, pendingField, RedisPendingCalls } from './redis-pending-calls.ts';
+import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
 import {
   attemptScript,
@@ -42,9 +34,9 @@ import {
   createScript,
   endScript,
   readInvocationScript,
-  readScript,
   type Script,
 } from './scripts.ts';
+import { SessionReader } from './session-reader.ts';
 import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
 
 export interface RedisSessionServiceOptions {
@@ -54,10 +46,6 @@ export interface RedisSessionServiceOptions {
   /** How long the record of an invocation is kept after its last write, and after its end, ms. */
   invocationTtlMs: { running: number; ended: number };
 }
-
-const pageSize = 1_000;
-/** So many of a session's last events come with its state in one answer; those before them page by page. */
-const newestSize = 200;
 
 /**
  * Sessions on Redis: a commit is one Lua script on the slot of the user. Everything here may be tried again after an unknown
@@ -69,6 +57,7 @@ export class RedisSessionService implements SessionService {
   readonly #app: AppState;
   readonly #ttls: [running: number, ended: number];
   readonly #leases: SessionLeases;
+  readonly #reader: SessionReader;
   readonly pending: RedisPendingCalls;
 
   constructor({ connection, keys, app, invocationTtlMs }: RedisSessionServiceOptions) {
@@ -76,6 +65,7 @@ export class RedisSessionService implements SessionService {
     this.#keys = keys;
     this.#app = app;
     this.#ttls = [invocationTtlMs.running, invocationTtlMs.ended];
+    this.#reader = new SessionReader({ connection, keys, app });
     this.#leases = redisSessionLeases(connection, keys, this.#ttls);
     this.pending = new RedisPendingCalls(connection, keys);
   }
@@ -105,58 +95,20 @@ export class RedisSessionService implements SessionService {
     return { id, appName, userId, state: all, events: [], lastUpdateTime: now, seq: 0 };
   }
 
-  async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
-    const { appName, userId, sessionId: id, config = {} } = request;
-    const keys = this.#keys;
-    const { count, afterSeq } = logPart(config);
-    const script = this.#connection.script<Picture | null>(
-      readScript,
-      [
-        keys.session(request),
-        keys.state(request),
-        keys.user(appName, userId),
-        keys.events(request),
-        keys.appOutbox(appName, userId),
-      ],
-      [Math.min(count, newestSize), afterSeq],
-    );
-    const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
-    if (!picture) return undefined;
-    const [[updated, lastSeq], own, user, newestFirst, outbox] = picture;
-    const seq = Number(lastSeq);
-    const newest = newestFirst.reverse().map(storedEventOf);
-    // What is older never changes: it may be read later than the picture.
-    const [first, last] = [Math.max(afterSeq, seq - count), seq - newest.length];
-    const older = await this.#readRange(request, first, last);
-    if (older.length < last - first) {
-      throw new MeshError('unavailable', `session ${id} was deleted while it was read; try again`);
-    }
-    await this.#app.applyOutbox(appName, userId, outbox);
-    const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
-    const state = { ...app, ...stateOf('user', user), ...stateOf('session', own) };
-    const events = chooseEvents([...older, ...newest], config);
-    return { id, appName, userId, state, events, lastUpdateTime: Number(updated), seq };
+  getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
+    return this.#reader.getSession(request);
   }
 
-  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit = 100, offset = 0 } = request;
-    assertCount('limit', limit);
-    assertCount('offset', offset);
-    const list = this.#keys.sessions(appName, userId);
-    const [totalItems, ids] = await Promise.all([
-      this.#connection.run((redis) => redis.zcard(list)),
-      limit === 0 ? [] : this.#connection.run((redis) => redis.zrevrange(list, offset, offset + limit - 1)),
-      this.#app.sweep(appName, userId),
-    ]);
-    const [app, user, found] = await Promise.all([
-      this.#app.readApp(appName),
-      this.#connection.run((redis) => redis.hgetall(this.#keys.user(appName, userId))),
-      Promise.all(ids.map((sessionId) => this.#readHead({ appName, userId, sessionId }))),
-    ]);
-    const shared = { ...app, ...stateOf('user', Object.entries(user).flat()) };
-    const sessions = found.map((head) => head && { ...head, state: { ...shared, ...head.state } });
-    // A session may be deleted between the two steps.
-    return { sessions: sessions.filter((session) => session !== undefined), totalItems };
+  readTurn(...args: Parameters<SessionService['readTurn']>): Promise<TurnSession | undefined> {
+    return this.#reader.readTurn(...args);
+  }
+
+  readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
+    return this.#reader.readEvents(request);
+  }
+
+  listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    return this.#reader.listSessions(request);
   }
 
   async deleteSession(ref: SessionRef): Promise<void> {
@@ -171,23 +123,11 @@ export class RedisSessionService implements SessionService {
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: JSON.parse(json) as Event }]
-        : await this.#readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
+        : await this.#reader.readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
     const news = bringUpToDate(session, missed);
     if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
     // The session's own stays as it is, whatever becomes of what is returned.
     return structuredClone(missed.at(-1)?.event) ?? (JSON.parse(json) as Event);
-  }
-
-  async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
-    const { afterSeq = 0, limit = pageSize } = request;
-    assertCount('afterSeq', afterSeq);
-    assertCount('limit', limit);
-    const key = this.#keys.events(request);
-    if (limit === 0) return [];
-    const log = await this.#connection.run((redis) =>
-      redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
-    );
-    return log.map(storedEventOf);
   }
 
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
@@ -303,6 +243,7 @@ export class RedisSessionService implements SessionService {
         whileOpen === undefined ? '' : pendingField(id, whileOpen),
         ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
         ...pendingArgs(changes, id),
+        ...turnArgs(turnChanges(event)),
         aside ? 1 : 0,
       ],
     );
@@ -317,26 +258,6 @@ export class RedisSessionService implements SessionService {
     return { seq, repeated: repeated === 1 };
   }
 
-  /** The events with `after` < seq <= `last`. */
-  async #readRange(ref: SessionRef, after: number, last: number): Promise<StoredEvent[]> {
-    const events: StoredEvent[] = [];
-    for (let at = after; at < last; at += pageSize) {
-      events.push(...(await this.readEvents({ ...ref, afterSeq: at, limit: Math.min(pageSize, last - at) })));
-    }
-    return events;
-  }
-
-  async #readHead(ref: SessionRef): Promise<Session | undefined> {
-    const [[updated, seq], state] = await Promise.all([
-      this.#connection.run((redis) => redis.hmget(this.#keys.session(ref), 'updated', 'seq')),
-      this.#connection.run((redis) => redis.hgetall(this.#keys.state(ref))),
-    ]);
-    if (updated == null) return undefined;
-    const own = stateOf('session', Object.entries(state).flat());
-    const { appName, userId, sessionId: id } = ref;
-    return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
-  }
-
   #invocationKey({ appName, userId, invocationId }: InvocationRef): string {
     return this.#keys.invocation(appName, userId, invocationId);
   }
@@ -349,14 +270,5 @@ type CommitResult =
   | 'repeated'
   | 'other'
   | 'late';
-
-/** What the read script returns. */
-type Picture = [
-  meta: [updated: string, seq: string],
-  state: string[],
-  user: string[],
-  log: LogEntry[],
-  outbox: Outbox,
-];
 
 const refOf = ({ appName, userId, id: sessionId }: Session): SessionRef => ({ appName, userId, sessionId });

@@ -75,12 +75,32 @@ export const readInvocation = `
 local function read_invocation(key)
   local all, wanted = redis.call('HGETALL', key), {}
   for n = 1, #all, 2 do
-    if string.sub(all[n], 1, 6) ~= 'event:' then
+    if string.sub(all[n], 1, 6) ~= 'event:' and string.sub(all[n], 1, 5) ~= 'from:' then
       wanted[#wanted + 1] = all[n]
       wanted[#wanted + 1] = all[n + 1]
     end
   end
   return wanted
+end
+`;
+
+// What turns to come need: where an invocation, and the call of one, begins in the log; and what a summary stands for.
+const noteTurn = `
+local function list_arg()
+  local list = {}
+  for n = 1, tonumber(next_arg()) do list[n] = next_arg() end
+  return list
+end
+local function note_turn(session, invocation, answered, token, seq)
+  local asks, answers, agent, through = list_arg(), list_arg(), next_arg(), next_arg()
+  local known = redis.call('HGET', invocation, 'from:' .. token)
+  local first = tonumber(known or seq)
+  for _, id in ipairs(answers) do
+    first = math.min(first, tonumber(redis.call('HGET', answered, 'c:' .. id) or seq))
+  end
+  if tonumber(known) ~= first then redis.call('HSET', invocation, 'from:' .. token, first) end
+  for _, id in ipairs(asks) do redis.call('HSET', answered, 'c:' .. id, first) end
+  if through ~= '' then redis.call('HSET', session, 'through:' .. agent, through) end
 end
 `;
 
@@ -107,10 +127,11 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
  * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
- * those that wait no longer, each as its field, its id and its answer, and '1' for an event that comes aside.
+ * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
+ * agent and what its summary stands for up to, or '' and '', and '1' for an event that comes aside.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
-export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}
+export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local tokens, part, attempt, while_open = next_arg(), next_arg(), next_arg(), next_arg()
@@ -145,6 +166,7 @@ for _ = 1, tonumber(next_arg()) do
   local field, answered, answer = next_arg(), next_arg(), next_arg()
   if redis.call('HDEL', KEYS[8], field) == 1 then redis.call('HSETNX', KEYS[9], answered, answer) end
 end
+note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
 if next_arg() == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
 touch_invocation(KEYS[6], token, running_ms, ended_ms)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
@@ -164,6 +186,33 @@ end
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
 
+/**
+ * KEYS session, state, user, events, outbox, invocation, answered. ARGV how many events at most, what the reader knows or 0, session token, how many of the
+ * last ones or '', from which on or '', then the agents whose summaries count and ids of calls that are answered, each with their count. Returns
+ * also the number of the first event that is needed.
+ */
+export const readTurnScript = script(`
+local at = 0
+local function next_arg() at = at + 1; return ARGV[at] end
+local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq')
+if not meta[2] then return false end
+local seq, first = tonumber(meta[2]), nil
+local function reach(number)
+  if number and (not first or tonumber(number) < first) then first = tonumber(number) end
+end
+local limit, known, token, last, from = tonumber(next_arg()), tonumber(next_arg()), next_arg(), next_arg(), next_arg()
+if last ~= '' then reach(seq - last + 1) end
+for _ = 1, tonumber(next_arg()) do reach((redis.call('HGET', KEYS[1], 'through:' .. next_arg()) or 0) + 1) end
+if not first then first = 1 end
+for _ = 1, tonumber(next_arg()) do reach(redis.call('HGET', KEYS[7], 'c:' .. next_arg())) end
+reach(redis.call('HGET', KEYS[6], 'from:' .. token))
+if from ~= '' then reach(from) end
+first = math.max(first, 1)
+local start = string.format('0-%d', math.max(first, known))
+local events = redis.call('XREVRANGE', KEYS[4], '+', start, 'COUNT', limit)
+return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+'), first }
+`);
+
 /** KEYS session, events, state, sessions, answered, pending, then invocations that the log names. ARGV id, token. */
 export const deleteScript = script(`
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
@@ -177,6 +226,7 @@ for n = 7, #KEYS do
   if redis.call('HGET', KEYS[n], 'owner') == ARGV[2] then
     redis.call('DEL', KEYS[n])
   else
+    redis.call('HDEL', KEYS[n], 'from:' .. ARGV[2])
     for _, field in ipairs(redis.call('HKEYS', KEYS[n])) do
       if string.sub(field, 1, #own) == own then redis.call('HDEL', KEYS[n], field) end
     end

@@ -1,8 +1,9 @@
 import type { Event } from '@agentmesh/protocol';
 import { createEvent } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
+import { unreadBefore } from '../session-service.ts';
 import { isTruncating, type SummarizingCompactor } from './context-compactor.ts';
-import { baseOf, compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
+import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
 
 /**
  * Before a model is asked: makes the summaries that are due, each an event of its own. A summary that cannot be had fails no turn: the prompt is
@@ -29,7 +30,7 @@ async function summarize(
   const events = history.events.slice(0, compactor.toSummarize(history));
   const [first, last, at] = [events[0], events.at(-1), positions[events.length - 1]];
   if (!first || !last || at === undefined) return undefined;
-  const throughSeq = baseOf(context) + at + 1;
+  const throughSeq = unreadBefore(context.session) + at + 1;
   const compactedContent = await summaryOf(compactor, summaryFirst(history.summary, events), signal);
   if (compactedContent === undefined) return undefined;
   const scope = scopeOf(agent);

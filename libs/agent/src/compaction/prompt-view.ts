@@ -3,6 +3,7 @@ import { getFunctionResponses } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isOnBranch } from '../journal.ts';
 import { logIndex } from '../log-index.ts';
+import { unreadBefore } from '../session-service.ts';
 import { type BaseContextCompactor, isTruncating, type PromptHistory } from './context-compactor.ts';
 
 /** An agent as far as its prompts are concerned. */
@@ -42,7 +43,7 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
   }
   if (from === 0) return { events };
   // A session that was not read from its start has no first events; those behind a summary are not its first ones.
-  const isWhole = start === 0 && events.length === context.session.seq;
+  const isWhole = start === 0 && unreadBefore(context.session) === 0;
   const kept = isWhole ? events.slice(0, Math.min(leading, from)) : [];
   const needed = neededBefore(from, context).filter((event) => !kept.includes(event));
   return {
@@ -81,7 +82,7 @@ function lastSummary(
   if (!made || !compaction) return { start: 0, madeAt: -1 };
   return {
     summary: compaction.compactedContent,
-    start: Math.max(compaction.throughSeq - baseOf(context), 0),
+    start: Math.max(compaction.throughSeq - unreadBefore(session), 0),
     madeAt: index.positionOf(made.id) ?? -1,
   };
 }
@@ -89,11 +90,6 @@ function lastSummary(
 /** Whose summaries an agent reads and writes: its own, or, as undefined, those of the app. */
 export function scopeOf({ name, contextCompactors }: PromptReader): string | undefined {
   return contextCompactors ? name : undefined;
-}
-
-/** How many events of the session lie before those that were read. */
-export function baseOf({ session }: InvocationContext): number {
-  return session.seq - session.events.length;
 }
 
 /** What may be summarized, and the positions of the events. */

@@ -11,6 +11,7 @@ import { reading } from './reading.ts';
 import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
 import { strangeValues } from './strange-values.ts';
+import { turns } from './turns.ts';
 
 /** Makes a service on an empty store of its own. */
 export type MakeSessionService = () => Promise<{ service: SessionService; dispose(): PromiseLike<void> }>;
@@ -31,6 +32,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('state scopes', () => stateScopes(service));
     describe('committing', () => committing(service));
     describe('reading', () => reading(service));
+    describe('turns', () => turns(service));
     describe('strange names and values', () => strangeValues(service));
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));

@@ -1,0 +1,35 @@
+import type { Event } from '@agentmesh/protocol';
+import type { StoredInvocation } from './in-memory-invocations.ts';
+import { turnChanges } from './pending.ts';
+import type { TurnNeed } from './session-service.ts';
+
+interface Log {
+  events: readonly string[];
+  calls: Map<string, number>;
+  summaries: Map<string, number>;
+}
+
+/** The number of the first event that a turn needs. @param own that of its invocation, once it has one */
+export function firstNeeded(
+  { last, summaries, answers = [], fromSeq }: TurnNeed,
+  log: Log,
+  own: number | undefined,
+): number {
+  const windows = [
+    ...(last === undefined ? [] : [log.events.length - last + 1]),
+    ...(summaries ?? []).map((agent) => (log.summaries.get(agent) ?? 0) + 1),
+  ];
+  const asked = answers.map((id) => log.calls.get(id));
+  const firsts = [...(windows.length > 0 ? windows : [1]), own, fromSeq, ...asked];
+  return Math.max(Math.min(...firsts.filter((first) => first !== undefined)), 1);
+}
+
+/** Notes what turns to come will need of a committed event, the last one of the log. */
+export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: string, event: Event): void {
+  const { asks, answers, summary } = turnChanges(event);
+  const asked = answers.flatMap((id) => log.calls.get(id) ?? []);
+  const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...asked);
+  firstSeqs.set(session, first);
+  for (const id of asks) log.calls.set(id, first);
+  if (summary) log.summaries.set(summary.agent, summary.throughSeq);
+}
