@@ -1,4 +1,4 @@
-import { getFunctionCalls, pathOf, type Session } from '@agentmesh/agent';
+import { getFunctionCalls, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
 import { isReplicaOf } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -16,6 +16,8 @@ import { serviceName } from './service-name.ts';
 
 /** How many events are looked at first for who spoke last. */
 export const recentEvents = 20;
+/** And then, further and further back, at a time. */
+const pageSize = 200;
 
 /** Whom the next message of a session goes to. @throws MeshError `not_found` for an app or session that is not there */
 export async function speakerFor(
@@ -46,14 +48,24 @@ export async function speakerOf(
   head: Session,
   { message, asked }: { message: unknown; asked: readonly Event[] },
 ): Promise<string> {
-  const { events, seq } = head;
+  const { events } = head;
   const ref = { appName: head.appName, userId: head.userId, sessionId: head.id };
   const asker = askerOf(mesh, message, asked);
   if (asker !== undefined) return asker;
-  const speaker = lastSpeaker(mesh, root, events);
-  if (speaker !== undefined || seq <= recentEvents) return speaker ?? root.name;
-  const session = await mesh.sessions.getSession(ref);
-  return lastSpeaker(mesh, root, session?.events ?? []) ?? root.name;
+  // Where only the root keeps the conversation, nobody need look for who did.
+  if (agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name)))
+    return root.name;
+  let speaker = lastSpeaker(mesh, root, events);
+  for (let last = unreadBefore(head); speaker === undefined && last > 0; last -= pageSize) {
+    const afterSeq = Math.max(last - pageSize, 0);
+    const page = await mesh.sessions.readEvents({ ...ref, afterSeq, limit: last - afterSeq });
+    speaker = lastSpeaker(
+      mesh,
+      root,
+      page.map(({ event }) => event),
+    );
+  }
+  return speaker ?? root.name;
 }
 
 /** The agent that spoke last of those that keep a conversation. */
