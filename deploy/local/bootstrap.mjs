@@ -15,6 +15,10 @@ const commands = {
   demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },
   start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
   bench: { servers: 'local', run: (args, env) => runNode(['test/bench/main.ts', ...args], env) },
+  'bench:growth': {
+    servers: 'local',
+    run: (args, env) => runNode(['test/bench/growth/main.ts', ...args], env),
+  },
   mesh: {
     servers: 'none',
     run: (args, env) => runNode([...operatorEnv(), 'libs/cli/src/main.ts', ...args], env),

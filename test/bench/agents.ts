@@ -1,19 +1,10 @@
 import type { InvocationContext } from '@agentmesh/agent';
-import {
-  BaseAgent,
-  BaseLlm,
-  createEvent,
-  FunctionTool,
-  LlmAgent,
-  type LlmRequest,
-  type LlmResponse,
-} from '@agentmesh/agent';
+import { BaseAgent, createEvent, LlmAgent } from '@agentmesh/agent';
 import { connectMesh, serveAgent } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { connect } from '@nats-io/transport-node';
-import { z } from 'zod';
-import { answerOf, price } from './model.ts';
+import { InstantLlm, stockPrice } from './instant-agent.ts';
 
 /** Says back what it heard: the cost of an ask without any thinking. */
 class EchoAgent extends BaseAgent {
@@ -25,19 +16,6 @@ class EchoAgent extends BaseAgent {
     yield createEvent({ invocationId, author: this.name, content: { role: 'model', parts } });
   }
 }
-
-class InstantLlm extends BaseLlm {
-  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
-    yield { content: answerOf(contents) };
-  }
-}
-
-const stockPrice = new FunctionTool({
-  name: 'get_stock_price',
-  description: 'Tells the last price of a stock.',
-  parameters: z.object({ ticker: z.string() }),
-  execute: () => price,
-});
 
 const turnAgent = new LlmAgent({
   name: 'turn_agent',

@@ -1,13 +1,8 @@
 import { type Mesh, startRun } from '@agentmesh/mesh';
-import {
-  LlmAgent as AdkAgent,
-  BaseLlm as AdkLlm,
-  InMemoryRunner as AdkRunner,
-  FunctionTool as AdkTool,
-} from '@google/adk';
+import { InMemoryRunner as AdkRunner } from '@google/adk';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { z } from 'zod';
-import { answerOf, price, question } from './model.ts';
+import { instantAdkAgent } from './instant-adk-agent.ts';
+import { question } from './model.ts';
 
 export interface Case {
   name: string;
@@ -43,7 +38,7 @@ export function turnCases(mesh: Mesh): Case[] {
     const events = await Array.fromAsync(run.events);
     if (events.length !== 3) throw new Error(`a turn gave ${events.length} events`);
   };
-  const adk = new AdkRunner({ agent: adkAgent(), appName: 'bench_app' });
+  const adk = new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName: 'bench_app' });
   const adkOnce = async () => {
     const { id } = await adk.sessionService.createSession({ appName: 'bench_app', userId: user });
     const events = await Array.fromAsync(adk.runAsync({ userId: user, sessionId: id, newMessage: question }));
@@ -63,24 +58,4 @@ export function turnCases(mesh: Mesh): Case[] {
       once: adkOnce,
     },
   ]);
-}
-
-class InstantAdkLlm extends AdkLlm {
-  override async *generateContentAsync({ contents }: Parameters<AdkLlm['generateContentAsync']>[0]) {
-    yield { content: answerOf(contents) };
-  }
-
-  override connect(): never {
-    throw new Error('not used');
-  }
-}
-
-function adkAgent(): AdkAgent {
-  const tool = new AdkTool({
-    name: 'get_stock_price',
-    description: 'Tells the last price of a stock.',
-    parameters: z.object({ ticker: z.string() }),
-    execute: () => price,
-  });
-  return new AdkAgent({ name: 'turn_agent', model: new InstantAdkLlm({ model: 'instant' }), tools: [tool] });
 }

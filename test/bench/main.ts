@@ -1,9 +1,10 @@
 import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
-import { endProcess, spawnGuarded, startNats, startRedis } from '@agentmesh/testing';
+import { startNats, startRedis } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { askCases, type Case, turnCases } from './cases.ts';
+import { spawnAgents } from './spawn-agents.ts';
 import { median, type Row, table } from './table.ts';
 
 /** Every case is measured once per round, one after the other: what disturbs the machine disturbs them alike. */
@@ -13,7 +14,7 @@ async function main(): Promise<void> {
   await using nats = await startNats();
   await using redis = await startRedis({ appendOnly: true });
   await provision({ url: nats.url, agents: ['echo_agent', 'turn_agent'] });
-  await using _agents = await startAgents(nats.url, redis.url);
+  await using _agents = await spawnAgents('agents.ts', nats.url, redis.url);
   const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
   await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
   const raw = await connect({ servers: nats.url, noAsyncTraces: true });
@@ -50,20 +51,6 @@ async function measure({ once, count, inFlight }: Case): Promise<Row> {
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   return { perSecond: (count / (performance.now() - begin)) * 1_000, p50: median(times) };
-}
-
-async function startAgents(natsUrl: string, redisUrl: string): Promise<AsyncDisposable> {
-  const child = spawnGuarded([process.execPath, 'agents.ts', natsUrl, redisUrl], {
-    cwd: import.meta.dirname,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const started = Promise.withResolvers<void>();
-  child.stdout?.on('data', (data: Buffer) => {
-    if (data.toString().includes('"started"')) started.resolve();
-  });
-  child.once('exit', (code) => started.reject(new Error(`the agents ended with ${code}`)));
-  await started.promise;
-  return { [Symbol.asyncDispose]: () => endProcess(child, 'SIGKILL') };
 }
 
 await main();

@@ -59,6 +59,9 @@ export interface RunRequest extends EphemeralRunRequest {
   invocationId?: string;
 }
 
+/** How much the events of sessions may take that are kept between turns. */
+const cacheBytes = 256 * 1024 * 1024;
+
 /** Runs an agent and all below it in this process. Without a credential service, credentials are kept in memory. */
 export class Runner {
   readonly appName: string;
@@ -82,7 +85,7 @@ export class Runner {
     this.agent = agent;
     this.sessionService = config.sessionService;
     this.#compactors = compactorsOf(config.eventsCompactionConfig ?? app?.eventsCompactionConfig);
-    this.#heads = new SessionHeads({ sessions: config.sessionService });
+    this.#heads = new SessionHeads({ sessions: config.sessionService, maxBytes: cacheBytes });
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
     this.credentialService = config.credentialService ?? new InMemoryCredentialService();

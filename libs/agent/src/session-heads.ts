@@ -98,7 +98,7 @@ export class SessionHeads {
   #freeze(events: Event[]): number {
     const { count, bytes } = this.#frozen.get(events) ?? { count: 0, bytes: 0 };
     let total = bytes;
-    for (let at = count; at < events.length; at += 1) total += freeze(events[at]);
+    for (let at = count; at < events.length; at += 1) total += indexBytes + freeze(events[at]);
     this.#frozen.set(events, { count: events.length, bytes: total });
     return total;
   }
@@ -132,12 +132,14 @@ export class SessionHeads {
 /** So many events are let go at once, at least: what is known of the others must be found out anew. */
 const leastTrimmed = 500;
 
-/** What an object or a list takes beside its parts, in bytes; a rough figure. */
+/** What a text, an object or a list takes beside its letters and parts, and an event in the index of its log; bytes, as measured, roughly. */
+const textBytes = 24;
 const shellBytes = 48;
+const indexBytes = 250;
 
 /** Freezes a value and all in it. Returns about how many bytes of memory it takes. */
 function freeze(value: unknown): number {
-  if (typeof value === 'string') return 2 * value.length;
+  if (typeof value === 'string') return textBytes + value.length;
   if (typeof value !== 'object' || value === null) return 8;
   Object.freeze(value);
   return Object.values(value).reduce<number>((sum, each) => sum + freeze(each), shellBytes);

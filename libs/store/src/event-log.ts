@@ -1,22 +1,47 @@
 import { type GetSessionConfig, pickScopes, type Session, type StoredEvent } from '@agentmesh/agent';
-import { type Event, MeshError, toJson } from '@agentmesh/protocol';
+import { type Event, type EventActions, MeshError, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
 /** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */
 export type LogEntry = [id: string, fields: string[]];
 
 export function storedEventOf([id, fields]: LogEntry): StoredEvent {
-  return { seq: Number(id.slice('0-'.length)), event: JSON.parse(fields[1] ?? 'null') as Event };
+  return { seq: Number(id.slice('0-'.length)), event: decodeEvent(fields[1] ?? '') };
 }
 
-/** The event as it is stored, without `temp:` keys. @throws MeshError `invalid_argument` */
-export function eventJson(event: Event): string {
+/** Maps that every event has; where nothing is in them they are not stored. */
+const emptyActions = (): EventActions => ({
+  stateDelta: {},
+  artifactDelta: {},
+  requestedAuthConfigs: {},
+  requestedToolConfirmations: {},
+});
+
+/**
+ * The event as it is stored: JSON without `temp:` keys, and without the maps of its actions that are empty.
+ *
+ * @throws MeshError `invalid_argument`
+ */
+export function encodeEvent(event: Event): string {
   const { id, timestamp, actions } = event;
   if (typeof id !== 'string' || id === '' || !id.isWellFormed() || !Number.isFinite(timestamp)) {
     throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
   }
   const stateDelta = pickScopes(actions.stateDelta, ['app', 'user', 'session']);
-  return toJson({ ...event, actions: { ...actions, stateDelta } }, 'the event');
+  const entries = Object.entries({ ...actions, stateDelta });
+  const said = entries.filter(([name, value]) => !(name in emptyActions()) || !isEmpty(value));
+  const { actions: _all, ...rest } = event;
+  return toJson(said.length === 0 ? rest : { ...rest, actions: Object.fromEntries(said) }, 'the event');
+}
+
+/** The event that was stored. */
+export function decodeEvent(json: string): Event {
+  const event = JSON.parse(json) as Omit<Event, 'actions'> & { actions?: Partial<EventActions> };
+  return { ...event, actions: { ...emptyActions(), ...event.actions } };
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /** Checks how many or from where. @throws MeshError `invalid_argument` */

@@ -22,7 +22,7 @@ import {
 import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
-import { bringUpToDate, eventJson, notTheSame, takenOver } from './event-log.ts';
+import { bringUpToDate, decodeEvent, encodeEvent, notTheSame, takenOver } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
@@ -118,16 +118,16 @@ export class RedisSessionService implements SessionService {
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
     const { session, event } = request;
     if (event.partial) return event;
-    const json = eventJson(event);
+    const json = encodeEvent(event);
     const { seq, repeated } = await this.#commit(session, event, json, request);
     const missed =
       !repeated && session.seq === seq - 1
-        ? [{ seq, event: JSON.parse(json) as Event }]
+        ? [{ seq, event: decodeEvent(json) }]
         : await this.#reader.readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
     const news = bringUpToDate(session, missed);
     if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
     // The session's own stays as it is, whatever becomes of what is returned.
-    return structuredClone(missed.at(-1)?.event) ?? (JSON.parse(json) as Event);
+    return structuredClone(missed.at(-1)?.event) ?? decodeEvent(json);
   }
 
   async getInvocation(ref: InvocationRef): Promise<InvocationRecord> {
@@ -218,7 +218,7 @@ export class RedisSessionService implements SessionService {
     const ref = refOf(session);
     const keys = this.#keys;
     const delta = splitDelta(event.actions.stateDelta, 'the state delta');
-    const changes = pendingChanges(JSON.parse(json) as Event, id);
+    const changes = pendingChanges(decodeEvent(json), id);
     await this.pending.before(ref, changes);
     const result = await this.#connection.script<CommitResult>(
       commitScript,

@@ -1,0 +1,17 @@
+import { BaseLlm, FunctionTool, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
+import { z } from 'zod';
+import { answerOf, price } from './model.ts';
+
+/** A model that thinks no time at all. */
+export class InstantLlm extends BaseLlm {
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    yield { content: answerOf(contents) };
+  }
+}
+
+export const stockPrice = new FunctionTool({
+  name: 'get_stock_price',
+  description: 'Tells the last price of a stock.',
+  parameters: z.object({ ticker: z.string() }),
+  execute: () => price,
+});

@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { endProcess, spawnGuarded } from '@agentmesh/testing';
+
+/** Starts a process of agents and waits until it serves. */
+export async function spawnAgents(file: string, natsUrl: string, redisUrl: string): Promise<AsyncDisposable> {
+  const child = spawnGuarded([process.execPath, join(import.meta.dirname, file), natsUrl, redisUrl], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const started = Promise.withResolvers<void>();
+  child.stdout?.on('data', (data: Buffer) => {
+    if (data.toString().includes('"started"')) started.resolve();
+  });
+  child.once('exit', (code) => started.reject(new Error(`the agents ended with ${code}`)));
+  await started.promise;
+  return { [Symbol.asyncDispose]: () => endProcess(child, 'SIGKILL') };
+}
