@@ -54,6 +54,8 @@ interface StoredSession {
   hidden: boolean;
   updated: number;
   state: JsonMap;
+  /** What it was created with. */
+  initial: JsonMap;
   /** JSON; the event of seq n at n - 1. */
   events: string[];
   /** Call id → number of the first event of the invocations that it belongs to. */
@@ -88,17 +90,19 @@ export class InMemorySessionService implements SessionService {
     if (ofUser.has(key)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
-    const stored = {
+    const stored: StoredSession = {
       id: sessionId,
       hidden,
       updated: Date.now(),
       state: new Map(),
+      initial: new Map(),
       events: [],
       calls: new Map(),
       summaries: new Map(),
     };
     ofUser.set(key, stored);
     this.#apply(ref, delta, { session: stored.state });
+    stored.initial = new Map(stored.state);
     return this.#view(ref, stored, []);
   }
 
@@ -128,6 +132,36 @@ export class InMemorySessionService implements SessionService {
     const page = all.slice(offset, offset + limit);
     const sessions = page.map((stored) => this.#view({ appName, userId, sessionId: stored.id }, stored, []));
     return { sessions, totalItems: all.length };
+  }
+
+  async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {
+    const stored = this.#find(ref);
+    return stored && withPrefix('', stored.initial);
+  }
+
+  async appendHistory(
+    ref: SessionRef,
+    { afterSeq, events }: Parameters<SessionService['appendHistory']>[1],
+  ): Promise<void> {
+    const read = events.map(readEvent);
+    const stored = this.#find(ref);
+    if (!stored) throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    const last = events.at(-1);
+    if (!last) return;
+    if (stored.events.length !== afterSeq) {
+      const there = stored.events[afterSeq + events.length - 1];
+      if (there !== undefined && parseEvent(there).id === last.id) return;
+      throw elsewhere(ref, afterSeq, stored.events.length);
+    }
+    for (const { json, delta } of read) {
+      stored.events.push(json);
+      this.#apply(
+        ref,
+        delta.filter(([key]) => scopeOf(key) === 'session'),
+        { session: stored.state },
+      );
+    }
+    stored.updated = last.timestamp;
   }
 
   async deleteSession(ref: SessionRef): Promise<void> {
@@ -339,6 +373,14 @@ export class InMemorySessionService implements SessionService {
 }
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
+
+/** The error for history that does not go where it should. */
+export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `session ${sessionId} has ${seq} events, and history is to be put after ${afterSeq}; read it again`,
+  );
+}
 
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));

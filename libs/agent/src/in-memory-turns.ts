@@ -26,10 +26,11 @@ export function firstNeeded(
 
 /** Notes what turns to come will need of a committed event, the last one of the log. */
 export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: string, event: Event): void {
-  const { asks, answers, summary } = turnChanges(event);
+  const { asks, answers, summary, isRewind } = turnChanges(event);
   const asked = answers.flatMap((id) => log.calls.get(id) ?? []);
   const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...asked);
   firstSeqs.set(session, first);
   for (const id of asks) log.calls.set(id, first);
+  if (isRewind) log.summaries.clear();
   if (summary) log.summaries.set(summary.agent, summary.throughSeq);
 }

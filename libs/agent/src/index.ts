@@ -96,7 +96,7 @@ export { askerCancelled, readMessage } from './flow/user-message.ts';
 export { withCredentials } from './flow/with-credentials.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
-export { InMemorySessionService } from './in-memory-session-service.ts';
+export { elsewhere, InMemorySessionService } from './in-memory-session-service.ts';
 export { withEmitted } from './interleave.ts';
 export type { InvocationOptions } from './invocation.ts';
 export { runInvocation } from './invocation.ts';
@@ -155,6 +155,8 @@ export type { ToolParameters } from './schema.ts';
 export { toGenaiSchema, zodToSchema } from './schema.ts';
 export type { SessionHeadsOptions } from './session-heads.ts';
 export { SessionHeads } from './session-heads.ts';
+export type { ForkOptions } from './session-history.ts';
+export { forkSession, importSession, rewindSession } from './session-history.ts';
 export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
 export { askedAgain, askedAgainReason, defaultLeaseMs } from './session-leases.ts';
 export type {

@@ -46,6 +46,8 @@ export class LogIndex {
   readonly #open = new Map<string, Question>();
   readonly #due = new Map<string, Question>();
   readonly #compactions: Event[] = [];
+  /** What was rewound: positions of the first and the last event of each part. */
+  readonly #hidden: [first: number, last: number][] = [];
 
   constructor(events: readonly Event[]) {
     this.#events = events;
@@ -62,6 +64,17 @@ export class LogIndex {
       if (event) this.#add(event, this.#size);
       this.#last = event;
     }
+  }
+
+  /** Was it rewound? Then it is in the log, and counts no more. */
+  isHidden(position: number): boolean {
+    return this.#hidden.some(([first, last]) => first <= position && position <= last);
+  }
+
+  /** The events from a position on that were not rewound. */
+  visible(from = 0): readonly Event[] {
+    if (this.#hidden.length > 0) return this.#events.filter((_, at) => at >= from && !this.isHidden(at));
+    return from === 0 ? this.#events : this.#events.slice(from);
   }
 
   /** The position of the event with that id, from 0. */
@@ -174,8 +187,28 @@ export class LogIndex {
   }
 
   #add(event: Event, at: number): void {
-    const { id, invocationId, author = '' } = event;
-    if (!this.#ids.has(id)) this.#ids.set(id, at);
+    if (!this.#ids.has(event.id)) this.#ids.set(event.id, at);
+    const { rewindBeforeInvocationId: before } = event.actions;
+    if (before === undefined) this.#index(event, at);
+    else this.#rewind(before, at);
+  }
+
+  /** Forgets what was rewound, but for the ids of its events: nothing is committed twice. */
+  #rewind(before: string, at: number): void {
+    // Of a log that was not read from its start, the invocation may lie before all that was read.
+    this.#hidden.push([this.#invocations.get(before)?.[0] ?? 0, at]);
+    const maps = [
+      ...[this.#invocations, this.#authors, this.#calls, this.#responses, this.#ties],
+      ...[this.#questions, this.#questionsOfCalls, this.#open, this.#due],
+    ];
+    for (const map of maps) map.clear();
+    this.#compactions.length = 0;
+    for (const [position, event] of this.#events.slice(0, at).entries())
+      if (!this.isHidden(position)) this.#index(event, position);
+  }
+
+  #index(event: Event, at: number): void {
+    const { invocationId, author = '' } = event;
     listIn(this.#invocations, invocationId).push(at);
     this.#authors.set(author, at);
     if (event.actions.compaction) this.#compactions.push(event);

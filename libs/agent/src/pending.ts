@@ -57,7 +57,7 @@ export function pendingChanges(
   event: Event,
   sessionId: string,
 ): { opened: PendingCall[]; closed: ClosedCall[] } {
-  const { author = '', longRunningToolIds = [] } = event;
+  const { author = '', longRunningToolIds = [], actions } = event;
   const isUser = author === 'user';
   const open = new Set(isUser ? [] : longRunningToolIds);
   const opened = getFunctionCalls(event).flatMap((call) =>
@@ -71,7 +71,8 @@ export function pendingChanges(
       ? [{ id, by: isUser ? 'user' : 'agent', digest: answerDigest(response) }]
       : [],
   );
-  return { opened, closed };
+  const given = (actions.closedCalls ?? []).map((id): ClosedCall => ({ id, by: 'user', digest: 'closed' }));
+  return { opened, closed: [...closed, ...given] };
 }
 
 /** What turns to come need to know of an event: which calls it leaves open, which it says something to, and what it sums up. */
@@ -79,6 +80,8 @@ export function turnChanges(event: Event): {
   asks: string[];
   answers: string[];
   summary: { agent: string; throughSeq: number } | undefined;
+  /** What was summed up may be among what counts no more. */
+  isRewind: boolean;
 } {
   const { author, branch, longRunningToolIds = [], actions } = event;
   const isUser = author === 'user';
@@ -87,6 +90,7 @@ export function turnChanges(event: Event): {
     asks: isUser ? [] : [...new Set(longRunningToolIds)],
     answers: isUser ? [...new Set(getFunctionResponses(event).flatMap(({ id }) => id ?? []))] : [],
     // Of a branch nobody outside of it reads.
+    isRewind: actions.rewindBeforeInvocationId !== undefined,
     summary: throughSeq === undefined || branch !== undefined ? undefined : { agent, throughSeq },
   };
 }

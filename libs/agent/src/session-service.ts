@@ -171,6 +171,17 @@ export interface SessionService extends SessionLeases {
   /** A user's sessions. */
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
+  /** The state that a session was created with: keys without prefix. Undefined for an unknown one. */
+  initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined>;
+
+  /**
+   * Appends events of elsewhere, as they are. Their changes of the session's own state are made; those of `app:` and `user:` stay in the log alone. No call
+   * among them waits. Done again it changes nothing: `afterSeq` says where they belong.
+   *
+   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when it has come to another number; `invalid_argument` as `appendEvent`
+   */
+  appendHistory(ref: SessionRef, history: { afterSeq: number; events: readonly Event[] }): Promise<void>;
+
   /** Removes a session with its events and state; `app:` and `user:` state stays. No-op for an unknown one. */
   deleteSession(request: { appName: string; userId: string; sessionId: string }): Promise<void>;
 

@@ -16,6 +16,8 @@ export function fenced(
     createSession: (request) => sessions.createSession(request),
     getSession: (request) => sessions.getSession(request),
     readTurn: (ref, need, knownSeq) => sessions.readTurn(ref, need, knownSeq),
+    initialState: (ref) => sessions.initialState(ref),
+    appendHistory: (ref, history) => sessions.appendHistory(ref, history),
     listSessions: (request) => sessions.listSessions(request),
     deleteSession: (ref) => sessions.deleteSession(ref),
     pending: sessions.pending,

@@ -1,4 +1,4 @@
-import { getFunctionCalls, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
+import { getFunctionCalls, logIndex, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
 import { isReplicaOf } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -70,7 +70,7 @@ export async function speakerOf(
 
 /** The agent that spoke last of those that keep a conversation. */
 function lastSpeaker(mesh: Mesh, root: AgentCard, events: readonly Event[]): string | undefined {
-  for (const event of events.toReversed()) {
+  for (const event of logIndex(events).visible().toReversed()) {
     const service = serviceOf(mesh, event);
     if (service !== undefined && keepsConversation(mesh, root, service)) return service;
   }

@@ -70,6 +70,10 @@ export interface EventActions {
   /** Function-call id → what a person must tell; absent where nothing is asked. */
   requestedInputs?: Record<string, InputRequest>;
   compaction?: EventCompaction;
+  /** The conversation goes on as it was before that invocation: what lies between counts no more. */
+  rewindBeforeInvocationId?: string;
+  /** Calls that waited for an answer, and wait no longer. */
+  closedCalls?: string[];
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
 }

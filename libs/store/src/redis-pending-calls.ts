@@ -161,8 +161,13 @@ export function pendingField(sessionId: string, callId: string): string {
 const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
 
 /** What turns to come need to know of an event, as the commit script reads it. */
-export function turnArgs({ asks, answers, summary }: ReturnType<typeof turnChanges>): (string | number)[] {
-  const { agent, throughSeq } = summary ?? { agent: '', throughSeq: '' };
+export function turnArgs({
+  asks,
+  answers,
+  summary,
+  isRewind,
+}: ReturnType<typeof turnChanges>): (string | number)[] {
+  const { agent, throughSeq } = summary ?? { agent: '', throughSeq: isRewind ? 'rewound' : '' };
   return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq];
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type Attempt,
   askedAgain,
+  elsewhere,
   hasAnswer,
   type InvocationRecord,
   type InvocationRef,
@@ -28,6 +29,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
 import {
+  appendHistoryScript,
   attemptScript,
   commitScript,
   countScript,
@@ -85,7 +87,14 @@ export class RedisSessionService implements SessionService {
         keys.sessions(appName, userId),
         keys.appOutbox(appName, userId),
       ],
-      [randomUUID(), id, now, hidden ? 1 : 0, ...[delta.session, delta.user, delta.app].flatMap(scriptArgs)],
+      [
+        randomUUID(),
+        id,
+        now,
+        hidden ? 1 : 0,
+        toJson(stateOf('session', delta.session.flat()), 'the state'),
+        ...[delta.session, delta.user, delta.app].flatMap(scriptArgs),
+      ],
     );
     if (!made) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
     const [user, outbox] = made;
@@ -109,6 +118,35 @@ export class RedisSessionService implements SessionService {
 
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     return this.#reader.listSessions(request);
+  }
+
+  async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {
+    const key = this.#keys.session(ref);
+    const [seq, initial] = await this.#connection.run((redis) => redis.hmget(key, 'seq', 'initial'));
+    return seq == null ? undefined : JSON.parse(initial ?? '{}');
+  }
+
+  async appendHistory(
+    ref: SessionRef,
+    { afterSeq, events }: Parameters<SessionService['appendHistory']>[1],
+  ): Promise<void> {
+    const last = events.at(-1);
+    if (!last) return;
+    const state = new Map(
+      events.flatMap(({ actions }) => splitDelta(actions.stateDelta, 'the state delta').session),
+    );
+    const keys = this.#keys;
+    const found = await this.#connection.script<1 | 'gone' | number>(
+      appendHistoryScript,
+      [keys.session(ref), keys.events(ref), keys.state(ref), keys.sessions(ref.appName, ref.userId)],
+      [
+        ...[ref.sessionId, afterSeq, last.timestamp, last.id, events.length, ...events.map(encodeEvent)],
+        ...scriptArgs([...state]),
+      ],
+    );
+    if (found === 'gone')
+      throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    if (found !== 1) throw elsewhere(ref, afterSeq, found);
   }
 
   async deleteSession(ref: SessionRef): Promise<void> {

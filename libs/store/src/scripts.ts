@@ -100,22 +100,27 @@ local function note_turn(session, invocation, answered, token, seq)
   end
   if tonumber(known) ~= first then redis.call('HSET', invocation, 'from:' .. token, first) end
   for _, id in ipairs(asks) do redis.call('HSET', answered, 'c:' .. id, first) end
-  if through ~= '' then redis.call('HSET', session, 'through:' .. agent, through) end
+  if through == 'rewound' then
+    for _, field in ipairs(redis.call('HKEYS', session)) do
+      if string.sub(field, 1, 8) == 'through:' then redis.call('HDEL', session, field) end
+    end
+  elseif through ~= '' then redis.call('HSET', session, 'through:' .. agent, through) end
 end
 `;
 
 /**
  * KEYS session, state, user, sessions, outbox.
- * ARGV nonce, id, now, hidden, then session, user and app entries, each with its count before it.
+ * ARGV nonce, id, now, hidden, state of the session as JSON, then session, user and app entries, each with its count before it.
  * The nonce tells a repetition of our own call from a second creator.
  */
 export const createScript = script(`${writeFields}${writeOutbox}
-local nonce, id, now, hidden = next_arg(), next_arg(), next_arg(), next_arg()
+local nonce, id, now, hidden, initial = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local known = redis.call('HGET', KEYS[1], 'nonce')
 if known and known ~= nonce then return false end
 if not known then
   redis.call('HSET', KEYS[1], 'nonce', nonce, 'created', now, 'updated', now, 'seq', 0, 'hidden', hidden)
   if hidden == '0' then redis.call('ZADD', KEYS[4], now, id) end
+  if initial ~= '{}' then redis.call('HSET', KEYS[1], 'initial', initial) end
   write_fields(KEYS[2], '')
   write_fields(KEYS[3], '')
   write_outbox(KEYS[5])
@@ -128,7 +133,7 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
  * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
- * agent and what its summary stands for up to, or '' and '', and '1' for an event that comes aside.
+ * agent and what its summary stands for up to, or '' and '' or, where all summaries are void, 'rewound', and '1' for an event that comes aside.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
 export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}
@@ -211,6 +216,27 @@ first = math.max(first, 1)
 local start = string.format('0-%d', math.max(first, known))
 local events = redis.call('XREVRANGE', KEYS[4], '+', start, 'COUNT', limit)
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+'), first }
+`);
+
+/**
+ * KEYS session, events, state, sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
+ * of the state with theirs. Returns 1, 'gone', or the seq that it has instead.
+ */
+export const appendHistoryScript = script(`${writeFields}
+local id, after, timestamp, last = next_arg(), tonumber(next_arg()), next_arg(), next_arg()
+local seq, hidden = unpack(redis.call('HMGET', KEYS[1], 'seq', 'hidden'))
+if not seq then return 'gone' end
+local count = tonumber(next_arg())
+if tonumber(seq) ~= after then
+  local there = redis.call('HGET', KEYS[1], 'history')
+  if there == (after + count) .. ' ' .. last then return 1 end
+  return tonumber(seq)
+end
+for n = 1, count do redis.call('XADD', KEYS[2], string.format('0-%d', after + n), 'e', next_arg()) end
+redis.call('HSET', KEYS[1], 'seq', string.format('%d', after + count), 'updated', timestamp, 'history', (after + count) .. ' ' .. last)
+if hidden == '0' then redis.call('ZADD', KEYS[4], timestamp, id) end
+write_fields(KEYS[3], '')
+return 1
 `);
 
 /** KEYS session, events, state, sessions, answered, pending, then invocations that the log names. ARGV id, token. */

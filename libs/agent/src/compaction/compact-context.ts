@@ -72,6 +72,7 @@ async function summaryOf(
     signal?.throwIfAborted();
     process.emitWarning(
       `the conversation was not summarized: ${error instanceof Error ? error.message : error}`,
+      { code: 'AGENTMESH_NO_SUMMARY' },
     );
     return undefined;
   }

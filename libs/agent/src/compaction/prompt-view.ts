@@ -41,14 +41,15 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
     from = isLong ? Math.max(from, events.length - threshold + preserveLeadingEvents) : from;
     leading = isLong ? Math.max(leading, preserveLeadingEvents) : leading;
   }
-  if (from === 0) return { events };
+  const index = logIndex(events);
+  if (from === 0) return { events: index.visible() };
   // A session that was not read from its start has no first events; those behind a summary are not its first ones.
   const isWhole = start === 0 && unreadBefore(context.session) === 0;
-  const kept = isWhole ? events.slice(0, Math.min(leading, from)) : [];
+  const kept = isWhole ? events.slice(0, Math.min(leading, from)).filter((_, at) => !index.isHidden(at)) : [];
   const needed = neededBefore(from, context).filter((event) => !kept.includes(event));
   return {
     ...(summary !== undefined && { summary }),
-    events: [...kept, ...needed, ...events.slice(from)],
+    events: [...kept, ...needed, ...index.visible(from)],
   };
 }
 
@@ -56,7 +57,7 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
 function neededBefore(from: number, { session, invocationId }: InvocationContext): Event[] {
   const index = logIndex(session.events);
   const said = index.ofInvocation(invocationId).find(({ author }) => author === 'user');
-  const results = session.events.slice(from).flatMap(getFunctionResponses);
+  const results = index.visible(from).flatMap(getFunctionResponses);
   const calls = results.flatMap(({ id }) => index.callsOf(id));
   const positions = [said, ...calls].flatMap((event) => (event && index.positionOf(event.id)) ?? []);
   return [...new Set(positions)]
@@ -99,10 +100,12 @@ export function promptHistory(
 ): PromptHistory & { positions: number[] } {
   const { session, branch, invocationId } = context;
   const { summary, start, madeAt } = lastSummary(agent, context);
+  const index = logIndex(session.events);
   const positions: number[] = [];
   for (let at = start; at < session.events.length; at += 1) {
     const event = session.events[at];
-    if (event && !event.actions.compaction && isOnBranch(event.branch, branch)) positions.push(at);
+    if (event && !event.actions.compaction && !index.isHidden(at) && isOnBranch(event.branch, branch))
+      positions.push(at);
   }
   const events = positions.flatMap((at) => session.events[at] ?? []);
   const own = events.findIndex((event) => event.invocationId === invocationId);

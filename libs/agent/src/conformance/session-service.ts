@@ -4,6 +4,7 @@ import type { InvocationRef, Session, SessionService } from '../session-service.
 import { committing } from './committing.ts';
 import { continuing } from './continuing.ts';
 import { fencing } from './fencing.ts';
+import { history } from './history.ts';
 import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
 import { pending } from './pending.ts';
@@ -33,6 +34,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('committing', () => committing(service));
     describe('reading', () => reading(service));
     describe('turns', () => turns(service));
+    describe('history', () => history(service));
     describe('strange names and values', () => strangeValues(service));
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));

@@ -125,6 +125,12 @@ export function turns(service: TheService): void {
     expect(await read({ summaries: [''], last: 4 })).toEqual([5, 5, 6, 7, 8]);
   });
 
+  test('reads all again when a summary may stand for what was rewound', async () => {
+    await talk(6);
+    await append(sums(5), eventOf({ invocationId: 'back', actions: { rewindBeforeInvocationId: 'old-3' } }));
+    expect(await read({ summaries: [''], last: 1 })).toHaveLength(9);
+  });
+
   test('reads from a number on that somebody gives', async () => {
     await talk(5);
     expect(await read({ last: 1, fromSeq: 3 })).toEqual([3, 3, 4, 5]);
