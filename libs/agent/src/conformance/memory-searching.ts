@@ -22,7 +22,7 @@ export function memorySearching(name: string, { withService, find }: MemoryKit):
         'Japanese, a compound that is cut otherwise in the sentence',
         '昨日は東京都庁に行きました',
         '都庁',
-        '京都市',
+        '大阪',
       ],
       ['Japanese katakana', '朝はコーヒーを飲みます', 'コーヒー', 'スキー'],
       ['half-width katakana', '朝はｺｰﾋｰを飲みます', 'コーヒー', 'スキー'],

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AddEventsRequest,
+  type AddMemoryRequest,
+  changeOf,
+  type FoundMemory,
+  isOlder,
+  type ListMemoriesRequest,
+  type MemoryMark,
+  type MemoryOwner,
+  type MemoryPage,
+  type MemoryService,
+  pageLimit,
+  queryWords,
+  rememberedEntry,
+  rememberedEvent,
+  type SearchMemoryRequest,
+  type Session,
+  type SessionChange,
+  type StoredMemory,
+  searchLimit,
+} from '@agentmesh/agent';
+import { encodeToken, type Keys, shortId } from '@agentmesh/protocol';
+import { type AddBatch, addCall, batches, KeyList, prepareMemory, shortTerm } from './memory-batch.ts';
+import { dropAll, dropNumbers, type MemoryPlace, readEntries, readOrder } from './memory-entries.ts';
+import { fuse, type Ranked } from './memory-fusion.ts';
+import { addMemoriesScript, searchMemoriesScript } from './memory-scripts.ts';
+import type { MemoryVectors } from './memory-vectors.ts';
+import type { RedisConnection } from './redis-connection.ts';
+
+export interface RedisMemoryOptions {
+  connection: RedisConnection;
+  keys: Keys;
+  /** How long a memory is kept after it was added, ms; default for ever. */
+  ttlMs?: number | undefined;
+  /** Finds memories by their meaning too. */
+  vectors?: MemoryVectors | undefined;
+}
+
+/** Memories of a common word that are looked at. */
+const width = 1_000;
+/** Memories that a search by words, and one by meaning, bring to the common ranking. */
+const fusedWidth = 50;
+/** Expired memories that one addition removes. */
+const sweepSize = 100;
+
+/**
+ * Memories in Redis, found by an inverted index: for each term of a user a sorted set of the memories that have it, by what it is worth there. All of
+ * a user lies in one slot of a Redis Cluster. A memory is added in one step with all its terms; so it is removed.
+ */
+export class RedisMemoryService implements MemoryService {
+  readonly #options: RedisMemoryOptions;
+
+  constructor(options: RedisMemoryOptions) {
+    this.#options = options;
+  }
+
+  async addSessionToMemory(session: Session): Promise<void> {
+    const place = this.#place(session);
+    const { connection, keys } = place;
+    const { id: sessionId } = session;
+    const field = `mark:${encodeToken(sessionId)}`;
+    let from = (await connection.run((redis) => redis.hget(keys.meta, field))) ?? '';
+    const mark: MemoryMark | undefined = from === '' ? undefined : JSON.parse(from);
+    const change = changeOf(session, mark);
+    if (!change.follows) {
+      const present = await connection.run((redis) =>
+        redis.zrange(keys.session(sessionId), '0', '-1', 'WITHSCORES'),
+      );
+      const numbers = new Map(present.flatMap((id, at) => (at % 2 ? [] : [[id, Number(present[at + 1])]])));
+      if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return;
+      const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
+      const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
+      if (change.replaces && (stale.length > 0 || from !== '')) {
+        // Without a mark first: a process that dies here has the next one look at the whole session.
+        await dropNumbers(place, stale, field);
+        from = '';
+      }
+      change.events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
+    }
+    await this.#addChange(place, sessionId, change, { field, from });
+  }
+
+  async addEventsToMemory({ events, sessionId, customMetadata, ...owner }: AddEventsRequest): Promise<void> {
+    const about = {
+      ...(sessionId !== undefined && { sessionId }),
+      ...(customMetadata && { customMetadata }),
+    };
+    await this.#add(
+      this.#place(owner),
+      events.flatMap((event) => rememberedEvent(event, about) ?? []),
+    );
+  }
+
+  async addMemory({ memories, ...owner }: AddMemoryRequest): Promise<void> {
+    const entries = memories.map((entry) => rememberedEntry({ ...entry, id: entry.id ?? randomUUID() }));
+    await this.#add(this.#place(owner), entries);
+  }
+
+  async searchMemory({ query, limit, ...owner }: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }> {
+    const wanted = searchLimit(limit);
+    const place = this.#place(owner);
+    const { vectors, ttlMs } = this.#options;
+    const many = Math.max(wanted, vectors ? fusedWidth : 0);
+    const [byWords, byMeaning] = await Promise.all([
+      searchWords(place, query, many),
+      vectors?.search(place, query, many),
+    ]);
+    const ranked = byMeaning && byMeaning.length > 0 ? fuse([byWords, byMeaning]) : byWords;
+    const best = ranked.slice(0, many);
+    const entries = await readEntries(
+      place,
+      best.map(({ number }) => number),
+    );
+    const oldest = ttlMs === undefined ? 0 : Date.now() - ttlMs;
+    const memories = entries.flatMap((found, at): FoundMemory[] =>
+      found && found.addedMs >= oldest ? [{ ...found.memory, score: best[at]?.score ?? 0 }] : [],
+    );
+    return { memories: memories.slice(0, wanted) };
+  }
+
+  async listMemories({ after = '0', limit, ...owner }: ListMemoriesRequest): Promise<MemoryPage> {
+    const place = this.#place(owner);
+    const size = pageLimit(limit);
+    const numbers = await readOrder(place, Number(after) || 0, size + 1);
+    const shown = numbers.slice(0, size);
+    const entries = await readEntries(place, shown);
+    return {
+      memories: entries.flatMap((found) => (found ? [found.memory] : [])),
+      ...(numbers.length > size && { next: String(shown.at(-1)) }),
+    };
+  }
+
+  async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
+    const place = this.#place(owner);
+    if (sessionId === undefined) return await dropAll(place);
+    const { connection, keys } = place;
+    const present = await connection.run((redis) =>
+      redis.zrange(keys.session(sessionId), '0', '-1', 'WITHSCORES'),
+    );
+    const numbers = present.filter((_, at) => at % 2 === 1).map(Number);
+    return await dropNumbers(place, numbers, `mark:${encodeToken(sessionId)}`);
+  }
+
+  /** Adds in order, and with each batch moves the mark: a process that dies leaves the beginning, and the next one goes on behind it. */
+  async #addChange(
+    place: MemoryPlace,
+    sessionId: string,
+    { events, mark }: SessionChange,
+    { field, from }: { field: string; from: string },
+  ): Promise<void> {
+    const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
+    const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
+    const end = mark ? JSON.stringify(mark) : '';
+    if (memories.length === 0 && mark && end !== from) {
+      await this.#addBatch(place, { memories: [], mark: { field, from, to: end } });
+    }
+    let before = from;
+    await this.#add(place, memories, (last, isEnd) => {
+      if (!mark) return undefined;
+      const reached = JSON.stringify({ seq: seqs.get(last.id) ?? 0, eventId: last.id });
+      const step = { field, from: before, to: isEnd ? end : reached };
+      before = step.to;
+      return step;
+    });
+  }
+
+  async #add(
+    place: MemoryPlace,
+    memories: readonly StoredMemory[],
+    markAfter?: (last: StoredMemory, isEnd: boolean) => AddBatch['mark'],
+  ): Promise<void> {
+    if (memories.length === 0) return;
+    const now = Date.now();
+    const all = batches(memories.map((memory) => prepareMemory(memory, now)));
+    await this.#options.vectors?.adopt(place);
+    for (const [at, batch] of all.entries()) {
+      const last = batch.at(-1)?.memory;
+      const mark = last && markAfter?.(last, at === all.length - 1);
+      await this.#addBatch(place, { memories: batch, ...(mark && { mark }) });
+    }
+    await this.#options.vectors?.embedAll(place);
+    await this.#sweep(place);
+  }
+
+  async #addBatch(place: MemoryPlace, batch: Pick<AddBatch, 'memories' | 'mark'>): Promise<void> {
+    const { ttlMs, vectors } = this.#options;
+    const call = addCall(place.keys, { ...batch, ttlMs, embed: vectors !== undefined });
+    await place.connection.script(addMemoriesScript, call.keys, call.args);
+  }
+
+  /** Removes the oldest that have expired; those of a user who adds no more expire with their keys. */
+  async #sweep(place: MemoryPlace): Promise<void> {
+    const { ttlMs } = this.#options;
+    if (ttlMs === undefined) return;
+    const oldest = await readOrder(place, 0, sweepSize);
+    const entries = await readEntries(place, oldest);
+    const expired = oldest.filter((_, at) => (entries[at]?.addedMs ?? 0) < Date.now() - ttlMs);
+    if (expired.length > 0) await dropNumbers(place, expired);
+  }
+
+  #place({ appName, userId }: MemoryOwner): MemoryPlace {
+    const { connection, keys } = this.#options;
+    return { connection, keys: keys.memory(appName, userId) };
+  }
+}
+
+/** The numbers of the memories that have words of the query, best first. */
+async function searchWords(
+  { connection, keys }: MemoryPlace,
+  query: string,
+  limit: number,
+): Promise<Ranked[]> {
+  const all = new KeyList([keys.order, keys.meta]);
+  const words = queryWords(query).map((terms) => terms.map((term) => all.at(keys.posting(shortTerm(term)))));
+  if (words.length === 0) return [];
+  const request = JSON.stringify({ words, limit, width });
+  const found = await connection.script<string[]>(searchMemoriesScript, all.keys, [request]);
+  return found.flatMap((number, at) =>
+    at % 2 ? [] : [{ number: Number(number), score: Number(found[at + 1]) }],
+  );
+}
