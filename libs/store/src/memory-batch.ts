@@ -57,7 +57,7 @@ export interface AddBatch {
   /** Do they await vectors? */
   embed: boolean;
   ttlMs: number | undefined;
-  /** Moves how far the session is in memory, if it stands where it was read. */
+  /** Moves how far the session is in memory; where it does not stand as it was read, nothing is added. */
   mark?: { field: string; from: string; to: string };
 }
 

@@ -45,6 +45,16 @@ export async function readOrder(
   return found.map(Number);
 }
 
+/** The numbers of a session's memories, by event id as `shortId` writes it. */
+export async function readSession(
+  { connection, keys }: MemoryPlace,
+  sessionId: string,
+): Promise<Map<string, number>> {
+  const key = keys.session(sessionId);
+  const found = await connection.run((redis) => redis.zrange(key, '0', '-1', 'WITHSCORES'));
+  return new Map(found.flatMap((id, at) => (at % 2 ? [] : [[id, Number(found[at + 1])]])));
+}
+
 /** Removes memories by their numbers; returns how many it was that did. `unmark`: a session that is in memory no longer. */
 export async function dropNumbers(
   place: MemoryPlace,

@@ -2,11 +2,13 @@ import { script } from './scripts.ts';
 
 /**
  * KEYS meta, entries, terms, order, unembedded, then those of sessions and postings.
- * ARGV: JSON of what is to be added, see `AddBatch`. Adds what its session does not have yet, all of it with its postings; and moves the session's
- * mark if nobody has moved it since.
+ * ARGV: JSON of what is to be added, see `AddBatch`. Adds what its session does not have yet, all of it with its postings, and moves the session's
+ * mark; or returns 0 and does nothing, when somebody else has moved that since.
  */
 export const addMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
+local mark = batch.mark
+if mark and (redis.call('HGET', KEYS[1], mark.field) or '') ~= mark.from then return 0 end
 for _, memory in ipairs(batch.memories) do
   local session = KEYS[memory.session]
   if not redis.call('ZSCORE', session, memory.member) then
@@ -19,10 +21,7 @@ for _, memory in ipairs(batch.memories) do
     for _, posting in ipairs(memory.postings) do redis.call('ZADD', KEYS[posting[1]], posting[2], number) end
   end
 end
-local mark = batch.mark
-if mark and (redis.call('HGET', KEYS[1], mark.field) or '') == mark.from then
-  if mark.to == '' then redis.call('HDEL', KEYS[1], mark.field) else redis.call('HSET', KEYS[1], mark.field, mark.to) end
-end
+if mark then redis.call('HSET', KEYS[1], mark.field, mark.to) end
 for n = 1, #KEYS do
   if batch.ttl then redis.call('PEXPIRE', KEYS[n], batch.ttl) else redis.call('PERSIST', KEYS[n]) end
 end

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AddEventsRequest,
   type AddMemoryRequest,
@@ -11,7 +12,6 @@ import {
   type MemoryPage,
   type MemoryService,
   pageLimit,
-  queryWords,
   rememberedEntry,
   rememberedEvent,
   type SearchMemoryRequest,
@@ -20,13 +20,21 @@ import {
   type StoredMemory,
   searchLimit,
 } from '@agentmesh/agent';
-import { encodeToken, type Keys, shortId } from '@agentmesh/protocol';
-import { type AddBatch, addCall, batches, KeyList, prepareMemory, shortTerm } from './memory-batch.ts';
-import { dropAll, dropNumbers, type MemoryPlace, readEntries, readOrder } from './memory-entries.ts';
-import { fuse, type Ranked } from './memory-fusion.ts';
-import { addMemoriesScript, searchMemoriesScript } from './memory-scripts.ts';
+import { encodeToken, type Keys, MeshError, shortId } from '@agentmesh/protocol';
+import { type AddBatch, addCall, batches, prepareMemory } from './memory-batch.ts';
+import {
+  dropAll,
+  dropNumbers,
+  type MemoryPlace,
+  readEntries,
+  readOrder,
+  readSession,
+} from './memory-entries.ts';
+import { fuse } from './memory-fusion.ts';
+import { addMemoriesScript } from './memory-scripts.ts';
 import type { MemoryVectors } from './memory-vectors.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { searchWords } from './search-words.ts';
 
 export interface RedisMemoryOptions {
   connection: RedisConnection;
@@ -37,10 +45,10 @@ export interface RedisMemoryOptions {
   vectors?: MemoryVectors | undefined;
 }
 
-/** Memories of a common word that are looked at. */
-const width = 1_000;
 /** Memories that a search by words, and one by meaning, bring to the common ranking. */
 const fusedWidth = 50;
+/** How often an addition begins anew, as others add the same session. */
+const maxAttempts = 30;
 /** Expired memories that one addition removes. */
 const sweepSize = 100;
 
@@ -56,29 +64,12 @@ export class RedisMemoryService implements MemoryService {
   }
 
   async addSessionToMemory(session: Session): Promise<void> {
-    const place = this.#place(session);
-    const { connection, keys } = place;
-    const { id: sessionId } = session;
-    const field = `mark:${encodeToken(sessionId)}`;
-    let from = (await connection.run((redis) => redis.hget(keys.meta, field))) ?? '';
-    const mark: MemoryMark | undefined = from === '' ? undefined : JSON.parse(from);
-    const change = changeOf(session, mark);
-    if (!change.follows) {
-      const present = await connection.run((redis) =>
-        redis.zrange(keys.session(sessionId), '0', '-1', 'WITHSCORES'),
-      );
-      const numbers = new Map(present.flatMap((id, at) => (at % 2 ? [] : [[id, Number(present[at + 1])]])));
-      if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return;
-      const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
-      const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
-      if (change.replaces && (stale.length > 0 || from !== '')) {
-        // Without a mark first: a process that dies here has the next one look at the whole session.
-        await dropNumbers(place, stale, field);
-        from = '';
-      }
-      change.events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      if (await this.#addSession(session)) return;
+      // Somebody else is at the same session; of two that disagree on it one must get through.
+      await pause(Math.random() * 10 * attempt);
     }
-    await this.#addChange(place, sessionId, change, { field, from });
+    throw new MeshError('aborted', `others add session ${session.id} to memory all the time; add it again`);
   }
 
   async addEventsToMemory({ events, sessionId, customMetadata, ...owner }: AddEventsRequest): Promise<void> {
@@ -134,12 +125,29 @@ export class RedisMemoryService implements MemoryService {
   async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
     const place = this.#place(owner);
     if (sessionId === undefined) return await dropAll(place);
+    const numbers = await readSession(place, sessionId);
+    return await dropNumbers(place, [...numbers.values()], markField(sessionId));
+  }
+
+  /** Returns false when somebody else is at the session. */
+  async #addSession(session: Session): Promise<boolean> {
+    const place = this.#place(session);
     const { connection, keys } = place;
-    const present = await connection.run((redis) =>
-      redis.zrange(keys.session(sessionId), '0', '-1', 'WITHSCORES'),
-    );
-    const numbers = present.filter((_, at) => at % 2 === 1).map(Number);
-    return await dropNumbers(place, numbers, `mark:${encodeToken(sessionId)}`);
+    const { id: sessionId } = session;
+    const field = markField(sessionId);
+    const from = (await connection.run((redis) => redis.hget(keys.meta, field))) ?? '';
+    const mark: MemoryMark | undefined = from === '' ? undefined : JSON.parse(from);
+    const change = changeOf(session, mark);
+    if (change.follows) return await this.#addChange(place, sessionId, change, { field, from });
+    const numbers = await readSession(place, sessionId);
+    if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return true;
+    const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
+    const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
+    const drops = change.replaces && (stale.length > 0 || from !== '');
+    // The mark goes first: after a process that dies here the next one looks at the whole session.
+    if (drops) await dropNumbers(place, stale, field);
+    const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
+    return await this.#addChange(place, sessionId, { ...change, events }, { field, from: drops ? '' : from });
   }
 
   /** Adds in order, and with each batch moves the mark: a process that dies leaves the beginning, and the next one goes on behind it. */
@@ -148,16 +156,15 @@ export class RedisMemoryService implements MemoryService {
     sessionId: string,
     { events, mark }: SessionChange,
     { field, from }: { field: string; from: string },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
     const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
-    const end = mark ? JSON.stringify(mark) : '';
-    if (memories.length === 0 && mark && end !== from) {
-      await this.#addBatch(place, { memories: [], mark: { field, from, to: end } });
-    }
+    if (!mark) return await this.#add(place, memories);
+    const end = JSON.stringify(mark);
+    if (memories.length === 0)
+      return end === from || (await this.#addBatch(place, { memories: [], mark: { field, from, to: end } }));
     let before = from;
-    await this.#add(place, memories, (last, isEnd) => {
-      if (!mark) return undefined;
+    return await this.#add(place, memories, (last, isEnd) => {
       const reached = JSON.stringify({ seq: seqs.get(last.id) ?? 0, eventId: last.id });
       const step = { field, from: before, to: isEnd ? end : reached };
       before = step.to;
@@ -165,28 +172,31 @@ export class RedisMemoryService implements MemoryService {
     });
   }
 
+  /** Returns false when a batch was refused for its mark: those before it are added. */
   async #add(
     place: MemoryPlace,
     memories: readonly StoredMemory[],
     markAfter?: (last: StoredMemory, isEnd: boolean) => AddBatch['mark'],
-  ): Promise<void> {
-    if (memories.length === 0) return;
+  ): Promise<boolean> {
+    if (memories.length === 0) return true;
+    const { vectors } = this.#options;
     const now = Date.now();
     const all = batches(memories.map((memory) => prepareMemory(memory, now)));
-    await this.#options.vectors?.adopt(place);
+    await vectors?.adopt(place);
     for (const [at, batch] of all.entries()) {
       const last = batch.at(-1)?.memory;
       const mark = last && markAfter?.(last, at === all.length - 1);
-      await this.#addBatch(place, { memories: batch, ...(mark && { mark }) });
+      if (!(await this.#addBatch(place, { memories: batch, ...(mark && { mark }) }))) return false;
     }
-    await this.#options.vectors?.embedAll(place);
+    await vectors?.embedAll(place);
     await this.#sweep(place);
+    return true;
   }
 
-  async #addBatch(place: MemoryPlace, batch: Pick<AddBatch, 'memories' | 'mark'>): Promise<void> {
+  async #addBatch(place: MemoryPlace, batch: Pick<AddBatch, 'memories' | 'mark'>): Promise<boolean> {
     const { ttlMs, vectors } = this.#options;
     const call = addCall(place.keys, { ...batch, ttlMs, embed: vectors !== undefined });
-    await place.connection.script(addMemoriesScript, call.keys, call.args);
+    return (await place.connection.script<number>(addMemoriesScript, call.keys, call.args)) === 1;
   }
 
   /** Removes the oldest that have expired; those of a user who adds no more expire with their keys. */
@@ -205,18 +215,7 @@ export class RedisMemoryService implements MemoryService {
   }
 }
 
-/** The numbers of the memories that have words of the query, best first. */
-async function searchWords(
-  { connection, keys }: MemoryPlace,
-  query: string,
-  limit: number,
-): Promise<Ranked[]> {
-  const all = new KeyList([keys.order, keys.meta]);
-  const words = queryWords(query).map((terms) => terms.map((term) => all.at(keys.posting(shortTerm(term)))));
-  if (words.length === 0) return [];
-  const request = JSON.stringify({ words, limit, width });
-  const found = await connection.script<string[]>(searchMemoriesScript, all.keys, [request]);
-  return found.flatMap((number, at) =>
-    at % 2 ? [] : [{ number: Number(number), score: Number(found[at + 1]) }],
-  );
+/** Where it is kept how far a session is in memory. */
+function markField(sessionId: string): string {
+  return `mark:${encodeToken(sessionId)}`;
 }
