@@ -1,7 +1,8 @@
+import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
-import { connectRedisStore } from '@agentmesh/store';
+import { connectRedisStore, type MemoryOptions } from '@agentmesh/store';
 import { createMesh, type Mesh } from './mesh.ts';
 
 export interface ConnectOptions {
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   redisPrefix?: string;
   /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
   credentialKeys?: string | undefined;
+  /** How long what is remembered of users is kept, and whether it is found by its meaning too; default: for ever, and by its words alone. */
+  memory?: Omit<MemoryOptions, 'onWarning'>;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -46,6 +49,10 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
       ...(box && { box }),
+      memory: {
+        ...options.memory,
+        onWarning: (error) => log.warn({ err: error }, 'memories are found by their words alone: no vectors'),
+      },
     }),
   );
   const bus = owners.use(
@@ -59,12 +66,13 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults, jobs, credentials } = store;
+  const { sessions, callResults, jobs, memory, credentials } = store;
   const mesh = createMesh({
     bus,
     sessions,
     callResults,
     jobs,
+    memory,
     log,
     ...(namespace !== undefined && { namespace }),
     ...(box && { box }),
@@ -101,8 +109,19 @@ export async function connectService(
     password: config.natsPassword?.reveal(),
     redisUrl: config.redisUrl.reveal(),
     credentialKeys: config.credentialKeys?.reveal(),
+    memory: memoryOptions(config),
     namespace: config.namespace,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });
+}
+
+function memoryOptions({
+  memoryDays,
+  memoryEmbeddingModel: model,
+}: ServiceConfig): Omit<MemoryOptions, 'onWarning'> {
+  return {
+    ...(memoryDays !== undefined && { ttlMs: memoryDays * 86_400_000 }),
+    ...(model !== undefined && { embedder: new GeminiEmbedder({ model }) }),
+  };
 }

@@ -1,4 +1,4 @@
-import type { CredentialServices, SessionService } from '@agentmesh/agent';
+import type { CredentialServices, InvocationServices, MemoryService, SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -39,6 +39,13 @@ export interface Mesh {
   readonly box?: SecretBox;
   /** Keeps credentials of people; without it none are kept. */
   readonly credentials?: CredentialServices;
+  /** What users said, for all agents and tools; without it none of them remembers anything. */
+  readonly memory?: MemoryService;
+}
+
+/** What agents and tools of this process may use, if they are not given their own. */
+export function meshServices({ credentials, memory }: Mesh): InvocationServices {
+  return { ...credentials, ...(memory && { memoryService: memory }) };
 }
 
 export type MeshParts = Omit<Mesh, 'subjects'> & { namespace?: string };

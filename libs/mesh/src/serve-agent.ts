@@ -14,7 +14,7 @@ import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { expireCalls } from './expire-calls.ts';
-import { agentCards, type Mesh } from './mesh.ts';
+import { agentCards, type Mesh, meshServices } from './mesh.ts';
 import { consumeOperations } from './operations.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { twoRoots } from './root.ts';
@@ -82,7 +82,7 @@ export async function serveAgent(
     agent,
     app,
     stopping: stopping.signal,
-    services: { ...mesh.credentials, ...services, pluginManager: new PluginManager(plugins) },
+    services: { ...meshServices(mesh), ...services, pluginManager: new PluginManager(plugins) },
   };
   const { bus, subjects } = mesh;
   const run = subjects.agentRun(agent.name);

@@ -52,6 +52,18 @@ export const serviceConfig = {
     }),
     { optional: true, secret: true },
   ),
+  memoryDays: variable(
+    'MESH_MEMORY_DAYS',
+    'how long what is remembered of users is kept, in days; default for ever',
+    integer(1, 36_500),
+    { optional: true },
+  ),
+  memoryEmbeddingModel: variable(
+    'MESH_MEMORY_EMBEDDING_MODEL',
+    'model that finds memories by their meaning too, gemini-embedding-001 say; needs a key of Gemini in all services; default none: by words alone',
+    z.string(),
+    { optional: true },
+  ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
     'least level that is logged: trace, debug, info, warn, error, fatal or silent',

@@ -5,7 +5,7 @@ import type { Ranked } from './memory-fusion.ts';
 import { searchMemoriesScript } from './memory-scripts.ts';
 
 /** Memories of a common word that are looked at. */
-const width = 1_000;
+const width = 400;
 
 /** The numbers of the memories that have words of the query, best first. */
 export async function searchWords(
