@@ -1,5 +1,6 @@
 import { type Embedder, memoryText } from '@agentmesh/agent';
-import { type MemoryPlace, readEntries } from './memory-entries.ts';
+import { MeshError } from '@agentmesh/protocol';
+import { type MemoryPlace, type MemoryText, readEntries } from './memory-entries.ts';
 import type { Ranked } from './memory-fusion.ts';
 import { adoptVectorsScript, putVectorsScript } from './memory-scripts.ts';
 
@@ -10,6 +11,8 @@ export interface MemoryVectorsOptions {
   minSimilarity?: number | undefined;
   /** Told when the embedder fails: words alone answer then, and what has no vector gets it later. */
   onWarning?: ((error: unknown) => void) | undefined;
+  /** How long an embedder that has failed is left alone, ms; default 10 s. */
+  restMs?: number | undefined;
 }
 
 /** Memories that one request embeds. */
@@ -19,11 +22,12 @@ const maxCompared = 10_000;
 const readSize = 1_000;
 /** How long a search waits for the vector of its query, and an addition for each batch, ms. */
 const queryMs = 3_000;
-const batchMs = 15_000;
+const batchMs = 10_000;
 
 /** Vectors of memories in Redis, a byte for each dimension, compared one by one: some thousands of a user need no index. */
 export class MemoryVectors {
   readonly #options: MemoryVectorsOptions;
+  #restsUntil = 0;
 
   constructor(options: MemoryVectorsOptions) {
     this.#options = options;
@@ -49,9 +53,10 @@ export class MemoryVectors {
     const found = await this.#orWarn(async () => {
       await this.adopt(place);
       const signal = AbortSignal.timeout(queryMs);
+      const { embedder } = this.#options;
       const [[vector]] = await Promise.all([
-        this.#options.embedder.embed([query], 'query', signal),
-        this.#embedSome(place, signal),
+        embedder.embed([query], 'query', signal),
+        this.#orWarn(() => this.#embedSome(place, signal)),
       ]);
       return vector && (await this.#nearest(place, vector, limit));
     });
@@ -85,13 +90,21 @@ export class MemoryVectors {
     const entries = (await readEntries(place, waiting)).flatMap((found, at) =>
       found ? [{ ...found, number: waiting[at] ?? 0 }] : [],
     );
-    if (entries.length === 0) return 0;
-    const texts = entries.map(({ memory }) => memoryText(memory));
-    const vectors = await embedder.embed(texts, 'document', signal);
-    const args = entries.flatMap(({ number, entry }, at) => [
+    const vectors = await this.#embed(entries, signal);
+    if (entries.length > 0 && vectors.length === 0) {
+      // Is it the texts that are at fault, or the model? It throws if it is the model, and the texts go on waiting.
+      await embedder.embed(['a text'], 'document', signal);
+    }
+    const done = new Set(vectors.map(({ number }) => number));
+    const without = waiting.filter((number) => !done.has(number));
+    if (entries.length > vectors.length)
+      this.#options.onWarning?.(new Error(`the model refuses ${entries.length - vectors.length} memories`));
+    if (without.length > 0)
+      await connection.run((redis) => redis.srem(keys.unembedded, ...without.map(String)));
+    const args = vectors.flatMap(({ number, entry, vector }) => [
       String(number),
       entry,
-      toBytes(vectors[at] ?? new Float32Array()).toString('hex'),
+      toBytes(vector).toString('hex'),
     ]);
     const { meta, entries: stored, vectors: kept, unembedded } = keys;
     const ttl = ttlMs === undefined ? '' : String(ttlMs);
@@ -103,15 +116,41 @@ export class MemoryVectors {
     return waiting.length;
   }
 
+  /** A text that the model refuses is left out: of a batch that has one, the others are found by halves. */
+  async #embed(
+    entries: readonly Waiting[],
+    signal: AbortSignal,
+  ): Promise<(Waiting & { vector: Float32Array })[]> {
+    if (entries.length === 0) return [];
+    try {
+      const texts = entries.map(({ memory }) => memoryText(memory));
+      const vectors = await this.#options.embedder.embed(texts, 'document', signal);
+      return entries.flatMap((entry, at) => {
+        const vector = vectors[at];
+        return vector ? [{ ...entry, vector }] : [];
+      });
+    } catch (error) {
+      if (MeshError.from(error).code !== 'invalid_argument') throw error;
+      if (entries.length === 1) return [];
+      const half = Math.ceil(entries.length / 2);
+      const first = await this.#embed(entries.slice(0, half), signal);
+      return [...first, ...(await this.#embed(entries.slice(half), signal))];
+    }
+  }
+
   async #orWarn<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (performance.now() < this.#restsUntil) return undefined;
     try {
       return await work();
     } catch (error) {
+      this.#restsUntil = performance.now() + (this.#options.restMs ?? 10_000);
       this.#options.onWarning?.(error);
       return undefined;
     }
   }
 }
+
+type Waiting = MemoryText & { number: number };
 
 /** The numbers of a vector of length 1 as signed bytes, stretched so that the largest is 127; the length does not matter to the cosine. */
 function toBytes(vector: Float32Array): Buffer {

@@ -160,7 +160,7 @@ describe('by meaning', () => {
     onTestFinished(() => model.close());
     const embedder = new GeminiEmbedder({ apiKey: 'k', baseUrl: model.url });
     const warnings: unknown[] = [];
-    const options: MemoryOptions = { embedder, onWarning: (error) => warnings.push(error) };
+    const options: MemoryOptions = { embedder, restMs: 0, onWarning: (error) => warnings.push(error) };
     return { model, warnings, options };
   }
   const meanings = [['beverage', 'tea', 'coffee', 'getränk']];
@@ -182,16 +182,42 @@ describe('by meaning', () => {
     let away = true;
     const { options, warnings } = await embedding({
       meanings,
-      fail: () => (away ? { status: 400, message: 'away' } : undefined),
+      fail: () => (away ? { status: 403, message: 'away' } : undefined),
     });
     const place = await open(randomUUID(), options);
     await place.memory.addSessionToMemory(sessionOf('s', 'coffee', 'a red car'));
     expect(await find(place, 'coffee')).toEqual(['coffee']);
     expect(await find(place, 'beverage')).toEqual([]);
-    expect(warnings).toHaveLength(3);
+    expect(warnings.length).toBeGreaterThanOrEqual(3);
     away = false;
     expect(await find(place, 'beverage')).toEqual(['coffee']);
     expect(await admin.exists(place.keys.unembedded)).toBe(0);
+  });
+
+  test('is not asked again for some time after it failed', async () => {
+    const { model, options, warnings } = await embedding({ fail: () => ({ status: 403, message: 'away' }) });
+    const place = await open(randomUUID(), { ...options, restMs: 60_000 });
+    await place.memory.addSessionToMemory(sessionOf('s', 'coffee'));
+    for (let n = 0; n < 5; n += 1) expect(await find(place, 'coffee')).toEqual(['coffee']);
+    expect(model.embedRequests).toHaveLength(1);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('gives up a text that the model refuses, and no other one', async () => {
+    let refusesAll = true;
+    const { options, warnings } = await embedding({
+      meanings,
+      fail: ({ texts }) =>
+        refusesAll || texts.includes('poison') ? { status: 400, message: 'bad text' } : undefined,
+    });
+    const place = await open(randomUUID(), options);
+    await place.memory.addSessionToMemory(sessionOf('s', 'coffee', 'poison', 'tea', 'a car'));
+    expect(await admin.scard(place.keys.unembedded)).toBe(4);
+    refusesAll = false;
+    expect((await find(place, 'beverage')).sort()).toEqual(['coffee', 'tea']);
+    expect(await admin.exists(place.keys.unembedded)).toBe(0);
+    expect(await find(place, 'poison')).toEqual(['poison']);
+    expect(warnings.map(String)).toContainEqual(expect.stringContaining('refuses 1 memories'));
   });
 
   test('embeds what was there before, and all anew when the vectors are of another kind', async () => {

@@ -26,6 +26,7 @@ import {
   dropAll,
   dropNumbers,
   type MemoryPlace,
+  type MemoryText,
   readEntries,
   readOrder,
   readSession,
@@ -49,6 +50,8 @@ export interface RedisMemoryOptions {
 const fusedWidth = 50;
 /** How often an addition begins anew, as others add the same session. */
 const maxAttempts = 30;
+/** Expired memories that may be among the best, beside those that are wanted. */
+const expiredWidth = 50;
 /** Expired memories that one addition removes. */
 const sweepSize = 100;
 
@@ -92,7 +95,7 @@ export class RedisMemoryService implements MemoryService {
     const wanted = searchLimit(limit);
     const place = this.#place(owner);
     const { vectors, ttlMs } = this.#options;
-    const many = Math.max(wanted, vectors ? fusedWidth : 0);
+    const many = Math.max(wanted, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
     const [byWords, byMeaning] = await Promise.all([
       searchWords(place, query, many),
       vectors?.search(place, query, many),
@@ -103,9 +106,8 @@ export class RedisMemoryService implements MemoryService {
       place,
       best.map(({ number }) => number),
     );
-    const oldest = ttlMs === undefined ? 0 : Date.now() - ttlMs;
     const memories = entries.flatMap((found, at): FoundMemory[] =>
-      found && found.addedMs >= oldest ? [{ ...found.memory, score: best[at]?.score ?? 0 }] : [],
+      found && !this.#isExpired(found) ? [{ ...found.memory, score: best[at]?.score ?? 0 }] : [],
     );
     return { memories: memories.slice(0, wanted) };
   }
@@ -117,7 +119,7 @@ export class RedisMemoryService implements MemoryService {
     const shown = numbers.slice(0, size);
     const entries = await readEntries(place, shown);
     return {
-      memories: entries.flatMap((found) => (found ? [found.memory] : [])),
+      memories: entries.flatMap((found) => (found && !this.#isExpired(found) ? [found.memory] : [])),
       ...(numbers.length > size && { next: String(shown.at(-1)) }),
     };
   }
@@ -201,12 +203,16 @@ export class RedisMemoryService implements MemoryService {
 
   /** Removes the oldest that have expired; those of a user who adds no more expire with their keys. */
   async #sweep(place: MemoryPlace): Promise<void> {
-    const { ttlMs } = this.#options;
-    if (ttlMs === undefined) return;
+    if (this.#options.ttlMs === undefined) return;
     const oldest = await readOrder(place, 0, sweepSize);
     const entries = await readEntries(place, oldest);
-    const expired = oldest.filter((_, at) => (entries[at]?.addedMs ?? 0) < Date.now() - ttlMs);
+    const expired = oldest.filter((_, at) => entries[at] && this.#isExpired(entries[at]));
     if (expired.length > 0) await dropNumbers(place, expired);
+  }
+
+  #isExpired({ addedMs }: MemoryText): boolean {
+    const { ttlMs } = this.#options;
+    return ttlMs !== undefined && addedMs < Date.now() - ttlMs;
   }
 
   #place({ appName, userId }: MemoryOwner): MemoryPlace {

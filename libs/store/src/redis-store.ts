@@ -27,6 +27,8 @@ export interface MemoryOptions {
   embedder?: Embedder;
   /** Cosine from which on a memory is near in meaning, -1 to 1; default 0.5. */
   minSimilarity?: number;
+  /** How long an embedder that has failed is left alone, ms; default 10 s. */
+  restMs?: number;
   /** Told when the embedder fails. */
   onWarning?: (error: unknown) => void;
 }

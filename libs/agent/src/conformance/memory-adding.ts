@@ -104,6 +104,17 @@ export function memoryAdding(name: string, { withService, find, all }: MemoryKit
     );
 
     it(
+      'keeps texts with anything in them',
+      withService(async (service) => {
+        const texts = ['tea \ud800', 'tea \u0000 \\ " \u2028', `tea ${'x'.repeat(100_000)}`, 'tea\r\n\t{}[]'];
+        await service.addSessionToMemory(sessionOf('s1', ...texts));
+        expect(await find(service, 'tea')).toHaveLength(4);
+        expect(await all(service)).toEqual(texts);
+        expect(await find(service, 'x'.repeat(100_000))).toEqual([texts[2]]);
+      }),
+    );
+
+    it(
       'adds events by their ids, and the session that they belong to takes them over',
       withService(async (service) => {
         const events = [eventOf('one tea'), eventOf('two teas')];

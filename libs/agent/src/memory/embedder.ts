@@ -6,7 +6,7 @@ export interface Embedder {
    * A vector of length 1 for each text, all of the same dimension.
    *
    * @param purpose a `query` is to be found near a `document` that answers it
-   * @throws when the model does not answer
+   * @throws MeshError `invalid_argument` for texts that the model refuses; anything else when it does not answer
    */
   embed(
     texts: readonly string[],

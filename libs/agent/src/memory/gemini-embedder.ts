@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import { GoogleGenAI, type GoogleGenAIOptions } from '@google/genai';
+import { ApiError, GoogleGenAI, type GoogleGenAIOptions } from '@google/genai';
 import { withRetries } from '../models/retry.ts';
 import type { Embedder } from './embedder.ts';
 
@@ -54,7 +54,7 @@ export class GeminiEmbedder implements Embedder {
             ...(signal && { abortSignal: signal }),
           },
         });
-      const { embeddings = [] } = await withRetries(ask, undefined, signal);
+      const { embeddings = [] } = await withRetries(ask, undefined, signal).catch(refused);
       vectors.push(...batch.map((_, n) => unitVector(embeddings[n]?.values, dimensions)));
     }
     return vectors;
@@ -74,6 +74,11 @@ export class GeminiEmbedder implements Embedder {
     });
     return this.#client;
   }
+}
+
+function refused(error: unknown): never {
+  if (!(error instanceof ApiError) || error.status !== 400) throw error;
+  throw new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
 }
 
 /** Shortened vectors of Gemini's are not of length 1. */
