@@ -1,12 +1,23 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { getFunctionResponses, type StoredMemory } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
-import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
+import {
+  latestFunctionResponses,
+  latestUserText,
+  type ScriptedGemini,
+  startScriptedGemini,
+} from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withExamples } from '../example-page.ts';
 import { lastText, restClient } from '../rest-client.ts';
 import { host, notebook } from './memory/definitions.ts';
 
+const root = join(import.meta.dirname, '../..');
 const folder = 'test/scenarios/memory';
 const agent: Sample = { manifest: agentManifest(host), folder: `${folder}/agent` };
 const tool: Sample = { manifest: toolManifest(notebook), folder: `${folder}/tool` };
@@ -56,6 +67,24 @@ async function memories(query = ''): Promise<StoredMemory[]> {
 }
 
 const texts = (found: StoredMemory[]) => found.map(({ content }) => content.parts?.[0]?.text);
+
+it('of the page is as the example prints it', async () => {
+  const page = readFileSync(join(root, 'docs/memory.md'), 'utf8');
+  expect(withExamples(page, 'docs/examples/memory')).toBe(page);
+  await using shown = await startScriptedGemini({
+    script: (request) => {
+      if (latestUserText(request) === '绿茶?')
+        return { text: `You told me on Monday: ${/我喜欢\S+?(?=")/.exec(request.systemInstruction ?? '')}` };
+      return { text: latestUserText(request).includes('dog') ? 'A fine name.' : 'I will remember that.' };
+    },
+  });
+  const env = { ...process.env, GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: shown.url };
+  const { stdout } = await promisify(execFile)(process.execPath, ['docs/examples/memory/remember.ts'], {
+    cwd: root,
+    env,
+  });
+  expect(stdout).toBe(readFileSync(join(root, 'docs/examples/memory/remember.txt'), 'utf8'));
+});
 
 describe('memory', () => {
   it('of one session, added by the gateway or by the agent, is found by another process in another session', async () => {

@@ -60,7 +60,7 @@ export const serviceConfig = {
   ),
   memoryEmbeddingModel: variable(
     'MESH_MEMORY_EMBEDDING_MODEL',
-    'model that finds memories by their meaning too, gemini-embedding-001 say; needs a key of Gemini in all services; default none: by words alone',
+    'embedding model that finds memories by their meaning too; default by words alone; see docs/memory.md',
     z.string(),
     { optional: true },
   ),
