@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { memoryServiceConformance } from '@agentmesh/agent/conformance';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { connectRedisStore } from './redis-store.ts';
+import { redisMemoryConformance } from './redis-memory.fixture.ts';
 
 let server: Server;
 let cluster: Server;
@@ -17,15 +15,7 @@ afterAll(async () => {
   await Promise.all([server.stop(), cluster.stop()]);
 });
 
-const makeOn = (url: () => string) => async () => {
-  const store = await connectRedisStore({ url: url(), prefix: randomUUID() });
-  return { service: store.memory, dispose: async () => await store[Symbol.asyncDispose]() };
-};
-
-memoryServiceConformance(
-  'RedisMemoryService',
-  makeOn(() => server.url),
-);
+redisMemoryConformance('RedisMemoryService', () => server.url);
 
 describe('on a server that, as a cluster does, refuses a script on keys of two slots', () => {
   beforeAll(async () => {
@@ -34,8 +24,5 @@ describe('on a server that, as a cluster does, refuses a script on keys of two s
     await until(async () => String(await client.call('CLUSTER', ['INFO'])).includes('cluster_state:ok'));
     client.disconnect();
   });
-  memoryServiceConformance(
-    'RedisMemoryService',
-    makeOn(() => cluster.url),
-  );
+  redisMemoryConformance('RedisMemoryService', () => cluster.url);
 });
