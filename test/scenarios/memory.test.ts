@@ -97,7 +97,7 @@ describe('memory', () => {
       expect.arrayContaining(['我喜欢绿茶', '绿茶?']),
     );
     expect(JSON.parse(await say('load_memory {"query":"绿茶"}')).memories).toContainEqual(
-      expect.objectContaining({ author: 'user', text: '我喜欢绿茶' }),
+      expect.objectContaining({ author: 'user', content: '我喜欢绿茶' }),
     );
   });
 

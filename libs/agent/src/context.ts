@@ -15,7 +15,7 @@ import type { CredentialService } from './credential-service.ts';
 import { createEventActions } from './event.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
 import { memoryOf } from './memory/context-memory.ts';
-import type { AddMemoryRequest, FoundMemory } from './memory/memory-service.ts';
+import type { AddMemoryRequest, SearchMemoryResponse } from './memory/memory-service.ts';
 import type { Session } from './session-service.ts';
 import { State } from './state.ts';
 
@@ -204,10 +204,7 @@ export class Context extends ReadonlyContext {
   }
 
   /** What the user said that fits the query, in this session or others that were added to memory: best first, ten by default. */
-  async searchMemory(
-    query: string,
-    { limit }: { limit?: number } = {},
-  ): Promise<{ memories: FoundMemory[] }> {
+  async searchMemory(query: string, { limit }: { limit?: number } = {}): Promise<SearchMemoryResponse> {
     return await memoryOf(this).search(query, limit);
   }
 

@@ -94,10 +94,11 @@ export type { Embedder } from './memory/embedder.ts';
 export type { GeminiEmbedderOptions } from './memory/gemini-embedder.ts';
 export { GeminiEmbedder } from './memory/gemini-embedder.ts';
 export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
-export { LoadMemoryTool, loadMemoryTool } from './memory/load-memory-tool.ts';
+export { LoadMemoryTool, loadMemoryTool, loadMemoryTool as LOAD_MEMORY } from './memory/load-memory-tool.ts';
 export type {
   AddEventsRequest,
   AddMemoryRequest,
+  BaseMemoryService,
   FoundMemory,
   ListMemoriesRequest,
   MemoryEntry,
@@ -105,9 +106,14 @@ export type {
   MemoryPage,
   MemoryService,
   SearchMemoryRequest,
+  SearchMemoryResponse,
   StoredMemory,
 } from './memory/memory-service.ts';
-export { PreloadMemoryTool, preloadMemoryTool } from './memory/preload-memory-tool.ts';
+export {
+  PreloadMemoryTool,
+  preloadMemoryTool,
+  preloadMemoryTool as PRELOAD_MEMORY,
+} from './memory/preload-memory-tool.ts';
 export { impactOf, rarityOf } from './memory/ranking.ts';
 export {
   memoryJson,

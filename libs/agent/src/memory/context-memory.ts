@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Context } from '../context.ts';
-import type { AddEventsRequest, AddMemoryRequest, FoundMemory, MemoryService } from './memory-service.ts';
+import type { AddEventsRequest, AddMemoryRequest, SearchMemoryResponse } from './memory-service.ts';
 
 /** The memory of the user that a context serves. @throws MeshError `failed_precondition` where there is no memory service */
 export function memoryOf({ services, appName, userId, sessionId, invocationContext }: Context) {
@@ -9,7 +9,7 @@ export function memoryOf({ services, appName, userId, sessionId, invocationConte
     throw new MeshError('failed_precondition', 'there is no memoryService; give the runner one');
   const owner = { appName, userId };
   return {
-    async search(query: string, limit?: number): Promise<{ memories: FoundMemory[] }> {
+    async search(query: string, limit?: number): Promise<SearchMemoryResponse> {
       return await memoryService.searchMemory({ ...owner, query, ...(limit !== undefined && { limit }) });
     },
     async addSession(): Promise<void> {
@@ -23,7 +23,8 @@ export function memoryOf({ services, appName, userId, sessionId, invocationConte
     async addEvents(
       events: AddEventsRequest['events'],
       customMetadata?: Record<string, unknown>,
-    ): ReturnType<MemoryService['addEventsToMemory']> {
+    ): Promise<void> {
+      if (!memoryService.addEventsToMemory) throw cannot('addEventsToMemory');
       await memoryService.addEventsToMemory({
         ...owner,
         sessionId,
@@ -32,7 +33,12 @@ export function memoryOf({ services, appName, userId, sessionId, invocationConte
       });
     },
     async add(memories: AddMemoryRequest['memories']): Promise<void> {
+      if (!memoryService.addMemory) throw cannot('addMemory');
       await memoryService.addMemory({ ...owner, memories });
     },
   };
+}
+
+function cannot(method: string): MeshError {
+  return new MeshError('failed_precondition', `the memoryService of the runner has no ${method}`);
 }

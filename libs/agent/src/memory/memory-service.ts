@@ -62,6 +62,19 @@ export interface MemoryPage {
 export const defaultSearchLimit = 10;
 export const maxSearchLimit = 100;
 
+/** The least that a memory service has: ADK's. */
+export interface BaseMemoryService {
+  addSessionToMemory(session: Session): Promise<void>;
+  searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
+  addEventsToMemory?(request: AddEventsRequest): Promise<void>;
+  addMemory?(request: AddMemoryRequest): Promise<void>;
+}
+
+export interface SearchMemoryResponse {
+  /** Best first. A service of ours tells of each also its `id`, `sessionId` and `score`. */
+  memories: (MemoryEntry & Partial<Pick<FoundMemory, 'id' | 'sessionId' | 'score'>>)[];
+}
+
 /**
  * What a user said, to be found again in other sessions: only words are kept, neither thoughts of a model nor files nor calls. One contract, one
  * conformance suite (`@agentmesh/agent/conformance`), an implementation in memory here and one on Redis in `@agentmesh/store`.
@@ -71,7 +84,7 @@ export const maxSearchLimit = 100;
  *
  * All methods throw MeshError `invalid_argument` for names that cannot be keys, and for what JSON cannot hold.
  */
-export interface MemoryService {
+export interface MemoryService extends BaseMemoryService {
   /**
    * Remembers what was said in a session. Added again it replaces what the session had; of a session that has grown only what is new is looked at. A
    * session of which only the last events were read removes nothing.

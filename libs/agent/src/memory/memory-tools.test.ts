@@ -3,7 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BaseTool } from '../base-tool.ts';
 import { FunctionTool } from '../function-tool.ts';
 import { chat, scriptedModel } from '../harness.fixture.ts';
+import { InMemorySessionService } from '../in-memory-session-service.ts';
 import { LlmAgent } from '../llm-agent.ts';
+import { Runner, type RunnerConfig } from '../runner.ts';
 import { InMemoryMemoryService } from './in-memory-memory-service.ts';
 import { loadMemoryTool } from './load-memory-tool.ts';
 import { preloadMemoryTool } from './preload-memory-tool.ts';
@@ -54,8 +56,40 @@ describe('load_memory', () => {
     expect(requests[0]?.tools).toMatchObject([{ name: 'load_memory', parameters: { required: ['query'] } }]);
     expect(requests[0]?.systemInstruction).toContain('no instruction');
     expect(requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
-      memories: [{ author: 'user', text: 'my cat is called Tom' }],
+      memories: [{ author: 'user', content: 'my cat is called Tom' }],
     });
+  });
+
+  it("works with a service that has ADK's two methods alone, and says nothing where there is none", async () => {
+    const seen = warnings();
+    const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
+    const content = { role: 'user', parts: [{ text: 'Tom' }] };
+    const memoryService = {
+      addSessionToMemory: async () => {},
+      searchMemory: async () => ({ memories: [{ content }] }),
+    };
+    const { llm, requests } = await scriptedModel(call, { text: 'Tom' }, { text: 'none' });
+    const agent = new LlmAgent({ name: 'root', model: llm, tools: [loadMemoryTool, preloadMemoryTool] });
+    const runner = (service: RunnerConfig['memoryService']) => {
+      const sessionService = new InMemorySessionService();
+      return new Runner({
+        appName: 'app',
+        agent,
+        sessionService,
+        ...(service && { memoryService: service }),
+      });
+    };
+    const newMessage = { role: 'user', parts: [{ text: 'cat?' }] };
+    const say = (service?: RunnerConfig['memoryService']) =>
+      Array.fromAsync(runner(service).runEphemeral({ userId: 'u', newMessage }));
+    await say(memoryService);
+    expect(requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
+      memories: [{ content: 'Tom' }],
+    });
+    expect(requests[0]?.systemInstruction).toContain('PAST_CONVERSATIONS');
+    await say();
+    expect(requests[2]?.systemInstruction).toBeUndefined();
+    expect(seen).toEqual([]);
   });
 
   it('tells the model when the memory fails, and the turn goes on', async () => {

@@ -18,7 +18,7 @@ export class PreloadMemoryTool extends BaseTool {
 
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
     const query = textOf(toolContext.userContent);
-    if (query.trim() === '') return;
+    if (query.trim() === '' || !toolContext.services.memoryService) return;
     const memories = await recallMemories(toolContext, query, 'preload_memory');
     // What is in the session is in the request.
     const past = (memories ?? []).filter(({ sessionId }) => sessionId !== toolContext.sessionId);

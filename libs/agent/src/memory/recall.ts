@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts';
-import type { FoundMemory } from './memory-service.ts';
-import { memoryText } from './remembered.ts';
+import type { MemoryEntry, SearchMemoryResponse } from './memory-service.ts';
 
 /** How long a model is kept waiting for what was said before, in ms. */
 const patienceMs = 5_000;
@@ -10,7 +9,7 @@ export async function recallMemories(
   context: Context,
   query: string,
   tool: string,
-): Promise<FoundMemory[] | undefined> {
+): Promise<SearchMemoryResponse['memories'] | undefined> {
   try {
     const late = AbortSignal.timeout(patienceMs);
     const { promise, reject } = Promise.withResolvers<never>();
@@ -29,11 +28,10 @@ export async function recallMemories(
 }
 
 /** A memory as a model sees it: who said what, and when. */
-export function shownMemory(memory: FoundMemory): { author?: string; timestamp?: string; text: string } {
-  const { author, timestamp } = memory;
+export function shownMemory({ author, timestamp, content }: MemoryEntry) {
   return {
+    content: (content.parts ?? []).map(({ text }) => text ?? '').join(' '),
     ...(author !== undefined && { author }),
     ...(timestamp !== undefined && { timestamp }),
-    text: memoryText(memory),
   };
 }
