@@ -119,13 +119,16 @@ describe('memory', () => {
     const sessionId = await client.createSession('host_app');
     await client.events('host_app', sessionId, 'a zebra came by');
     expect(await client.send('PATCH', memory, { sessionId })).toMatchObject({ status: 200 });
+    await client.events('host_app', sessionId, 'and an okapi');
+    expect(await client.send('PATCH', memory, { sessionId })).toMatchObject({ status: 200 });
+    expect(texts(await memories('?query=okapi'))).toEqual(['and an okapi']);
     expect(await client.send('PATCH', memory, { session_id: 'none' })).toMatchObject({ status: 404 });
     expect(await client.send('PATCH', memory, {})).toMatchObject({ status: 400 });
     expect(texts(await memories('?query=zebra'))).toEqual(['a zebra came by']);
     const page = await (await client.send('GET', `${memory}?limit=1`)).json();
     expect(page).toMatchObject({ memories: [{}], next: expect.any(String) });
     const gone = await client.send('DELETE', `${memory}?sessionId=${sessionId}`);
-    expect(await gone.json()).toEqual({ deleted: 2 });
+    expect(await gone.json()).toEqual({ deleted: 4 });
     expect(await memories('?query=zebra')).not.toContainEqual(expect.objectContaining({ sessionId }));
     const count = (await memories()).length;
     expect(await (await client.send('DELETE', memory)).json()).toEqual({ deleted: count });

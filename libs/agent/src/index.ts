@@ -102,6 +102,7 @@ export type {
   FoundMemory,
   ListMemoriesRequest,
   MemoryEntry,
+  MemoryMark,
   MemoryOwner,
   MemoryPage,
   MemoryService,
@@ -123,7 +124,7 @@ export {
   rememberedEvent,
   searchLimit,
 } from './memory/remembered.ts';
-export type { MemoryMark, SessionChange } from './memory/session-view.ts';
+export type { SessionChange } from './memory/session-view.ts';
 export { changeOf, isOlder } from './memory/session-view.ts';
 export { queryWords, textTerms } from './memory/words.ts';
 export type { GeminiOptions } from './models/gemini.ts';

@@ -124,6 +124,14 @@ export class RedisMemoryService implements MemoryService {
     };
   }
 
+  async findMark({
+    sessionId,
+    ...owner
+  }: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined> {
+    const mark = await readMark(this.#place(owner), sessionId);
+    return mark === '' ? undefined : JSON.parse(mark);
+  }
+
   async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
     const place = this.#place(owner);
     if (sessionId === undefined) return await dropAll(place);
@@ -134,10 +142,9 @@ export class RedisMemoryService implements MemoryService {
   /** Returns false when somebody else is at the session. */
   async #addSession(session: Session): Promise<boolean> {
     const place = this.#place(session);
-    const { connection, keys } = place;
     const { id: sessionId } = session;
     const field = markField(sessionId);
-    const from = (await connection.run((redis) => redis.hget(keys.meta, field))) ?? '';
+    const from = await readMark(place, sessionId);
     const mark: MemoryMark | undefined = from === '' ? undefined : JSON.parse(from);
     const change = changeOf(session, mark);
     if (change.follows) return await this.#addChange(place, sessionId, change, { field, from });
@@ -224,4 +231,8 @@ export class RedisMemoryService implements MemoryService {
 /** Where it is kept how far a session is in memory. */
 function markField(sessionId: string): string {
   return `mark:${encodeToken(sessionId)}`;
+}
+
+async function readMark({ connection, keys }: MemoryPlace, sessionId: string): Promise<string> {
+  return (await connection.run((redis) => redis.hget(keys.meta, markField(sessionId)))) ?? '';
 }

@@ -47,6 +47,22 @@ export function memoryAdding(name: string, { withService, find, all }: MemoryKit
     );
 
     it(
+      'tells how far a session is in memory, so that just what comes after need be read',
+      withService(async (service) => {
+        const events = Array.from({ length: 6 }, (_, n) => eventOf(`tea ${n}`));
+        const mark = () => service.findMark({ ...owner, sessionId: 's1' });
+        expect(await mark()).toBeUndefined();
+        await service.addSessionToMemory(sessionOf('s1', ...events.slice(0, 3)));
+        expect(await mark()).toEqual({ seq: 3, eventId: events[2]?.id });
+        await service.addSessionToMemory({ ...sessionOf('s1', ...events.slice(2)), seq: 6 });
+        expect(await mark()).toEqual({ seq: 6, eventId: events[5]?.id });
+        expect(await all(service)).toEqual(events.map((_, n) => `tea ${n}`));
+        await service.deleteMemories({ ...owner, sessionId: 's1' });
+        expect(await mark()).toBeUndefined();
+      }),
+    );
+
+    it(
       'loses nothing to one who read the session before it grew',
       withService(async (service) => {
         const events = ['one', 'two', 'three'].map((text) => eventOf(text));

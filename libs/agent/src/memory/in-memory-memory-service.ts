@@ -7,13 +7,14 @@ import type {
   AddMemoryRequest,
   FoundMemory,
   ListMemoriesRequest,
+  MemoryMark,
   MemoryOwner,
   MemoryPage,
   MemoryService,
   SearchMemoryRequest,
 } from './memory-service.ts';
 import { pageLimit, rememberedEntry, rememberedEvent, searchLimit } from './remembered.ts';
-import { changeOf, isOlder, type MemoryMark } from './session-view.ts';
+import { changeOf, isOlder } from './session-view.ts';
 
 interface OwnedMemories {
   index: MemoryIndex;
@@ -55,6 +56,13 @@ export class InMemoryMemoryService implements MemoryService {
 
   async listMemories({ after, limit, ...owner }: ListMemoriesRequest): Promise<MemoryPage> {
     return this.#of(owner).index.page(Number(after ?? 0), pageLimit(limit));
+  }
+
+  async findMark({
+    sessionId,
+    ...owner
+  }: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined> {
+    return this.#of(owner).marks.get(sessionId);
   }
 
   async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {

@@ -59,6 +59,12 @@ export interface MemoryPage {
   next?: string;
 }
 
+/** How far a session is in memory: its last event that was looked at. */
+export interface MemoryMark {
+  seq: number;
+  eventId: string;
+}
+
 export const defaultSearchLimit = 10;
 export const maxSearchLimit = 100;
 
@@ -101,6 +107,8 @@ export interface MemoryService extends BaseMemoryService {
   searchMemory(request: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }>;
   /** All memories in the order in which they were added. What is added or removed meanwhile may be missed; nothing else is, nothing comes twice. */
   listMemories(request: ListMemoriesRequest): Promise<MemoryPage>;
+  /** How far a session is in memory, for who can read just what comes after; undefined when that is not known. */
+  findMark(request: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined>;
   /** Forgets those of a session, or all of the user. Returns how many there were. */
   deleteMemories(request: MemoryOwner & { sessionId?: string }): Promise<number>;
 }

@@ -1,12 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Session } from '../session-service.ts';
+import type { MemoryMark } from './memory-service.ts';
 import { rememberedEvent } from './remembered.ts';
-
-/** How far a session is in memory: its last event that was looked at. */
-export interface MemoryMark {
-  seq: number;
-  eventId: string;
-}
 
 /** What is to be done with a session that is added: remember these events, after forgetting all of the session that is not among them. */
 export interface SessionChange {
