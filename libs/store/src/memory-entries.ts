@@ -17,6 +17,11 @@ export interface MemoryText {
   addedMs: number;
 }
 
+/** Has it been kept longer than it may, ms? */
+export function isExpired({ addedMs }: MemoryText, ttlMs: number | undefined): boolean {
+  return ttlMs !== undefined && addedMs < Date.now() - ttlMs;
+}
+
 const dropSize = 50;
 
 /** Memories by their numbers; undefined for those that are gone. */
