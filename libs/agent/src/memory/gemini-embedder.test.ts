@@ -7,7 +7,15 @@ const script = () => ({ text: 'unused' });
 async function start(embed: Parameters<typeof startScriptedGemini>[0]['embed'] = {}) {
   const server = await startScriptedGemini({ script, embed });
   onTestFinished(() => server.close());
-  return { server, embedder: new GeminiEmbedder({ apiKey: 'k', baseUrl: server.url, dimensions: 64 }) };
+  return {
+    server,
+    embedder: new GeminiEmbedder({
+      apiKey: 'k',
+      baseUrl: server.url,
+      dimensions: 64,
+      retryOptions: { initialDelay: 0.001 },
+    }),
+  };
 }
 
 function dot(a: Float32Array = new Float32Array(), b: Float32Array = new Float32Array()): number {
@@ -34,7 +42,7 @@ it('asks for at most a hundred at once, in order', async () => {
   expect(dot(vectors[149], last)).toBeCloseTo(1);
 });
 
-it('asks again when the model is overloaded, and gives up when the signal says so', async () => {
+it('asks again when the model is overloaded, but not for a signal that is aborted', async () => {
   let left = 1;
   const { server, embedder } = await start({
     fail: () => {
@@ -44,7 +52,23 @@ it('asks again when the model is overloaded, and gives up when the signal says s
   });
   expect(await embedder.embed(['tea'], 'query')).toHaveLength(1);
   expect(server.embedRequests).toHaveLength(2);
-  left = 100;
-  const late = embedder.embed(['tea'], 'query', AbortSignal.timeout(20));
-  await expect(late).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(embedder.embed(['tea'], 'query', AbortSignal.abort(new Error('too late')))).rejects.toThrow(
+    'too late',
+  );
+});
+
+it('gives up at once, for the reason that the signal has, when that comes in the middle', async () => {
+  const stop = new AbortController();
+  const { embedder } = await start({
+    fail: () => {
+      stop.abort(new Error('too late'));
+      return { status: 503, message: 'overloaded' };
+    },
+  });
+  await expect(embedder.embed(['tea'], 'query', stop.signal)).rejects.toThrow('too late');
+});
+
+it('tells texts that the model refuses from a model that does not answer', async () => {
+  const { embedder } = await start({ fail: () => ({ status: 400, message: 'bad text' }) });
+  await expect(embedder.embed(['tea'], 'query')).rejects.toMatchObject({ code: 'invalid_argument' });
 });

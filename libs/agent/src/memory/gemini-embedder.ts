@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import { ApiError, GoogleGenAI, type GoogleGenAIOptions } from '@google/genai';
+import { ApiError, GoogleGenAI, type GoogleGenAIOptions, type HttpRetryOptions } from '@google/genai';
 import { withRetries } from '../models/retry.ts';
 import type { Embedder } from './embedder.ts';
 
@@ -12,6 +12,8 @@ export interface GeminiEmbedderOptions {
   apiKey?: string;
   /** Another server that speaks Gemini's REST; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
+  /** As of `Gemini`. */
+  retryOptions?: HttpRetryOptions;
   /** Anything else of the client: Vertex AI, headers, … */
   client?: GoogleGenAIOptions;
 }
@@ -54,7 +56,12 @@ export class GeminiEmbedder implements Embedder {
             ...(signal && { abortSignal: signal }),
           },
         });
-      const { embeddings = [] } = await withRetries(ask, undefined, signal).catch(refused);
+      const { embeddings = [] } = await withRetries(ask, this.#options.retryOptions, signal).catch(
+        (error: unknown) => {
+          signal?.throwIfAborted();
+          throw refusalOf(error);
+        },
+      );
       vectors.push(...batch.map((_, n) => unitVector(embeddings[n]?.values, dimensions)));
     }
     return vectors;
@@ -76,9 +83,9 @@ export class GeminiEmbedder implements Embedder {
   }
 }
 
-function refused(error: unknown): never {
-  if (!(error instanceof ApiError) || error.status !== 400) throw error;
-  throw new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.status !== 400) return error;
+  return new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
 }
 
 /** Shortened vectors of Gemini's are not of length 1. */
