@@ -7,6 +7,7 @@ export const examplesFolder = 'docs/examples/programming-model';
 export const examplePages = {
   [examplePage]: examplesFolder,
   'docs/credentials.md': 'docs/examples/credentials',
+  'docs/memory.md': 'docs/examples/memory',
 };
 
 const root = join(import.meta.dirname, '..');

@@ -1,4 +1,10 @@
-import { type EventActions, type InputRequest, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import {
+  type Event,
+  type EventActions,
+  type InputRequest,
+  MeshError,
+  type ToolConfirmation,
+} from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
@@ -8,7 +14,8 @@ import { shownRequest } from './auth/credential-request.ts';
 import type { CredentialService } from './credential-service.ts';
 import { createEventActions } from './event.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
-import type { MemoryService } from './memory/memory-service.ts';
+import { memoryOf } from './memory/context-memory.ts';
+import type { AddMemoryRequest, SearchMemoryResponse } from './memory/memory-service.ts';
 import type { Session } from './session-service.ts';
 import { State } from './state.ts';
 
@@ -196,12 +203,24 @@ export class Context extends ReadonlyContext {
     return await this.#artifacts().listArtifactKeys(this.#ref());
   }
 
-  /** What the user said in other sessions that fits the query. */
-  async searchMemory(query: string): ReturnType<MemoryService['searchMemory']> {
-    const { memoryService } = this.services;
-    if (!memoryService) throw missing('memoryService');
-    const { appName, userId } = this;
-    return await memoryService.searchMemory({ appName, userId, query });
+  /** What the user said that fits the query, in this session or others that were added to memory: best first, ten by default. */
+  async searchMemory(query: string, { limit }: { limit?: number } = {}): Promise<SearchMemoryResponse> {
+    return await memoryOf(this).search(query, limit);
+  }
+
+  /** Adds this session, as it is now, to what is found in others; added again, only what is new. Not for tools in a process of their own. */
+  async addSessionToMemory(): Promise<void> {
+    await memoryOf(this).addSession();
+  }
+
+  /** Adds events of this session. */
+  async addEventsToMemory(events: readonly Event[], customMetadata?: Record<string, unknown>): Promise<void> {
+    await memoryOf(this).addEvents(events, customMetadata);
+  }
+
+  /** Adds what belongs to no session. */
+  async addMemory(memories: AddMemoryRequest['memories']): Promise<void> {
+    await memoryOf(this).add(memories);
   }
 
   /**

@@ -113,8 +113,43 @@ export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export type { LoggedResponse, LogIndex } from './log-index.ts';
 export { logIndex } from './log-index.ts';
+export type { Embedder } from './memory/embedder.ts';
+export type { GeminiEmbedderOptions } from './memory/gemini-embedder.ts';
+export { GeminiEmbedder } from './memory/gemini-embedder.ts';
 export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
-export type { MemoryService } from './memory/memory-service.ts';
+export { LoadMemoryTool, loadMemoryTool, loadMemoryTool as LOAD_MEMORY } from './memory/load-memory-tool.ts';
+export type {
+  AddEventsRequest,
+  AddMemoryRequest,
+  BaseMemoryService,
+  FoundMemory,
+  ListMemoriesRequest,
+  MemoryEntry,
+  MemoryMark,
+  MemoryOwner,
+  MemoryPage,
+  MemoryService,
+  SearchMemoryRequest,
+  SearchMemoryResponse,
+  StoredMemory,
+} from './memory/memory-service.ts';
+export {
+  PreloadMemoryTool,
+  preloadMemoryTool,
+  preloadMemoryTool as PRELOAD_MEMORY,
+} from './memory/preload-memory-tool.ts';
+export { impactOf, rarityOf } from './memory/ranking.ts';
+export {
+  memoryJson,
+  memoryText,
+  pageLimit,
+  rememberedEntry,
+  rememberedEvent,
+  searchLimit,
+} from './memory/remembered.ts';
+export type { SessionChange } from './memory/session-view.ts';
+export { changeOf, isOlder } from './memory/session-view.ts';
+export { queryWords, textTerms } from './memory/words.ts';
 export type { GeminiOptions } from './models/gemini.ts';
 export { Gemini } from './models/gemini.ts';
 export type { GenerateOptions, LlmRequest, LlmResponse } from './models/llm.ts';

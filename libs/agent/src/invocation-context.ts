@@ -6,7 +6,7 @@ import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
-import type { MemoryService } from './memory/memory-service.ts';
+import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
 import type { InvocationRef, Session, SessionService } from './session-service.ts';
 
@@ -38,7 +38,7 @@ export interface TransferPort {
 /** What agents and tools may use beside the session. */
 export interface InvocationServices {
   artifactService?: ArtifactService;
-  memoryService?: MemoryService;
+  memoryService?: BaseMemoryService;
   credentialService?: CredentialService;
   /** Keeps the sign-ins that lead to credentials. */
   signInService?: SignInService;
@@ -90,7 +90,7 @@ export class InvocationContext {
   readonly carrier: Readonly<Record<string, string>>;
   readonly pluginManager: PluginManager;
   readonly artifactService: ArtifactService | undefined;
-  readonly memoryService: MemoryService | undefined;
+  readonly memoryService: BaseMemoryService | undefined;
   readonly credentialService: CredentialService | undefined;
   readonly signInService: SignInService | undefined;
   readonly observe: ((event: Event) => void) | undefined;

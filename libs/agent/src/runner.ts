@@ -17,7 +17,7 @@ import { runInvocation } from './invocation.ts';
 import type { InvocationServices } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
-import type { MemoryService } from './memory/memory-service.ts';
+import type { BaseMemoryService } from './memory/memory-service.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
@@ -68,7 +68,7 @@ export class Runner {
   readonly agent: BaseAgent;
   readonly sessionService: SessionService;
   readonly artifactService: ArtifactService | undefined;
-  readonly memoryService: MemoryService | undefined;
+  readonly memoryService: BaseMemoryService | undefined;
   readonly credentialService: CredentialService;
   readonly signInService: SignInService;
   readonly pluginManager: PluginManager;

@@ -1,7 +1,8 @@
+import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
-import { connectRedisStore } from '@agentmesh/store';
+import { connectRedisStore, type MemoryOptions } from '@agentmesh/store';
 import { createMesh, type Mesh } from './mesh.ts';
 
 export interface ConnectOptions {
@@ -20,6 +21,8 @@ export interface ConnectOptions {
   credentialKeys?: string | undefined;
   /** How much the events of sessions may take that are kept between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
+  /** How long what is remembered of users is kept, and whether it is found by its meaning too; default: for ever, and by its words alone. */
+  memory?: Omit<MemoryOptions, 'onWarning'>;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -48,6 +51,10 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
       ...(box && { box }),
+      memory: {
+        ...options.memory,
+        onWarning: (error) => log.warn({ err: error }, 'memories are found by their words alone: no vectors'),
+      },
     }),
   );
   const bus = owners.use(
@@ -61,12 +68,13 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults, jobs, credentials } = store;
+  const { sessions, callResults, jobs, memory, credentials } = store;
   const mesh = createMesh({
     bus,
     sessions,
     callResults,
     jobs,
+    memory,
     log,
     ...(namespace !== undefined && { namespace }),
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
@@ -104,9 +112,20 @@ export async function connectService(
     password: config.natsPassword?.reveal(),
     redisUrl: config.redisUrl.reveal(),
     credentialKeys: config.credentialKeys?.reveal(),
+    memory: memoryOptions(config),
     namespace: config.namespace,
     sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });
+}
+
+function memoryOptions({
+  memoryDays,
+  memoryEmbeddingModel: model,
+}: ServiceConfig): Omit<MemoryOptions, 'onWarning'> {
+  return {
+    ...(memoryDays !== undefined && { ttlMs: memoryDays * 86_400_000 }),
+    ...(model !== undefined && { embedder: new GeminiEmbedder({ model }) }),
+  };
 }

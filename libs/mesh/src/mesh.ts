@@ -1,4 +1,10 @@
-import { type CredentialServices, SessionHeads, type SessionService } from '@agentmesh/agent';
+import {
+  type CredentialServices,
+  type InvocationServices,
+  type MemoryService,
+  SessionHeads,
+  type SessionService,
+} from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -41,6 +47,13 @@ export interface Mesh {
   readonly box?: SecretBox;
   /** Keeps credentials of people; without it none are kept. */
   readonly credentials?: CredentialServices;
+  /** What users said, for all agents and tools; without it none of them remembers anything. */
+  readonly memory?: MemoryService;
+}
+
+/** What agents and tools of this process may use, if they are not given their own. */
+export function meshServices({ credentials, memory }: Mesh): InvocationServices {
+  return { ...credentials, ...(memory && { memoryService: memory }) };
 }
 
 export type MeshParts = Omit<Mesh, 'subjects' | 'heads'> & {

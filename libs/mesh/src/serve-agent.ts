@@ -17,7 +17,7 @@ import { type AgentCard, MeshError } from '@agentmesh/protocol';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { expireCalls } from './expire-calls.ts';
-import { agentCards, type Mesh } from './mesh.ts';
+import { agentCards, type Mesh, meshServices } from './mesh.ts';
 import { consumeOperations } from './operations.ts';
 import { bindRemotes, type Remotes } from './remotes.ts';
 import { twoRoots } from './root.ts';
@@ -92,7 +92,7 @@ export async function serveAgent(
     app,
     stopping: stopping.signal,
     services: {
-      ...mesh.credentials,
+      ...meshServices(mesh),
       ...services,
       pluginManager: new PluginManager(plugins),
       contextCompactors: compactorsOf(eventsCompactionConfig),

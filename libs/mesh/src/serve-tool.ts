@@ -5,7 +5,7 @@ import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } fro
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { followJob } from './job-follower.ts';
 import { handleJob } from './job-worker.ts';
-import type { Mesh } from './mesh.ts';
+import { type Mesh, meshServices } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
 import { stopAll } from './stop.ts';
 import { runTool, waitsForPerson } from './tool-call.ts';
@@ -63,7 +63,7 @@ export async function serveTool(
   const served: ServedTool = {
     mesh,
     tool,
-    services: { ...mesh.credentials, ...services },
+    services: { ...meshServices(mesh), ...services },
     cancellations,
     resultTtlMs,
     patienceMs,

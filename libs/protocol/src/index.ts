@@ -41,7 +41,7 @@ export type { Headers } from './headers.ts';
 export { header, maxDepth } from './headers.ts';
 export type { JsonEntry } from './json.ts';
 export { jsonEntries, toJson } from './json.ts';
-export type { Keys } from './keys.ts';
+export type { Keys, MemoryKeys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
 export type {

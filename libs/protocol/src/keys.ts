@@ -58,9 +58,34 @@ export function keys(prefix = 'am') {
       `${tag(app, user)}:credential-turn:${shortId(credentialKey)}`,
     /** Hash: a sign-in that a person was asked for, sealed, how far it is, and the sealed answer; expires. */
     signIn: (ref: SessionRef, questionId: string) => `${session(ref)}:sign-in:${shortId(questionId)}`,
+    /** What is remembered of a user; see {@link MemoryKeys}. */
+    memory: (app: string, user: string) => memoryKeys(`${tag(app, user)}:memory`),
     /** Hash: a remote tool's result by call id, for repeats; expires. */
     call: (tool: string, callId: string) => `${prefix}:call:${encodeToken(tool)}:${encodeToken(callId)}`,
   };
 }
 
+function memoryKeys(user: string) {
+  return {
+    /** Hash: the number of the last memory, the name of the vectors, and how far each session is in memory. */
+    meta: user,
+    /** Hash: the memories by number, each its time of adding in ms and its JSON. */
+    entries: `${user}:entries`,
+    /** Hash: by number, the terms of each memory, to remove them by. */
+    terms: `${user}:terms`,
+    /** Sorted set: the numbers in order. */
+    order: `${user}:order`,
+    /** Sorted set: of a session, or of none, the numbers by event id. */
+    session: (sessionId?: string) =>
+      sessionId === undefined ? `${user}:others` : `${user}:session:${encodeToken(sessionId)}`,
+    /** Sorted set: the numbers of the memories that have a term, by what it is worth in them. */
+    posting: (term: string) => `${user}:term:${term}`,
+    /** Hash: vectors by number, a byte for each dimension. */
+    vectors: `${user}:vectors`,
+    /** Set: numbers of memories that have no vector yet. */
+    unembedded: `${user}:unembedded`,
+  };
+}
+
+export type MemoryKeys = ReturnType<typeof memoryKeys>;
 export type Keys = ReturnType<typeof keys>;

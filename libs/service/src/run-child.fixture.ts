@@ -40,6 +40,7 @@ async function start({ signal }: { signal: AbortSignal }): Promise<AsyncDisposab
     log.info({ port: health.port }, 'health');
   }
   if (mode === 'rejects') setImmediate(() => Promise.reject(new Error('nobody caught this')));
+  if (mode === 'warns') process.emitWarning('the memory is away', { code: 'AGENTMESH_MEMORY' });
   if (mode === 'throws') {
     setImmediate(() => {
       throw new Error('nobody caught this');

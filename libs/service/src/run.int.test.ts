@@ -48,6 +48,14 @@ it.each(['SIGTERM', 'SIGINT'] as const)('stops its owners in reverse and exits 0
   expect(messages().at(-1)).toBe('stopped');
 });
 
+it('logs the warnings of our code that has no log', async () => {
+  const { child, saw, exitCode } = run('warns');
+  expect(await saw('the memory is away')).toMatchObject({ level: 'warn', code: 'AGENTMESH_MEMORY' });
+  await saw('started');
+  child.kill('SIGTERM');
+  expect(await exitCode()).toBe(0);
+});
+
 it('exits 1 with one line and no stack when a start fails as foreseen', async () => {
   const { exitCode, lines, stopped } = run('mesh-error');
   expect(await exitCode()).toBe(1);

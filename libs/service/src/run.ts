@@ -63,6 +63,11 @@ function watchProcess(log: Logger, graceMs: number) {
     process.exitCode = 1;
     request();
   };
+  // What code without a log of its own could do without: a memory that does not answer, say.
+  const onWarning = (warning: Error & { code?: string }) => {
+    if (warning.code?.startsWith('AGENTMESH_')) log.warn({ code: warning.code }, warning.message);
+  };
+  process.on('warning', onWarning);
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   process.on('uncaughtException', onDefect);

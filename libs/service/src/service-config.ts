@@ -52,6 +52,18 @@ export const serviceConfig = {
     }),
     { optional: true, secret: true },
   ),
+  memoryDays: variable(
+    'MESH_MEMORY_DAYS',
+    'how long what is remembered of users is kept, in days; default for ever',
+    integer(1, 36_500),
+    { optional: true },
+  ),
+  memoryEmbeddingModel: variable(
+    'MESH_MEMORY_EMBEDDING_MODEL',
+    'embedding model that finds memories by their meaning too; default by words alone; see docs/memory.md',
+    z.string(),
+    { optional: true },
+  ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
     'least level that is logged: trace, debug, info, warn, error, fatal or silent',

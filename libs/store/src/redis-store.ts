@@ -1,10 +1,12 @@
-import type { CredentialServices, SessionService } from '@agentmesh/agent';
+import type { CredentialServices, Embedder, MemoryService, SessionService } from '@agentmesh/agent';
 import { keys as keysOf, type SecretBox } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
+import { MemoryVectors } from './memory-vectors.ts';
 import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
 import { RedisCredentialService } from './redis-credential-service.ts';
+import { RedisMemoryService } from './redis-memory-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
 import { RedisSignInService } from './redis-sign-in-service.ts';
 
@@ -15,6 +17,20 @@ export interface RedisStoreOptions extends ConnectionOptions {
   box?: SecretBox;
   /** How long an invocation's record outlives its last write (default 24 h) and its end (default 1 h), ms. */
   invocationTtlMs?: { running?: number; ended?: number };
+  memory?: MemoryOptions;
+}
+
+export interface MemoryOptions {
+  /** How long a memory is kept after it was added, ms; default for ever. */
+  ttlMs?: number;
+  /** Finds memories by their meaning too; without it by their words alone. */
+  embedder?: Embedder;
+  /** Cosine from which on a memory is near in meaning, -1 to 1; default 0.5. */
+  minSimilarity?: number;
+  /** How long an embedder that has failed is left alone, ms; default 10 s. */
+  restMs?: number;
+  /** Told when the embedder fails. */
+  onWarning?: (error: unknown) => void;
 }
 
 /** What the mesh keeps in Redis. */
@@ -22,6 +38,7 @@ export interface RedisStore extends AsyncDisposable {
   readonly sessions: SessionService;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
+  readonly memory: MemoryService;
   /** Absent without a box to seal them. */
   readonly credentials?: CredentialServices;
   /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
@@ -43,7 +60,8 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
   const { running = 24 * hour, ended = hour } = options.invocationTtlMs ?? {};
   const connection = await connectRedis(options);
   const app = appState(connection, keys);
-  const { box } = options;
+  const { box, memory: { embedder, ...memory } = {} } = options;
+  const vectors = embedder && new MemoryVectors({ ...memory, embedder });
   const sealed = box && { connection, keys, box };
   return {
     ...(sealed && {
@@ -55,6 +73,7 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
     sessions: new RedisSessionService({ connection, keys, app, invocationTtlMs: { running, ended } }),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),
+    memory: new RedisMemoryService({ connection, keys, vectors, ttlMs: memory.ttlMs }),
     ping: () => connection.ping(),
     sweep: ({ appName, userId }) => app.sweep(appName, userId),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),

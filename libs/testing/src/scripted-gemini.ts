@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type EmbedRequest, type EmbedScript, readEmbedRequest, vectorOf } from './gemini-embed.ts';
 import { errorBody, type ModelReply, responseOf, roughTokens, streamOf } from './gemini-reply.ts';
 import { BadModelRequest, type ModelRequest, readModelRequest } from './gemini-request.ts';
 
@@ -20,12 +21,16 @@ export interface ScriptedGemini extends AsyncDisposable {
   readonly url: string;
   /** Every well-formed request, in order of arrival. */
   readonly requests: RecordedRequest[];
+  /** What vectors were asked for, in order of arrival. */
+  readonly embedRequests: EmbedRequest[];
   /** Cuts what is open, hanging answers included. */
   close(): Promise<void>;
 }
 
 export interface ScriptedGeminiOptions {
   script: ModelScript;
+  /** What texts mean, for vectors. */
+  embed?: EmbedScript;
   /** Default a free one. */
   port?: number;
   /** Default 127.0.0.1. */
@@ -34,13 +39,14 @@ export interface ScriptedGeminiOptions {
 
 /**
  * Starts an HTTP server that speaks Gemini's REST interface as `@google/genai` calls it, with answers from a script:
- * `generateContent`, `streamGenerateContent` as server-sent events, and a rough `countTokens`.
+ * `generateContent`, `streamGenerateContent` as server-sent events, a rough `countTokens`, and vectors by `embedContent` and `batchEmbedContents`.
  */
 export async function startScriptedGemini(options: ScriptedGeminiOptions): Promise<ScriptedGemini> {
-  const { script, port = 0, host = '127.0.0.1' } = options;
+  const { script, embed = {}, port = 0, host = '127.0.0.1' } = options;
   const requests: RecordedRequest[] = [];
+  const embedRequests: EmbedRequest[] = [];
   const server = createServer((incoming, outgoing) => {
-    serve(incoming, outgoing, { script, requests }).catch((error: unknown) =>
+    serve(incoming, outgoing, { script, embed, requests, embedRequests }).catch((error: unknown) =>
       outgoing.destroy(error as Error),
     );
   });
@@ -53,7 +59,7 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
     await once(server, 'close');
   };
   const { port: chosen } = server.address() as AddressInfo;
-  return { url: `http://${host}:${chosen}`, requests, close, [Symbol.asyncDispose]: close };
+  return { url: `http://${host}:${chosen}`, requests, embedRequests, close, [Symbol.asyncDispose]: close };
 }
 
 /** A script that gives one reply after the other, and an error 500 when none is left. */
@@ -72,11 +78,13 @@ export function sequence(...replies: (ModelReply | ModelScript)[]): ModelScript 
 
 // The client asks for v1, v1beta or v1alpha, depending on its version and options.
 const modelPath =
-  /^\/v1(?:beta|alpha)?\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
+  /^\/v1(?:beta|alpha)?\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 
 interface Context {
   script: ModelScript;
+  embed: EmbedScript;
   requests: RecordedRequest[];
+  embedRequests: EmbedRequest[];
 }
 
 async function serve(incoming: IncomingMessage, outgoing: ServerResponse, context: Context): Promise<void> {
@@ -93,6 +101,10 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, contex
       sendJson(outgoing, 200, { totalTokens: roughTokens(readModelRequest(body, { ...request, call: 0 })) });
       return;
     }
+    if (method === 'embedContent' || method === 'batchEmbedContents') {
+      sendVectors(outgoing, readEmbedRequest(body, request.model), context);
+      return;
+    }
     const read = readModelRequest(body, { ...request, call: context.requests.length + 1 });
     const recorded = { ...read, headers: incoming.headers, aborted: false };
     context.requests.push(recorded);
@@ -101,6 +113,22 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, contex
     if (!(error instanceof BadModelRequest)) throw error;
     sendError(outgoing, { status: 400, message: error.message });
   }
+}
+
+function sendVectors(
+  outgoing: ServerResponse,
+  request: EmbedRequest,
+  { embed, embedRequests }: Context,
+): void {
+  embedRequests.push(request);
+  const error = embed.fail?.(request);
+  if (error) {
+    sendError(outgoing, error);
+    return;
+  }
+  const { texts, dimensions } = request;
+  const embeddings = texts.map((text) => ({ values: vectorOf(text, dimensions, embed.meanings) }));
+  sendJson(outgoing, 200, { embeddings, embedding: embeddings[0] });
 }
 
 async function answer(
@@ -164,6 +192,7 @@ function sendError(outgoing: ServerResponse, error: Parameters<typeof errorBody>
   sendJson(outgoing, error.status, errorBody(error));
 }
 
+export type { EmbedRequest, EmbedScript } from './gemini-embed.ts';
 export type { ModelReply, ScriptedCall, ScriptedError } from './gemini-reply.ts';
 export type { ModelRequest } from './gemini-request.ts';
 export { latestFunctionResponses, latestUserText } from './gemini-request.ts';

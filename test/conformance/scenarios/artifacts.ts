@@ -92,6 +92,7 @@ export const artifactScenarios: Scenario[] = [
     root: 'root',
     script: { root: [say('blue is nice'), call('recall', { query: 'blue' }), say('you like blue')] },
     turns: ['my colour is blue', { say: 'what is my colour?', session: 'another' }],
+    differs: ['D31'],
   },
   {
     name: 'a file that comes with a message',

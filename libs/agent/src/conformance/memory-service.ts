@@ -1,86 +1,65 @@
-import { describe, expect, it } from 'vitest';
 import { createEvent } from '../event.ts';
 import type { MemoryService } from '../memory/memory-service.ts';
 import type { Session } from '../session-service.ts';
+import { memoryAdding } from './memory-adding.ts';
+import { memoryKeeping } from './memory-keeping.ts';
+import { memorySearching } from './memory-searching.ts';
+
+export type MakeMemoryService = () => Promise<{ service: MemoryService; dispose(): Promise<void> }>;
+
+/** What the parts of the suite stand on. */
+export interface MemoryKit {
+  withService(run: (service: MemoryService) => Promise<void>): () => Promise<void>;
+  /** The texts that are found, best first. */
+  find(
+    service: MemoryService,
+    query: string,
+    request?: { userId?: string; limit?: number },
+  ): Promise<string[]>;
+  /** All texts of the user, in the order in which they were added. */
+  all(service: MemoryService, userId?: string): Promise<string[]>;
+}
+
+export const owner = { appName: 'app', userId: 'u' };
+
+export function eventOf(text: string, id?: string) {
+  const content = { role: 'user', parts: [{ text }] };
+  return createEvent({ author: 'user', timestamp: 0, content, ...(id !== undefined && { id }) });
+}
+
+/** A session in which the user said these texts. Events that are given as such keep their ids. */
+export function sessionOf(id: string, ...said: (string | Session['events'][number])[]): Session {
+  const events = said.map((each) => (typeof each === 'string' ? eventOf(each) : each));
+  return { id, ...owner, state: {}, seq: events.length, lastUpdateTime: 0, events };
+}
 
 /** What every memory service must do. */
-export function memoryServiceConformance(
-  name: string,
-  make: () => Promise<{ service: MemoryService; dispose(): Promise<void> }>,
-): void {
-  const sessionOf = (id: string, ...texts: string[]): Session => ({
-    id,
-    appName: 'app',
-    userId: 'u',
-    state: {},
-    seq: texts.length,
-    lastUpdateTime: 0,
-    events: texts.map((text) =>
-      createEvent({ author: 'user', timestamp: 0, content: { role: 'user', parts: [{ text }] } }),
-    ),
-  });
-  const find = async (service: MemoryService, query: string, userId = 'u') => {
-    const { memories } = await service.searchMemory({ appName: 'app', userId, query });
-    return memories.map(({ content }) => content.parts?.[0]?.text);
-  };
-  const withService = (run: (service: MemoryService) => Promise<void>) => async () => {
-    const { service, dispose } = await make();
-    try {
-      await run(service);
-    } finally {
-      await dispose();
-    }
-  };
-
-  describe(`memory service: ${name}`, () => {
-    it(
-      'finds what was said by its words, best match first',
-      withService(async (service) => {
-        await service.addSessionToMemory(
-          sessionOf('s1', 'I like green tea', 'My cat is green', 'nothing here'),
-        );
-        expect(await find(service, 'Green TEA?')).toEqual(['I like green tea', 'My cat is green']);
-        expect(await find(service, 'coffee')).toEqual([]);
-      }),
-    );
-
-    it.each([
-      ['Chinese', '我喜欢绿茶', '绿茶'],
-      ['Russian', 'Я люблю зелёный чай', 'чай'],
-      ['Arabic', 'أحب الشاي الأخضر', 'الشاي'],
-      ['German', 'Ich mag grünen Tee', 'GRÜNEN'],
-      ['decomposed letters', 'cafe\u0301', 'café'],
-    ])('finds words in %s (ADK defect B20)', async (_what, text, query) => {
+export function memoryServiceConformance(name: string, make: MakeMemoryService): void {
+  const textOf = (parts: { text?: string }[] = []) => parts.map(({ text }) => text).join('');
+  const kit: MemoryKit = {
+    withService: (run) => async () => {
       const { service, dispose } = await make();
-      await service.addSessionToMemory(sessionOf('s1', text));
-      expect(await find(service, query)).toEqual([text]);
-      await dispose();
-    });
-
-    it(
-      'keeps users apart',
-      withService(async (service) => {
-        await service.addSessionToMemory(sessionOf('s1', 'secret word'));
-        expect(await find(service, 'secret', 'other')).toEqual([]);
-      }),
-    );
-
-    it(
-      'replaces a session that is added again',
-      withService(async (service) => {
-        await service.addSessionToMemory(sessionOf('s1', 'old tea'));
-        await service.addSessionToMemory(sessionOf('s1', 'new tea'));
-        expect(await find(service, 'tea')).toEqual(['new tea']);
-      }),
-    );
-
-    it(
-      'tells who said it and when',
-      withService(async (service) => {
-        await service.addSessionToMemory(sessionOf('s1', 'tea'));
-        const { memories } = await service.searchMemory({ appName: 'app', userId: 'u', query: 'tea' });
-        expect(memories).toMatchObject([{ author: 'user', timestamp: '1970-01-01T00:00:00.000Z' }]);
-      }),
-    );
-  });
+      try {
+        await run(service);
+      } finally {
+        await dispose();
+      }
+    },
+    async find(service, query, request = {}) {
+      const { memories } = await service.searchMemory({ ...owner, query, ...request });
+      return memories.map(({ content }) => textOf(content.parts));
+    },
+    async all(service, userId = owner.userId) {
+      const texts: string[] = [];
+      for (let after: string | undefined, more = true; more; more = after !== undefined) {
+        const page = await service.listMemories({ ...owner, userId, ...(after !== undefined && { after }) });
+        texts.push(...page.memories.map(({ content }) => textOf(content.parts)));
+        after = page.next;
+      }
+      return texts;
+    },
+  };
+  memorySearching(name, kit);
+  memoryAdding(name, kit);
+  memoryKeeping(name, kit);
 }

@@ -1,69 +1,86 @@
-import type { Content } from '@google/genai';
-import { stringifyContent } from '../event.ts';
+import { randomUUID } from 'node:crypto';
+import type { Event } from '@agentmesh/protocol';
 import type { Session } from '../session-service.ts';
-import type { MemoryService } from './memory-service.ts';
+import { MemoryIndex } from './memory-index.ts';
+import type {
+  AddEventsRequest,
+  AddMemoryRequest,
+  FoundMemory,
+  ListMemoriesRequest,
+  MemoryMark,
+  MemoryOwner,
+  MemoryPage,
+  MemoryService,
+  SearchMemoryRequest,
+} from './memory-service.ts';
+import { pageLimit, rememberedEntry, rememberedEvent, searchLimit } from './remembered.ts';
+import { changeOf, isOlder } from './session-view.ts';
 
-interface Memory {
-  content: Content;
-  author?: string;
-  /** ISO 8601. */
-  timestamp: string;
-  words: ReadonlySet<string>;
+interface OwnedMemories {
+  index: MemoryIndex;
+  marks: Map<string, MemoryMark>;
 }
-
-const words = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 /** What was said, found again by its words, in any language; gone with the process. */
 export class InMemoryMemoryService implements MemoryService {
-  /** By owner, then session: a session that is added again replaces what it held. */
-  readonly #memories = new Map<string, Map<string, Memory[]>>();
+  readonly #owners = new Map<string, OwnedMemories>();
 
   async addSessionToMemory(session: Session): Promise<void> {
-    const owner = ownerOf(session);
-    const sessions = this.#memories.get(owner) ?? new Map<string, Memory[]>();
-    this.#memories.set(owner, sessions);
-    sessions.set(session.id, session.events.flatMap(remember));
+    const { index, marks } = this.#of(session);
+    const mark = marks.get(session.id);
+    const change = changeOf(session, mark);
+    if (isOlder(change, mark, (id) => index.has(session.id, id))) return;
+    if (change.replaces) {
+      const kept = new Set(change.events.map(({ event }) => event.id));
+      index.drop(({ sessionId, id }) => sessionId === session.id && !kept.has(id));
+    }
+    for (const { event } of change.events) remember(index, event, { sessionId: session.id });
+    if (change.mark) marks.set(session.id, change.mark);
+    else if (change.replaces) marks.delete(session.id);
   }
 
-  async searchMemory(
-    request: Parameters<MemoryService['searchMemory']>[0],
-  ): ReturnType<MemoryService['searchMemory']> {
-    const query = wordsOf(request.query);
-    const all = [...(this.#memories.get(ownerOf(request))?.values() ?? [])].flat();
-    const found = all
-      .map((memory) => ({ memory, hits: query.intersection(memory.words).size }))
-      .filter(({ hits }) => hits > 0)
-      .sort((a, b) => b.hits - a.hits);
-    return {
-      memories: found.map(({ memory: { content, author, timestamp } }) =>
-        structuredClone({ content, timestamp, ...(author !== undefined && { author }) }),
-      ),
-    };
+  async addEventsToMemory({ events, appName, userId, ...about }: AddEventsRequest): Promise<void> {
+    const { index } = this.#of({ appName, userId });
+    for (const event of events) remember(index, event, about);
+  }
+
+  async addMemory({ memories, ...owner }: AddMemoryRequest): Promise<void> {
+    const { index } = this.#of(owner);
+    const entries = memories.map((entry) => rememberedEntry({ ...entry, id: entry.id ?? randomUUID() }));
+    for (const entry of entries) index.add(entry);
+  }
+
+  async searchMemory({ query, limit, ...owner }: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }> {
+    return { memories: this.#of(owner).index.search(query, searchLimit(limit)) };
+  }
+
+  async listMemories({ after, limit, ...owner }: ListMemoriesRequest): Promise<MemoryPage> {
+    return this.#of(owner).index.page(Number(after ?? 0), pageLimit(limit));
+  }
+
+  async findMark({
+    sessionId,
+    ...owner
+  }: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined> {
+    return this.#of(owner).marks.get(sessionId);
+  }
+
+  async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
+    const { index, marks } = this.#of(owner);
+    if (sessionId === undefined) marks.clear();
+    else marks.delete(sessionId);
+    return index.drop((memory) => sessionId === undefined || memory.sessionId === sessionId);
+  }
+
+  #of({ appName, userId }: MemoryOwner): OwnedMemories {
+    const key = JSON.stringify([appName, userId]);
+    const owned = this.#owners.get(key) ?? { index: new MemoryIndex(), marks: new Map() };
+    this.#owners.set(key, owned);
+    return owned;
   }
 }
 
-function remember(event: Session['events'][number]): Memory[] {
-  const text = stringifyContent(event);
-  if (!event.content || text.trim() === '') return [];
-  const { content, author, timestamp } = event;
-  return [
-    {
-      content,
-      timestamp: new Date(timestamp).toISOString(),
-      words: wordsOf(text),
-      ...(author !== undefined && { author }),
-    },
-  ];
-}
-
-function ownerOf({ appName, userId }: { appName: string; userId: string }): string {
-  return JSON.stringify([appName, userId]);
-}
-
-/** Words as people of any language see them, in one case and one form of writing. */
-function wordsOf(text: string): Set<string> {
-  const normal = text.normalize('NFKC').toLocaleLowerCase('und');
-  return new Set(
-    [...words.segment(normal)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment),
-  );
+function remember(index: MemoryIndex, event: Event, about: Parameters<typeof rememberedEvent>[1]): void {
+  const memory = rememberedEvent(event, about);
+  if (memory) index.add(memory);
 }

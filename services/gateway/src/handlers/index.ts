@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from '../context.ts';
+import { addToMemory } from './add-to-memory.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 import { createNamedSession } from './create-named-session.ts';
 import { createSession } from './create-session.ts';
+import { deleteMemories } from './delete-memories.ts';
 import { deleteSession } from './delete-session.ts';
 import { eventGraph } from './event-graph.ts';
 import { followInvocation } from './follow-invocation.ts';
@@ -11,6 +13,7 @@ import { getSession } from './get-session.ts';
 import { index } from './index-page.ts';
 import { listApps } from './list-apps.ts';
 import { listEvents } from './list-events.ts';
+import { listMemories } from './list-memories.ts';
 import { listPendingOfSession, listPendingOfUser } from './list-pending.ts';
 import { listSessions } from './list-sessions.ts';
 import { patchSession } from './patch-session.ts';
@@ -26,6 +29,7 @@ export interface Route {
   handle: Handler;
 }
 
+const memory = '/apps/:app/users/:user/memory';
 const sessions = '/apps/:app/users/:user/sessions';
 const session = `${sessions}/:session`;
 const invocation = `${session}/invocations/:invocation`;
@@ -41,6 +45,9 @@ export const routes: Route[] = [
   { method: 'POST', url: session, handle: createNamedSession },
   { method: 'PATCH', url: session, handle: patchSession },
   { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'PATCH', url: memory, handle: addToMemory },
+  { method: 'GET', url: memory, handle: listMemories },
+  { method: 'DELETE', url: memory, handle: deleteMemories },
   { method: 'GET', url: `${session}/pending`, handle: listPendingOfSession },
   { method: 'GET', url: '/apps/:app/users/:user/pending', handle: listPendingOfUser },
   { method: 'GET', url: `${session}/events`, handle: listEvents },

@@ -1,0 +1,134 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  changeOf,
+  isOlder,
+  type MemoryMark,
+  rememberedEvent,
+  type Session,
+  type SessionChange,
+  type StoredMemory,
+} from '@agentmesh/agent';
+import { encodeToken, MeshError, shortId } from '@agentmesh/protocol';
+import { type AddBatch, addCall, batches, prepareMemory } from './memory-batch.ts';
+import {
+  dropNumbers,
+  isExpired,
+  type MemoryPlace,
+  readEntries,
+  readOrder,
+  readSession,
+} from './memory-entries.ts';
+import { addMemoriesScript } from './memory-scripts.ts';
+import type { MemoryVectors } from './memory-vectors.ts';
+
+/** How often an addition begins anew, as others add the same session. */
+const maxAttempts = 30;
+/** Expired memories that one addition removes. */
+const sweepSize = 100;
+
+/** Adds memories, of sessions and others, in batches that are each one step. */
+export class MemoryAdder {
+  readonly #options: { ttlMs?: number | undefined; vectors?: MemoryVectors | undefined };
+
+  constructor(options: { ttlMs?: number | undefined; vectors?: MemoryVectors | undefined }) {
+    this.#options = options;
+  }
+
+  /** @throws MeshError `aborted` when others add the same session, and something else of it, all the time */
+  async addSession(place: MemoryPlace, session: Session): Promise<void> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      if (await this.#tryAddSession(place, session)) return;
+      // Somebody else is at the same session; of two that disagree on it one must get through.
+      await pause(Math.random() * 10 * attempt);
+    }
+    throw new MeshError('aborted', `others add session ${session.id} to memory all the time; add it again`);
+  }
+
+  /** Returns false when somebody else is at the session. */
+  async #tryAddSession(place: MemoryPlace, session: Session): Promise<boolean> {
+    const { id: sessionId } = session;
+    const field = markField(sessionId);
+    const from = await readMark(place, sessionId);
+    const mark: MemoryMark | undefined = from === '' ? undefined : JSON.parse(from);
+    const change = changeOf(session, mark);
+    if (change.follows) return await this.#addChange(place, sessionId, change, { field, from });
+    const numbers = await readSession(place, sessionId);
+    if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return true;
+    const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
+    const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
+    const drops = change.replaces && (stale.length > 0 || from !== '');
+    // The mark goes first: after a process that dies here the next one looks at the whole session.
+    if (drops) await dropNumbers(place, stale, field);
+    const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
+    return await this.#addChange(place, sessionId, { ...change, events }, { field, from: drops ? '' : from });
+  }
+
+  /** Adds in order, and with each batch moves the mark: a process that dies leaves the beginning, and the next one goes on behind it. */
+  async #addChange(
+    place: MemoryPlace,
+    sessionId: string,
+    { events, mark }: SessionChange,
+    { field, from }: { field: string; from: string },
+  ): Promise<boolean> {
+    const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
+    const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
+    if (!mark) return await this.add(place, memories);
+    const end = JSON.stringify(mark);
+    if (memories.length === 0)
+      return end === from || (await this.#addBatch(place, { memories: [], mark: { field, from, to: end } }));
+    let before = from;
+    return await this.add(place, memories, (last, isEnd) => {
+      const reached = JSON.stringify({ seq: seqs.get(last.id) ?? 0, eventId: last.id });
+      const step = { field, from: before, to: isEnd ? end : reached };
+      before = step.to;
+      return step;
+    });
+  }
+
+  /** Returns false when a batch was refused for its mark: those before it are added. */
+  async add(
+    place: MemoryPlace,
+    memories: readonly StoredMemory[],
+    markAfter?: (last: StoredMemory, isEnd: boolean) => AddBatch['mark'],
+  ): Promise<boolean> {
+    if (memories.length === 0) return true;
+    const { vectors } = this.#options;
+    const now = Date.now();
+    const all = batches(memories.map((memory) => prepareMemory(memory, now)));
+    await vectors?.adopt(place);
+    for (const [at, batch] of all.entries()) {
+      const last = batch.at(-1)?.memory;
+      const mark = last && markAfter?.(last, at === all.length - 1);
+      if (!(await this.#addBatch(place, { memories: batch, ...(mark && { mark }) }))) return false;
+    }
+    await vectors?.embedAll(place);
+    await this.#sweep(place);
+    return true;
+  }
+
+  async #addBatch(place: MemoryPlace, batch: Pick<AddBatch, 'memories' | 'mark'>): Promise<boolean> {
+    const { ttlMs, vectors } = this.#options;
+    const call = addCall(place.keys, { ...batch, ttlMs, embed: vectors !== undefined });
+    return (await place.connection.script<number>(addMemoriesScript, call.keys, call.args)) === 1;
+  }
+
+  /** Removes the oldest that have expired; those of a user who adds no more expire with their keys. */
+  async #sweep(place: MemoryPlace): Promise<void> {
+    const { ttlMs } = this.#options;
+    if (ttlMs === undefined) return;
+    const oldest = await readOrder(place, 0, sweepSize);
+    const entries = await readEntries(place, oldest);
+    const expired = oldest.filter((_, at) => entries[at] && isExpired(entries[at], ttlMs));
+    if (expired.length > 0) await dropNumbers(place, expired);
+  }
+}
+
+/** Where it is kept how far a session is in memory. */
+export function markField(sessionId: string): string {
+  return `mark:${encodeToken(sessionId)}`;
+}
+
+/** As it is kept; '' when there is none. */
+export async function readMark({ connection, keys }: MemoryPlace, sessionId: string): Promise<string> {
+  return (await connection.run((redis) => redis.hget(keys.meta, markField(sessionId)))) ?? '';
+}

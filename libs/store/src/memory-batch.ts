@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { impactOf, memoryJson, memoryText, type StoredMemory, textTerms } from '@agentmesh/agent';
+import { type MemoryKeys, shortId } from '@agentmesh/protocol';
+
+/** How much one script does at most: some ms, in which the server does nothing else. A single memory may have more terms. */
+const maxMemories = 50;
+const maxPostings = 2_000;
+
+/** A call of a script on one user's keys. */
+export interface MemoryCall {
+  keys: string[];
+  args: string[];
+}
+
+/** A memory as it is written. */
+export interface PreparedMemory {
+  memory: StoredMemory;
+  entry: string;
+  /** With what each is worth in it. */
+  terms: [term: string, impact: number][];
+}
+
+/** @throws MeshError `invalid_argument` for what JSON cannot hold */
+export function prepareMemory(memory: StoredMemory, addedMs: number): PreparedMemory {
+  const { counts, length } = textTerms(memoryText(memory));
+  const terms = [...counts].map(([term, count]): [string, number] => [
+    shortTerm(term),
+    Number(impactOf(count, length).toFixed(4)),
+  ]);
+  return { memory, entry: `${addedMs} ${memoryJson(memory)}`, terms };
+}
+
+/** A term as a part of a key: longer ones by their hash. */
+export function shortTerm(term: string): string {
+  if (term.length <= 24) return term;
+  return `#${createHash('sha256').update(term).digest('base64url').slice(0, 22)}`;
+}
+
+/** Cuts memories into what one script takes. */
+export function batches(memories: readonly PreparedMemory[]): PreparedMemory[][] {
+  const all: PreparedMemory[][] = [];
+  let postings = 0;
+  for (const memory of memories) {
+    const batch = all.at(-1);
+    postings += memory.terms.length;
+    if (batch && batch.length < maxMemories && postings <= maxPostings) batch.push(memory);
+    else {
+      all.push([memory]);
+      postings = memory.terms.length;
+    }
+  }
+  return all;
+}
+
+export interface AddBatch {
+  memories: readonly PreparedMemory[];
+  /** Do they await vectors? */
+  embed: boolean;
+  ttlMs: number | undefined;
+  /** Moves how far the session is in memory; where it does not stand as it was read, nothing is added. */
+  mark?: { field: string; from: string; to: string };
+}
+
+/** The call of the script that adds a batch. */
+export function addCall(keys: MemoryKeys, { memories, embed, ttlMs, mark }: AddBatch): MemoryCall {
+  const all = new KeyList([keys.meta, keys.entries, keys.terms, keys.order, keys.unembedded]);
+  const written = memories.map(({ memory, entry, terms }) => ({
+    session: all.at(keys.session(memory.sessionId)),
+    member: shortId(memory.id),
+    entry,
+    terms: terms.map(([term]) => term).join(' '),
+    postings: terms.map(([term, impact]) => [all.at(keys.posting(term)), impact]),
+  }));
+  const batch = {
+    memories: written,
+    embed,
+    ...(ttlMs !== undefined && { ttl: ttlMs }),
+    ...(mark && { mark }),
+  };
+  return { keys: all.keys, args: [JSON.stringify(batch)] };
+}
+
+/** A memory as it is removed. */
+export interface DroppedMemory {
+  number: number;
+  id: string;
+  sessionId?: string | undefined;
+  terms: readonly string[];
+}
+
+/** The call of the script that removes memories, and the mark of a session. */
+export function dropCall(keys: MemoryKeys, memories: readonly DroppedMemory[], unmark?: string): MemoryCall {
+  const { meta, entries, terms, order, unembedded, vectors } = keys;
+  const all = new KeyList([meta, entries, terms, order, unembedded, vectors]);
+  const dropped = memories.map(({ number, id, sessionId, terms: words }) => ({
+    number,
+    session: all.at(keys.session(sessionId)),
+    member: shortId(id),
+    postings: words.map((term) => all.at(keys.posting(term))),
+  }));
+  return {
+    keys: all.keys,
+    args: [JSON.stringify({ memories: dropped, ...(unmark !== undefined && { unmark }) })],
+  };
+}
+
+/** Keys of a script, each once. */
+export class KeyList {
+  readonly keys: string[] = [];
+  readonly #places = new Map<string, number>();
+
+  constructor(keys: readonly string[]) {
+    for (const key of keys) this.at(key);
+  }
+
+  /** Where the key is, from 1. */
+  at(key: string): number {
+    const known = this.#places.get(key) ?? this.keys.push(key);
+    this.#places.set(key, known);
+    return known;
+  }
+}

@@ -1,0 +1,23 @@
+/** A memory, by its number, that a search found. */
+export interface Ranked {
+  number: number;
+  score: number;
+}
+
+/** Keeps the first places of one ranking from outweighing all others. */
+const damping = 60;
+
+/**
+ * Puts rankings together whose scores cannot be compared: by reciprocal rank fusion (Cormack, Clarke and Büttcher 2009). What several found is
+ * ahead of what one did.
+ */
+export function fuse(rankings: readonly (readonly Ranked[])[]): Ranked[] {
+  const scores = new Map<number, number>();
+  for (const ranking of rankings) {
+    for (const [rank, { number }] of ranking.entries())
+      scores.set(number, (scores.get(number) ?? 0) + 1 / (damping + rank + 1));
+  }
+  return [...scores]
+    .map(([number, score]) => ({ number, score }))
+    .sort((a, b) => b.score - a.score || b.number - a.number);
+}

@@ -1,0 +1,24 @@
+import { queryWords } from '@agentmesh/agent';
+import { KeyList, shortTerm } from './memory-batch.ts';
+import type { MemoryPlace } from './memory-entries.ts';
+import type { Ranked } from './memory-fusion.ts';
+import { searchMemoriesScript } from './memory-scripts.ts';
+
+/** Memories of a common word that are looked at. */
+const width = 400;
+
+/** The numbers of the memories that have words of the query, best first. */
+export async function searchWords(
+  { connection, keys }: MemoryPlace,
+  query: string,
+  limit: number,
+): Promise<Ranked[]> {
+  const all = new KeyList([keys.order, keys.meta]);
+  const words = queryWords(query).map((terms) => terms.map((term) => all.at(keys.posting(shortTerm(term)))));
+  if (words.length === 0) return [];
+  const request = JSON.stringify({ words, limit, width });
+  const found = await connection.script<string[]>(searchMemoriesScript, all.keys, [request]);
+  return found.flatMap((number, at) =>
+    at % 2 ? [] : [{ number: Number(number), score: Number(found[at + 1]) }],
+  );
+}

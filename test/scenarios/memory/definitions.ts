@@ -1,0 +1,37 @@
+import {
+  type Context,
+  FunctionTool,
+  Gemini,
+  LlmAgent,
+  loadMemoryTool,
+  preloadMemoryTool,
+} from '@agentmesh/agent';
+import { remoteTool } from '@agentmesh/mesh';
+import { z } from 'zod';
+
+const { MODEL_URL = '' } = process.env;
+const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
+
+/** Looks things up, and notes them down, in a process of its own. */
+export const notebook = new FunctionTool({
+  name: 'notebook',
+  description: 'finds what the user said, or notes something down',
+  parameters: z.object({ find: z.string().optional(), note: z.string().optional() }),
+  async execute({ find = '', note }, context?: Context) {
+    if (note !== undefined) await context?.addMemory([{ content: { parts: [{ text: note }] } }]);
+    const found = await context?.searchMemory(find);
+    return { pid: process.pid, found: found?.memories.map(({ content }) => content.parts?.[0]?.text) };
+  },
+});
+
+/** Remembers each conversation when its turn is over, and knows what was said in others. */
+export const host = new LlmAgent({
+  name: 'host',
+  description: 'knows its guests',
+  model,
+  tools: [preloadMemoryTool, loadMemoryTool, remoteTool('notebook')],
+  afterAgentCallback: async (context) => {
+    await context.addSessionToMemory();
+    return undefined;
+  },
+});
