@@ -36,6 +36,30 @@ async function isRefused(session: string): Promise<boolean> {
 }
 
 describe('the gateway', () => {
+  it('rewinds and copies a session, and makes one of events', async () => {
+    const [, ids] = [await client.send('POST', `${sessions}/back`, {}), [] as string[]];
+    for (const ticker of ['GOOG', 'MSFT']) {
+      const [first] = await client.events('stock_app', 'back', `Price of ${ticker}?`);
+      ids.push(first?.invocationId ?? '');
+    }
+    const copied = await client.send('POST', `${sessions}/back/fork`, { beforeInvocationId: ids[1] });
+    const copy = (await copied.json()) as { id: string; events: Event[] };
+    expect(copy.events).toHaveLength(4);
+    expect(lastText(await client.events('stock_app', copy.id, 'Price of NVDA?'))).toContain('NVDA');
+    const rewound = await client.send('POST', `${sessions}/back/rewind`, {
+      rewind_before_invocation_id: ids[1],
+    });
+    expect(((await rewound.json()) as { events: Event[] }).events).toHaveLength(9);
+    expect(await answerOf(await client.send('POST', `${sessions}/back/rewind`, {}))).toMatchObject({
+      status: 400,
+    });
+    const recent = await client.send('GET', `${sessions}/back?numRecentEvents=1`);
+    expect(((await recent.json()) as { events: Event[] }).events).toHaveLength(1);
+    const old = copy.events.map((event) => ({ ...event, timestamp: event.timestamp / 1_000 }));
+    const made = await client.send('POST', sessions, { sessionId: 'made', state: { a: 1 }, events: old });
+    expect(await made.json()).toMatchObject({ id: 'made', state: { a: 1 }, events: copy.events });
+  });
+
   it('lists the apps that have a root agent', async () => {
     expect(await (await client.send('GET', '/list-apps')).json()).toEqual(['stock_app']);
   });

@@ -8,6 +8,7 @@ import { deleteMemories } from './delete-memories.ts';
 import { deleteSession } from './delete-session.ts';
 import { eventGraph } from './event-graph.ts';
 import { followInvocation } from './follow-invocation.ts';
+import { fork } from './fork-session.ts';
 import { getInvocation } from './get-invocation.ts';
 import { getSession } from './get-session.ts';
 import { index } from './index-page.ts';
@@ -17,6 +18,7 @@ import { listMemories } from './list-memories.ts';
 import { listPendingOfSession, listPendingOfUser } from './list-pending.ts';
 import { listSessions } from './list-sessions.ts';
 import { patchSession } from './patch-session.ts';
+import { rewind } from './rewind-session.ts';
 import { run } from './run.ts';
 import { runSse } from './run-sse.ts';
 import { version } from './version.ts';
@@ -48,6 +50,8 @@ export const routes: Route[] = [
   { method: 'PATCH', url: memory, handle: addToMemory },
   { method: 'GET', url: memory, handle: listMemories },
   { method: 'DELETE', url: memory, handle: deleteMemories },
+  { method: 'POST', url: `${session}/rewind`, handle: rewind },
+  { method: 'POST', url: `${session}/fork`, handle: fork },
   { method: 'GET', url: `${session}/pending`, handle: listPendingOfSession },
   { method: 'GET', url: '/apps/:app/users/:user/pending', handle: listPendingOfUser },
   { method: 'GET', url: `${session}/events`, handle: listEvents },
