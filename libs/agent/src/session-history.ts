@@ -4,7 +4,7 @@ import { deadlinePassed } from './deadlines.ts';
 import { createEvent, getFunctionCalls, newInvocationId } from './event.ts';
 import { questionNames } from './flow/question.ts';
 import { logIndex } from './log-index.ts';
-import type { Session, SessionService } from './session-service.ts';
+import { type Session, type SessionService, unreadBefore } from './session-service.ts';
 import { pickScopes } from './state.ts';
 
 /** Events appended, or read, at a time. */
@@ -37,6 +37,7 @@ export async function rewindSession(
       Object.keys(pickScopes(actions.stateDelta, ['session'])),
     );
     const asked = new Set(rewound.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
+    assertKnown(session, before, changed);
     const open = (await sessions.pending.list(ref)).filter(({ id }) => asked.has(id));
     const event = createEvent({
       invocationId: own.invocationId,
@@ -71,12 +72,16 @@ export async function forkSession(
   ref: SessionRef,
   { sessionId, beforeInvocationId }: ForkOptions = {},
 ): Promise<Session> {
-  const { events } = await wholeSession(sessions, ref);
-  const end = beforeInvocationId === undefined ? events.length : startOf(events, beforeInvocationId);
-  const state = (await sessions.initialState(ref)) ?? {};
+  const session = await wholeSession(sessions, ref);
+  const end = beforeInvocationId === undefined ? undefined : startOf(session.events, beforeInvocationId);
+  const events = session.events.slice(0, end).map((event) => renumbered(event, unreadBefore(session)));
+  const initial = (await sessions.initialState(ref)) ?? {};
+  // Of a whole copy it is known, also where the first events are not kept.
+  const isCut = unreadBefore(session) > 0 && end === undefined;
+  const state = isCut ? pickScopes(session.state, ['session']) : initial;
   const { appName, userId } = ref;
   return await importSession(sessions, {
-    ...{ appName, userId, state, events: events.slice(0, end) },
+    ...{ appName, userId, state, events },
     ...(sessionId !== undefined && { sessionId }),
   });
 }
@@ -105,6 +110,14 @@ export async function importSession(
   }
 }
 
+/** The copy's numbers begin with 1. */
+function renumbered(event: Event, unread: number): Event {
+  const { compaction } = event.actions;
+  if (!compaction || unread === 0) return event;
+  const throughSeq = Math.max(compaction.throughSeq - unread, 0);
+  return { ...event, actions: { ...event.actions, compaction: { ...compaction, throughSeq } } };
+}
+
 async function wholeSession(sessions: SessionService, ref: SessionRef): Promise<Session> {
   const { appName, userId, sessionId } = ref;
   const session = await sessions.getSession({ appName, userId, sessionId });
@@ -123,6 +136,20 @@ function startOf(events: readonly Event[], invocationId: string): number {
   const start = first && index.positionOf(first.id);
   if (start !== undefined) return start;
   throw new MeshError('not_found', `there is no invocation ${invocationId} in the session`);
+}
+
+/** Of a long session the first events may not be kept. @throws MeshError `failed_precondition` */
+function assertKnown(
+  session: Session,
+  before: ReadonlyMap<string, unknown>,
+  changed: readonly string[],
+): void {
+  const unknown = unreadBefore(session) > 0 ? changed.find((key) => !before.has(key)) : undefined;
+  if (unknown === undefined) return;
+  throw new MeshError(
+    'failed_precondition',
+    `what ${unknown} was before is not known any more: the first events of session ${session.id} are gone`,
+  );
 }
 
 /** The session's own state after some events. */

@@ -2,7 +2,7 @@ import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
-import { connectRedisStore, type MemoryOptions } from '@agentmesh/store';
+import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { createMesh, type Mesh } from './mesh.ts';
 
 export interface ConnectOptions {
@@ -23,6 +23,8 @@ export interface ConnectOptions {
   sessionCacheBytes?: number;
   /** How long what is remembered of users is kept, and whether it is found by its meaning too; default: for ever, and by its words alone. */
   memory?: Omit<MemoryOptions, 'onWarning'>;
+  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  retention?: RetentionOf;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -50,6 +52,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       url: options.redisUrl,
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
+      ...(options.retention && { retention: options.retention }),
       ...(box && { box }),
       memory: {
         ...options.memory,
@@ -115,6 +118,7 @@ export async function connectService(
     memory: memoryOptions(config),
     namespace: config.namespace,
     sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
+    retention: retentionOf(config),
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });
@@ -127,5 +131,15 @@ function memoryOptions({
   return {
     ...(memoryDays !== undefined && { ttlMs: memoryDays * 86_400_000 }),
     ...(model !== undefined && { embedder: new GeminiEmbedder({ model }) }),
+  };
+}
+
+function retentionOf({ sessionDays, sessionMaxEvents }: ServiceConfig): RetentionOf {
+  return (app) => {
+    const [days, maxEvents] = [sessionDays?.(app), sessionMaxEvents?.(app)];
+    return {
+      ...(days !== undefined && { sessionTtlMs: days * 86_400_000 }),
+      ...(maxEvents !== undefined && { maxEvents }),
+    };
   };
 }

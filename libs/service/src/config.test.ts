@@ -41,6 +41,16 @@ describe('readConfig', () => {
     expect(readConfig(serviceConfig, { MESH_NAMESPACE: '' }).namespace).toBe('mesh');
   });
 
+  it('reads a number for each app', () => {
+    const of = (text: string) => readConfig(serviceConfig, { MESH_SESSION_DAYS: text }).sessionDays;
+    expect([of('30')?.('shop'), of('shop=30, *=365')?.('shop'), of('shop=30,*=365')?.('other')]).toEqual([
+      30, 30, 365,
+    ]);
+    expect(of('shop=30')?.('other')).toBeUndefined();
+    for (const wrong of ['x', '0', 'shop=', 'shop=1,shop=2', '1,2', 'shop=30;*=1'])
+      expect(problemsOf(() => of(wrong))).toMatchObject([{ name: 'MESH_SESSION_DAYS' }]);
+  });
+
   it('reports every problem together, each with its variable', () => {
     const shape = { ...serviceConfig, key: variable('MODEL_KEY', 'key', integer(1, 2), { secret: true }) };
     const env = {

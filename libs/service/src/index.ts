@@ -14,4 +14,4 @@ export { redacted, Secret } from './secret.ts';
 export type { ServiceConfig } from './service-config.ts';
 export { serviceConfig } from './service-config.ts';
 export type { Variable, VariableOptions, VariableValue } from './variable.ts';
-export { integer, oneOf, variable } from './variable.ts';
+export { integer, oneOf, perApp, variable } from './variable.ts';

@@ -1,7 +1,7 @@
 import { createSecretBox, credentialKeysVariable, MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Config } from './config.ts';
-import { integer, oneOf, variable } from './variable.ts';
+import { integer, oneOf, perApp, variable } from './variable.ts';
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -');
 
@@ -90,6 +90,18 @@ export const serviceConfig = {
     'memory for the events of sessions that are kept between turns, in MiB; 0: none',
     integer(0, 1_000_000),
     { default: '64' },
+  ),
+  sessionDays: variable(
+    'MESH_SESSION_DAYS',
+    'how long a session is kept after its last event, in days; by app: shop=30,*=365; empty: for ever',
+    perApp(1, 100_000),
+    { optional: true },
+  ),
+  sessionMaxEvents: variable(
+    'MESH_SESSION_MAX_EVENTS',
+    'how many of the last events of a session are kept, by app as above; empty: all',
+    perApp(100, 1_000_000_000),
+    { optional: true },
   ),
   maxConcurrency: variable(
     'MESH_MAX_CONCURRENCY',

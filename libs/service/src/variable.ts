@@ -70,6 +70,26 @@ export function integer(min: number, max: number): z.ZodType<number, string> {
     .refine((value) => value >= min && value <= max, message);
 }
 
+/**
+ * Schema of a whole number for each app: `30` for all, or `shop=30,*=365`, where `*` stands for those that are not named. Reads as a function of the
+ * app; undefined where nothing is said of it.
+ */
+export function perApp(min: number, max: number): z.ZodType<(app: string) => number | undefined, string> {
+  const message = `must be a whole number from ${min} to ${max}, or such numbers by app: shop=30,*=365`;
+  return z.string().transform((text, context) => {
+    const parts = text.split(',').map((part) => /^\s*(?:([^=,\s]+)\s*=)?\s*(\d{1,15})\s*$/.exec(part));
+    const entries = parts.map((part): [string, number] => [
+      part?.[1] ?? '*',
+      Number(part?.[2] ?? Number.NaN),
+    ]);
+    const numbers = new Map(entries);
+    if (numbers.size === entries.length && entries.every(([, number]) => number >= min && number <= max))
+      return (app: string) => numbers.get(app) ?? numbers.get('*');
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+
 /** Schema of one of a few words. */
 export function oneOf<const W extends string>(...words: W[]): z.ZodType<W, string> {
   return z

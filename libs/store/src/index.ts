@@ -3,3 +3,4 @@ export type { FinishedJob, JobProgress, JobRecords, TakenJob } from './job-recor
 export type { ConnectionOptions } from './redis-connection.ts';
 export type { MemoryOptions, RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';
+export type { Retention, RetentionOf } from './retention.ts';

@@ -73,3 +73,9 @@ if known and tonumber(known) > tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[2], 'p:' .. ARGV[2], ARGV[3])
 return 1
 `);
+
+/** KEYS pending. ARGV fields of calls whose sessions are gone. */
+export const forgetPendingScript = script(`
+for _, field in ipairs(ARGV) do redis.call('HDEL', KEYS[1], field) end
+return 1
+`);

@@ -12,7 +12,13 @@ import {
 } from '@agentmesh/agent';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
-import { acceptScript, callStateScript, progressScript, releaseClaimScript } from './pending-scripts.ts';
+import {
+  acceptScript,
+  callStateScript,
+  forgetPendingScript,
+  progressScript,
+  releaseClaimScript,
+} from './pending-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { scriptArgs } from './state-delta.ts';
 
@@ -56,10 +62,32 @@ export class RedisPendingCalls implements PendingCalls {
   async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
     const key = this.#keys.pending(appName, userId);
     const all = await this.#connection.run((redis) => redis.hvals(key));
-    return all
+    const calls = all
       .map((json) => JSON.parse(json) as PendingCall)
-      .filter((call) => sessionId === undefined || call.sessionId === sessionId)
+      .filter((call) => sessionId === undefined || call.sessionId === sessionId);
+    const gone = await this.#goneSessions({ appName, userId }, calls);
+    const left = calls.filter((call) => gone.has(call.sessionId));
+    if (left.length > 0) {
+      const fields = left.map((call) => pendingField(call.sessionId, call.id));
+      await this.#connection.script(forgetPendingScript, [key], fields);
+    }
+    return calls
+      .filter((call) => !gone.has(call.sessionId))
       .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Of calls: the sessions that have expired. What waits there is of no use to anybody. */
+  async #goneSessions(
+    user: Omit<SessionRef, 'sessionId'>,
+    calls: readonly PendingCall[],
+  ): Promise<Set<string>> {
+    const ids = [...new Set(calls.map(({ sessionId }) => sessionId))];
+    const there = await Promise.all(
+      ids.map((sessionId) =>
+        this.#connection.run((redis) => redis.exists(this.#keys.session({ ...user, sessionId }))),
+      ),
+    );
+    return new Set(ids.filter((_, at) => there[at] === 0));
   }
 
   async get(ref: CallRef): Promise<PendingCall | undefined> {

@@ -28,6 +28,7 @@ import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
+import { type RetentionOf, retentionArgs } from './retention.ts';
 import {
   appendHistoryScript,
   attemptScript,
@@ -47,6 +48,8 @@ export interface RedisSessionServiceOptions {
   app: AppState;
   /** How long the record of an invocation is kept after its last write, and after its end, ms. */
   invocationTtlMs: { running: number; ended: number };
+  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  retention?: RetentionOf;
 }
 
 /**
@@ -60,9 +63,17 @@ export class RedisSessionService implements SessionService {
   readonly #ttls: [running: number, ended: number];
   readonly #leases: SessionLeases;
   readonly #reader: SessionReader;
+  readonly #retention: RetentionOf;
   readonly pending: RedisPendingCalls;
 
-  constructor({ connection, keys, app, invocationTtlMs }: RedisSessionServiceOptions) {
+  constructor({
+    connection,
+    keys,
+    app,
+    invocationTtlMs,
+    retention = () => ({}),
+  }: RedisSessionServiceOptions) {
+    this.#retention = retention;
     this.#connection = connection;
     this.#keys = keys;
     this.#app = app;
@@ -93,6 +104,7 @@ export class RedisSessionService implements SessionService {
         now,
         hidden ? 1 : 0,
         toJson(stateOf('session', delta.session.flat()), 'the state'),
+        this.#retention(appName).sessionTtlMs ?? '',
         ...[delta.session, delta.user, delta.app].flatMap(scriptArgs),
       ],
     );
@@ -142,6 +154,7 @@ export class RedisSessionService implements SessionService {
       [
         ...[ref.sessionId, afterSeq, last.timestamp, last.id, events.length, ...events.map(encodeEvent)],
         ...scriptArgs([...state]),
+        this.#retention(ref.appName).sessionTtlMs ?? '',
       ],
     );
     if (found === 'gone')
@@ -283,6 +296,7 @@ export class RedisSessionService implements SessionService {
         ...pendingArgs(changes, id),
         ...turnArgs(turnChanges(event)),
         aside ? 1 : 0,
+        ...retentionArgs(this.#retention(appName)),
       ],
     );
     if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);

@@ -9,6 +9,7 @@ import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisMemoryService } from './redis-memory-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
 import { RedisSignInService } from './redis-sign-in-service.ts';
+import type { RetentionOf } from './retention.ts';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Before every key; default `am`. */
@@ -18,6 +19,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** How long an invocation's record outlives its last write (default 24 h) and its end (default 1 h), ms. */
   invocationTtlMs?: { running?: number; ended?: number };
   memory?: MemoryOptions;
+  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  retention?: RetentionOf;
 }
 
 export interface MemoryOptions {
@@ -70,7 +73,13 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
         signInService: new RedisSignInService(sealed),
       },
     }),
-    sessions: new RedisSessionService({ connection, keys, app, invocationTtlMs: { running, ended } }),
+    sessions: new RedisSessionService({
+      connection,
+      keys,
+      app,
+      invocationTtlMs: { running, ended },
+      ...(options.retention && { retention: options.retention }),
+    }),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),
     memory: new RedisMemoryService({ connection, keys, vectors, ttlMs: memory.ttlMs }),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { retain } from './retention.ts';
 
 /** A Lua script: one atomic step on one slot. */
 export interface Script {
@@ -110,11 +111,11 @@ end
 
 /**
  * KEYS session, state, user, sessions, outbox.
- * ARGV nonce, id, now, hidden, state of the session as JSON, then session, user and app entries, each with its count before it.
+ * ARGV nonce, id, now, hidden, state of the session as JSON, how long it is kept in ms or '', then session, user and app entries, each with its count before it.
  * The nonce tells a repetition of our own call from a second creator.
  */
-export const createScript = script(`${writeFields}${writeOutbox}
-local nonce, id, now, hidden, initial = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
+export const createScript = script(`${writeFields}${writeOutbox}${retain}
+local nonce, id, now, hidden, initial, ttl = next_arg(), next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local known = redis.call('HGET', KEYS[1], 'nonce')
 if known and known ~= nonce then return false end
 if not known then
@@ -124,6 +125,7 @@ if not known then
   write_fields(KEYS[2], '')
   write_fields(KEYS[3], '')
   write_outbox(KEYS[5])
+  retain(KEYS[1], KEYS[1], KEYS[2], KEYS[4], KEYS[1], ttl)
 end
 return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
@@ -133,10 +135,12 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
  * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
- * agent and what its summary stands for up to, or '' and '' or, where all summaries are void, 'rewound', and '1' for an event that comes aside.
+ * agent and what its summary stands for up to, or '' and '' or, where all summaries are void, 'rewound', '1' for an event that comes aside, and
+ * what is kept of the session.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
-export const commitScript = script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}
+export const commitScript =
+  script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}${retain}
 local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
 local tokens, part, attempt, while_open = next_arg(), next_arg(), next_arg(), next_arg()
@@ -172,8 +176,11 @@ for _ = 1, tonumber(next_arg()) do
   if redis.call('HDEL', KEYS[8], field) == 1 then redis.call('HSETNX', KEYS[9], answered, answer) end
 end
 note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
-if next_arg() == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
+local is_aside, ttl, most = next_arg(), next_arg(), next_arg()
+if is_aside == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
 touch_invocation(KEYS[6], token, running_ms, ended_ms)
+trim(KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[6], token, seq, most)
+retain(KEYS[1], KEYS[2], KEYS[3], KEYS[5], KEYS[9], ttl)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);
 
@@ -182,7 +189,7 @@ return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
  * picture.
  */
 export const readScript = script(`
-local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq')
+local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first')
 if not meta[2] then return false end
 local count, events = tonumber(ARGV[1]), {}
 if count > 0 then
@@ -199,7 +206,7 @@ return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), e
 export const readTurnScript = script(`
 local at = 0
 local function next_arg() at = at + 1; return ARGV[at] end
-local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq')
+local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first')
 if not meta[2] then return false end
 local seq, first = tonumber(meta[2]), nil
 local function reach(number)
@@ -212,7 +219,7 @@ if not first then first = 1 end
 for _ = 1, tonumber(next_arg()) do reach(redis.call('HGET', KEYS[7], 'c:' .. next_arg())) end
 reach(redis.call('HGET', KEYS[6], 'from:' .. token))
 if from ~= '' then reach(from) end
-first = math.max(first, 1)
+first = math.max(first, 1, tonumber(meta[3] or 1))
 local start = string.format('0-%d', math.max(first, known))
 local events = redis.call('XREVRANGE', KEYS[4], '+', start, 'COUNT', limit)
 return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+'), first }
@@ -220,9 +227,9 @@ return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), e
 
 /**
  * KEYS session, events, state, sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
- * of the state with theirs. Returns 1, 'gone', or the seq that it has instead.
+ * of the state with theirs, and how long it is kept in ms or ''. Returns 1, 'gone', or the seq that it has instead.
  */
-export const appendHistoryScript = script(`${writeFields}
+export const appendHistoryScript = script(`${writeFields}${retain}
 local id, after, timestamp, last = next_arg(), tonumber(next_arg()), next_arg(), next_arg()
 local seq, hidden = unpack(redis.call('HMGET', KEYS[1], 'seq', 'hidden'))
 if not seq then return 'gone' end
@@ -236,6 +243,7 @@ for n = 1, count do redis.call('XADD', KEYS[2], string.format('0-%d', after + n)
 redis.call('HSET', KEYS[1], 'seq', string.format('%d', after + count), 'updated', timestamp, 'history', (after + count) .. ' ' .. last)
 if hidden == '0' then redis.call('ZADD', KEYS[4], timestamp, id) end
 write_fields(KEYS[3], '')
+retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[1], next_arg())
 return 1
 `);
 

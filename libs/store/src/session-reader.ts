@@ -21,7 +21,8 @@ const newestSize = 200;
 
 /** What the scripts that read a session return; the number of the first event that a turn needs comes from one of them. */
 type Picture = [
-  meta: [updated: string, seq: string],
+  /** `first` is the number of the first event that is kept, where others were cut off. */
+  meta: [updated: string, seq: string, first: string | null],
   state: string[],
   user: string[],
   log: LogEntry[],
@@ -92,11 +93,12 @@ export class SessionReader {
     const { appName, userId, sessionId: id } = ref;
     const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
     if (!picture) return undefined;
-    const [[updated, lastSeq], own, user, newestFirst, outbox, firstSeq] = picture;
+    const [[updated, lastSeq, firstKept], own, user, newestFirst, outbox, firstSeq] = picture;
     const seq = Number(lastSeq);
     const newest = newestFirst.reverse().map(storedEventOf);
     // What is older never changes: it may be read later than the picture.
-    const [first, last] = [behind({ seq, first: firstSeq }), seq - newest.length];
+    const cut = Number(firstKept ?? 1) - 1;
+    const [first, last] = [Math.max(behind({ seq, first: firstSeq }), cut), seq - newest.length];
     const older = await this.readRange(ref, first, last);
     if (older.length < last - first) {
       throw new MeshError('unavailable', `session ${id} was deleted while it was read; try again`);
