@@ -224,9 +224,12 @@ export class LogIndex {
 
   #ask(question: Question): void {
     const before = this.#questions.get(question.id);
-    const asked = this.#questionsOfCalls.get(question.callId);
     // One that is asked again under its id takes the place of the first.
-    if (before && asked) asked.splice(asked.indexOf(before), 1);
+    if (before) {
+      const asked = listIn(this.#questionsOfCalls, before.callId);
+      asked.splice(asked.indexOf(before), 1);
+      if (this.#due.get(before.callId) === before) this.#due.delete(before.callId);
+    }
     this.#questions.set(question.id, question);
     listIn(this.#questionsOfCalls, question.callId).push(question);
     this.#open.set(question.id, question);

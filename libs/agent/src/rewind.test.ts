@@ -4,7 +4,6 @@ import { FunctionTool } from './function-tool.ts';
 import { chat, scriptedModel } from './harness.fixture.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { logIndex } from './log-index.ts';
-import { rewindSession } from './session-history.ts';
 
 const answers = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `answer ${n + 1}` }));
 
@@ -13,7 +12,7 @@ async function talk(model: Awaited<ReturnType<typeof scriptedModel>>, config: ob
   const { runner, say, stored } = conversation;
   const rewind = async (invocationId = '') => {
     const { id: sessionId } = await stored();
-    await rewindSession(runner.sessionService, { appName: 'app', userId: 'u', sessionId }, invocationId);
+    await runner.rewindAsync({ userId: 'u', sessionId, rewindBeforeInvocationId: invocationId });
   };
   return { say, stored, rewind };
 }

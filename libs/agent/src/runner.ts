@@ -22,6 +22,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
 import { SessionHeads } from './session-heads.ts';
+import { rewindSession } from './session-history.ts';
 import type { InvocationRef, SessionService } from './session-service.ts';
 import { turnNeed } from './turn-need.ts';
 
@@ -144,6 +145,20 @@ export class Runner {
     } finally {
       await this.#end({ appName, userId, sessionId, ...run }, failure);
     }
+  }
+
+  /** ADK's name of {@link rewindSession}. */
+  async rewindAsync({
+    userId,
+    sessionId,
+    rewindBeforeInvocationId,
+  }: {
+    userId: string;
+    sessionId: string;
+    rewindBeforeInvocationId: string;
+  }): Promise<void> {
+    const ref = { appName: this.appName, userId, sessionId };
+    await rewindSession(this.sessionService, ref, rewindBeforeInvocationId);
   }
 
   /** Gives the agent a message in a session of its own, which is deleted at the end. */

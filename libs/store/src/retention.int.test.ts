@@ -109,7 +109,7 @@ describe('a session of which only the last events are kept', () => {
     });
   });
 
-  test('keeps what a call that waits came from', async () => {
+  test('keeps all that a call which waits goes back to', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
     const session = await sessions.createSession(ref);
     await talk(sessions, session, 10);
