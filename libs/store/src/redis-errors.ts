@@ -1,13 +1,20 @@
 import { MeshError } from '@agentmesh/protocol';
 
 /** What the server says while it will soon be fine again: the command was not run, and may be sent anew. */
-const passing = /\b(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
+const passing =
+  /\b(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED)\b|^(MOVED|ASK) \d|WAIT cannot be used with replica/;
 
 const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
   [/\bOOM\b/, () => 'unavailable', 'redis is full (maxmemory); give it more memory'],
   [/\bMISCONF\b/, () => 'unavailable', 'redis cannot write to its disk; mend that'],
   [/\bNOREPLICAS\b/, () => 'unavailable', 'redis has too few replicas in reach to accept writes'],
   [/\bREADONLY\b/, () => 'unavailable', 'redis is a read-only replica; connect to the primary'],
+  [
+    /\bTRYAGAIN\b|^ASK /,
+    () => 'unavailable',
+    'a slot of the redis cluster is being moved; wait until that is done',
+  ],
+  [/\bCLUSTERDOWN\b/, () => 'unavailable', 'a part of the redis cluster is down'],
   [passing, () => 'unavailable', 'redis is not ready yet'],
   [
     /\b(WRONGPASS|NOAUTH)\b|invalid password/,
