@@ -1,0 +1,136 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RestartableServer, startRestartable } from './faults/restartable-server.ts';
+import { requireBinary } from './find-binary.ts';
+import { startLocalServer } from './local-server.ts';
+import { nodeOf, quickReplication, type RedisNode } from './redis-cluster.ts';
+import { ask, startLocalRedis } from './servers.ts';
+import { until } from './wait.ts';
+
+export interface RedisSentinelOptions {
+  /** Of the primary; default 1. */
+  replicas?: number;
+  /** Default 3. */
+  sentinels?: number;
+  /** After how long without an answer a server is taken for dead, in ms; default 700. */
+  downAfterMs?: number;
+  /** More arguments of each redis-server. */
+  extraArgs?: string[];
+}
+
+export interface RedisSentinel extends AsyncDisposable {
+  /** `redis+sentinel://127.0.0.1:16001,127.0.0.1:16002/mymaster`. */
+  readonly url: string;
+  /** The first primary first. */
+  readonly nodes: readonly RedisNode[];
+  readonly sentinels: readonly RedisNode[];
+  /** The server that the Sentinels name now. */
+  primary(): Promise<RedisNode>;
+  /** SIGKILL of the primary; done when another one has its place. */
+  failOver(): Promise<void>;
+}
+
+const primaryName = 'mymaster';
+
+/**
+ * Starts a primary, replicas of it, and Sentinels that watch them, on loopback ports. Always by the local `redis-server`.
+ *
+ * @throws Error that says what to install, or holds a server's own complaint
+ */
+export async function startRedisSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
+  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, extraArgs = [] } = options;
+  await using owners = new AsyncDisposableStack();
+  const start = async (more: string[]) => {
+    const quick = Object.entries(quickReplication).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const args = [...quick, ...more, ...extraArgs];
+    return nodeOf(
+      owners.use(
+        await startRestartable((place) => startLocalRedis({ ...place, appendOnly: true, extraArgs: args })),
+      ),
+    );
+  };
+  const first = await start([]);
+  const followers = await Promise.all(
+    Array.from({ length: replicas }, () => start(['--replicaof', first.host, String(first.port)])),
+  );
+  const nodes = [first, ...followers];
+  const sentinels = await Promise.all(
+    Array.from({ length: count }, async () =>
+      nodeOf(owners.use(await startSentinel(first, count, downAfterMs))),
+    ),
+  );
+  for (const sentinel of sentinels)
+    await until(() => knowsAll(sentinel, replicas, count), { timeoutMs: 20_000 });
+  const primary = () => primaryOf(sentinels, nodes);
+  const running = owners.move();
+  return {
+    url: `redis+sentinel://${sentinels.map(({ host, port }) => `${host}:${port}`).join(',')}/${primaryName}`,
+    nodes,
+    sentinels,
+    primary,
+    async failOver() {
+      const before = await primary();
+      await before.kill();
+      const promoted = async () => (await primary()).port !== before.port;
+      await until(promoted, { what: 'another primary', timeoutMs: 20_000, intervalMs: 50 });
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+function startSentinel(primary: RedisNode, count: number, downAfterMs: number): Promise<RestartableServer> {
+  const quorum = Math.floor(count / 2) + 1;
+  return startRestartable((place) =>
+    startLocalServer({
+      name: 'redis-server',
+      scheme: 'redis',
+      binary: requireBinary('redis-server'),
+      dataDir: place.dataDir,
+      port: place.port,
+      args: ({ port, dataDir }) => {
+        const file = join(dataDir, 'sentinel.conf');
+        // The Sentinel keeps in it what it has learned.
+        if (!existsSync(file)) {
+          writeFileSync(
+            file,
+            `port ${port}
+bind 127.0.0.1
+dir ${dataDir}
+sentinel monitor ${primaryName} ${primary.host} ${primary.port} ${quorum}
+sentinel down-after-milliseconds ${primaryName} ${downAfterMs}
+sentinel failover-timeout ${primaryName} 3000
+`,
+          );
+        }
+        return [file, '--sentinel'];
+      },
+      ready: async ({ port }) => (await ask(port, 'PING\r\n')).startsWith('+PONG'),
+    }),
+  );
+}
+
+async function knowsAll(sentinel: RedisNode, replicas: number, count: number): Promise<boolean> {
+  const flat = (await sentinel.command(['SENTINEL', 'MASTER', primaryName])) as string[];
+  const field = (name: string) => flat[flat.indexOf(name) + 1];
+  const all = field('num-slaves') === String(replicas) && field('num-other-sentinels') === String(count - 1);
+  if (!all) return false;
+  const followers = (await sentinel.command(['SENTINEL', 'REPLICAS', primaryName])) as string[][];
+  return followers.every((each) => each[each.indexOf('master-link-status') + 1] === 'ok');
+}
+
+async function primaryOf(sentinels: readonly RedisNode[], nodes: readonly RedisNode[]): Promise<RedisNode> {
+  return await until(
+    async () => {
+      for (const sentinel of sentinels) {
+        const found = await sentinel
+          .command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primaryName])
+          .catch(() => undefined);
+        const [, port] = (found ?? []) as string[];
+        const node = nodes.find((each) => String(each.port) === port);
+        if (node) return node;
+      }
+      return undefined;
+    },
+    { what: 'a sentinel that names a primary' },
+  );
+}
