@@ -57,6 +57,8 @@ function settingsOf(address: RedisAddress, { caFile, connectionName }: LinkOptio
     ...(address.username !== undefined && { username: address.username }),
     ...(address.password !== undefined && { password: address.password }),
     connectionName,
+    // A command of Redis 7.2, which access rules of older ones cannot name.
+    disableClientInfo: true,
     connectTimeout: 3_000,
     commandTimeout: commandTimeoutMs,
     // A connection that swallows everything (a partition, a frozen server) is given up, not waited for.

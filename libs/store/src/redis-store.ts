@@ -3,7 +3,7 @@ import { keys as keysOf, type SecretBox } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
-import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
+import { type ConnectionOptions, connectRedis, type RedisConnection } from './redis-connection.ts';
 import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
 import { RedisSignInService } from './redis-sign-in-service.ts';
@@ -39,9 +39,16 @@ const hour = 3_600_000;
  * @throws MeshError at once: `invalid_argument` for the url, `unavailable` when nothing answers, `unauthenticated` for the password
  */
 export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  return storeOn(await connectRedis(options), options);
+}
+
+/** The store on a connection, which it closes at its end. */
+export function storeOn(
+  connection: RedisConnection,
+  options: Pick<RedisStoreOptions, 'prefix' | 'box' | 'invocationTtlMs'>,
+): RedisStore {
   const keys = keysOf(options.prefix);
   const { running = 24 * hour, ended = hour } = options.invocationTtlMs ?? {};
-  const connection = await connectRedis(options);
   const app = appState(connection, keys);
   const { box } = options;
   const sealed = box && { connection, keys, box };
