@@ -67,7 +67,8 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
     let refusal: Error | undefined;
     for (;;) {
       try {
-        const result = await within(deadline - performance.now(), attempt(deadline - 50));
+        const left = Math.max(deadline - performance.now(), 1);
+        const result = await within(left, attempt(deadline - 50));
         lastError = undefined;
         return result;
       } catch (error) {
