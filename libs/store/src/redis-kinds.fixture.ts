@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type Certificate,
   freePort,
   makeCertificate,
   redisTlsArgs,
@@ -18,7 +19,7 @@ export interface RunningRedis extends AsyncDisposable {
   /** To connect as the mesh does. */
   options: Pick<ConnectionOptions, 'url' | 'caFile' | 'waitReplicas'>;
   /** To connect as somebody who may do everything. */
-  admin: Pick<ConnectionOptions, 'url'>;
+  admin: Pick<ConnectionOptions, 'url' | 'caFile'>;
 }
 
 const password = 'p@ss:w/rd';
@@ -29,33 +30,40 @@ export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
   {
     name: 'one server',
     start: () =>
-      started(
-        async () => await startRedis(),
-        ({ url }) => ({ url }),
-      ),
-  },
-  { name: 'one server with TLS, as a user of few rights', start: startTls },
-  {
-    name: 'a cluster of six whose replicas are waited for, as a user of few rights',
-    start: () =>
-      started(
-        async (acl) => await startRedisCluster({ extraArgs: acl }),
-        ({ url }) => ({ url: url.replace('//', `//${account}@`), waitReplicas: 1 }),
-      ),
+      started(async ({ owners }) => {
+        const { url } = owners.use(await startRedis());
+        return { options: { url }, admin: { url } };
+      }),
   },
   {
-    name: 'the replica that Sentinels have promoted, as a user of few rights',
+    name: 'one server with TLS, as a user of few rights',
     start: () =>
-      started(
-        async (acl) => {
-          const sentinel = await startRedisSentinel({ extraArgs: acl });
-          await sentinel.failOver();
-          return sentinel;
-        },
-        ({ url }) => ({ url: url.replace('//', `//${account}@`) }),
-      ),
+      started(async ({ owners, acl, tls, caFile }) => {
+        const port = await freePort();
+        const { url } = owners.use(await startRedis({ extraArgs: [...acl, ...redisTlsArgs(tls, port)] }));
+        return { options: { url: `rediss://${account}@localhost:${port}`, caFile }, admin: { url } };
+      }),
+  },
+  {
+    name: 'a cluster of six with TLS whose replicas are waited for, as a user of few rights',
+    start: () =>
+      started(async ({ owners, acl, tls, caFile }) => {
+        const { url } = owners.use(await startRedisCluster({ tls, extraArgs: acl }));
+        return { options: { url: asUser(url), caFile, waitReplicas: 1 }, admin: { url, caFile } };
+      }),
+  },
+  {
+    name: 'the replica that Sentinels with TLS have promoted, as a user of few rights',
+    start: () =>
+      started(async ({ owners, acl, tls, caFile }) => {
+        const sentinel = owners.use(await startRedisSentinel({ tls, extraArgs: acl }));
+        await sentinel.failOver();
+        return { options: { url: asUser(sentinel.url), caFile }, admin: { url: sentinel.url, caFile } };
+      }),
   },
 ];
+
+const asUser = (url: string) => url.replace('//', `//${account}@`);
 
 /** Registers tests for each kind of Redis, which is started once for all of them. */
 export function onEachRedis(tests: (redis: () => RunningRedis) => void): void {
@@ -69,40 +77,24 @@ export function onEachRedis(tests: (redis: () => RunningRedis) => void): void {
   });
 }
 
-async function started<S extends AsyncDisposable & { url: string }>(
-  start: (acl: string[]) => Promise<S>,
-  optionsOf: (server: S) => RunningRedis['options'],
+interface Means {
+  owners: AsyncDisposableStack;
+  /** Arguments of a server. */
+  acl: string[];
+  tls: Certificate;
+  caFile: string;
+}
+
+async function started(
+  start: (means: Means) => Promise<Omit<RunningRedis, typeof Symbol.asyncDispose>>,
 ): Promise<RunningRedis> {
   await using owners = new AsyncDisposableStack();
-  const server = owners.use(await start(aclArgs(folder(owners))));
-  const all = owners.move();
-  return {
-    options: optionsOf(server),
-    admin: { url: server.url },
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
-  };
-}
-
-async function startTls(): Promise<RunningRedis> {
-  await using owners = new AsyncDisposableStack();
-  const dir = folder(owners);
-  const certificate = makeCertificate(dir);
-  const port = await freePort();
-  const server = owners.use(
-    await startRedis({ extraArgs: [...aclArgs(dir), ...redisTlsArgs(certificate, port)] }),
-  );
-  const all = owners.move();
-  return {
-    options: { url: `rediss://${account}@localhost:${port}`, caFile: certificate.certFile },
-    admin: { url: server.url },
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
-  };
-}
-
-function folder(owners: AsyncDisposableStack): string {
   const dir = mkdtempSync(join(tmpdir(), 'agentmesh-redis-kinds-'));
   owners.defer(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
+  const tls = makeCertificate(dir);
+  const running = await start({ owners, acl: aclArgs(dir), tls, caFile: tls.certFile });
+  const all = owners.move();
+  return { ...running, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** The users that are deployed, and the default user with all rights, as whom the tests look behind the scenes. */

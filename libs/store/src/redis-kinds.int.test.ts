@@ -1,29 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { credentialServicesConformance, sessionServiceConformance } from '@agentmesh/agent/conformance';
 import { createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
+import { afterAll, beforeAll } from 'vitest';
 import { callResultsConformance } from './call-results.fixture.ts';
 import { jobRecordsConformance } from './job-records.fixture.ts';
+import { connectRedis, type RedisConnection } from './redis-connection.ts';
 import { onEachRedis } from './redis-kinds.fixture.ts';
-import { connectRedisStore } from './redis-store.ts';
+import { type RedisStore, storeOn } from './redis-store.ts';
 
 const box = createSecretBox(newCredentialKeys('first'));
 
 onEachRedis((redis) => {
-  const open = async () => {
-    const store = await connectRedisStore({ ...redis().options, prefix: `am:${randomUUID()}`, box });
-    return { store, dispose: async () => await store[Symbol.asyncDispose]() };
-  };
-
-  sessionServiceConformance('RedisSessionService', async () => {
-    const { store, dispose } = await open();
-    return { service: store.sessions, dispose };
+  let connection: RedisConnection;
+  beforeAll(async () => {
+    connection = await connectRedis(redis().options);
   });
+  afterAll(() => connection[Symbol.asyncDispose]());
+
+  /** One of its own, without a connection of its own, which in a cluster with TLS would take most of the time. */
+  const freshStore = (): RedisStore => storeOn(connection, { prefix: `am:${randomUUID()}`, box });
+  const dispose = async () => {};
+
+  sessionServiceConformance('RedisSessionService', async () => ({ service: freshStore().sessions, dispose }));
 
   credentialServicesConformance('Redis', async () => {
-    const { store, dispose } = await open();
-    if (!store.credentials) throw new Error('the store keeps no credentials');
-    const { credentialService, signInService } = store.credentials;
-    return { credentials: credentialService, signIns: signInService, dispose };
+    const { credentials } = freshStore();
+    if (!credentials) throw new Error('the store keeps no credentials');
+    return { credentials: credentials.credentialService, signIns: credentials.signInService, dispose };
   });
 
   callResultsConformance(redis);

@@ -1,4 +1,5 @@
 import { Command, Redis } from 'ioredis';
+import { type Certificate, redisTlsArgs } from './certificate.ts';
 import { type RestartableServer, startRestartable } from './faults/restartable-server.ts';
 import { freePort } from './free-port.ts';
 import { startLocalRedis } from './servers.ts';
@@ -11,18 +12,22 @@ export interface RedisClusterOptions {
   replicas?: number;
   /** After how long without a sign a node is taken for dead, in ms; default 1,500. */
   nodeTimeoutMs?: number;
+  /** Clients are to use TLS, and the nodes do among themselves. */
+  tls?: Certificate;
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
 
 /** A node of a cluster, which may be killed and started again; it keeps its data and its place. */
 export interface RedisNode extends RestartableServer {
-  /** Sends it a command: `['CLUSTER', 'INFO']`. */
+  /** The port that clients use: with TLS another one than `port`. */
+  readonly clientPort: number;
+  /** Sends it a command, without TLS: `['CLUSTER', 'INFO']`. */
   command(args: readonly (string | number)[]): Promise<unknown>;
 }
 
 export interface RedisCluster extends AsyncDisposable {
-  /** `redis+cluster://127.0.0.1:15001,127.0.0.1:15002`, all nodes. */
+  /** `redis+cluster://127.0.0.1:15001,127.0.0.1:15002`, all nodes; `rediss+cluster` with TLS. */
   readonly url: string;
   /** The masters of the beginning first. */
   readonly nodes: readonly RedisNode[];
@@ -38,17 +43,18 @@ export interface RedisCluster extends AsyncDisposable {
  * @throws Error that says what to install, or holds a server's own complaint
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  const { masters = 3, replicas = 1, nodeTimeoutMs = 1_500, extraArgs = [] } = options;
+  const { masters = 3, replicas = 1, nodeTimeoutMs = 1_500, tls, extraArgs = [] } = options;
   await using owners = new AsyncDisposableStack();
   const size = masters * (1 + replicas);
   const nodes = await Promise.all(
     Array.from({ length: size }, async () => {
       const busPort = await freePort();
-      const args = [...clusterArgs(nodeTimeoutMs, busPort), ...extraArgs];
+      const secured = await securedArgs(tls, ['--tls-cluster', 'yes']);
+      const args = [...clusterArgs(nodeTimeoutMs, busPort), ...secured.args, ...extraArgs];
       const server = owners.use(
         await startRestartable((place) => startLocalRedis({ ...place, appendOnly: true, extraArgs: args })),
       );
-      return { node: nodeOf(server), busPort };
+      return { node: nodeOf(server, secured.port), busPort };
     }),
   );
   const all = nodes.map(({ node }) => node);
@@ -57,7 +63,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   await settled();
   const running = owners.move();
   return {
-    url: `redis+cluster://${all.map(({ host, port }) => `${host}:${port}`).join(',')}`,
+    url: `redis${tls ? 's' : ''}+cluster://${all.map(({ host, clientPort }) => `${host}:${clientPort}`).join(',')}`,
     nodes: all,
     primaryOf: (key) => primaryOf(all, key),
     settled,
@@ -80,8 +86,18 @@ function clusterArgs(nodeTimeoutMs: number, busPort: number): string[] {
 /** By default a primary waits for five seconds before it sends its data to a new replica. */
 export const quickReplication = { 'repl-diskless-sync-delay': 0, 'repl-ping-replica-period': 1 };
 
+/** Arguments of a server that takes TLS on a port of its own, and speaks it to its replicas; none without a certificate. */
+export async function securedArgs(
+  tls: Certificate | undefined,
+  more: string[],
+): Promise<{ args: string[]; port: number | undefined }> {
+  if (!tls) return { args: [], port: undefined };
+  const port = await freePort();
+  return { args: [...redisTlsArgs(tls, port), '--tls-replication', 'yes', ...more], port };
+}
+
 /** A server with a way to send it commands. */
-export function nodeOf(server: RestartableServer): RedisNode {
+export function nodeOf(server: RestartableServer, clientPort = server.port): RedisNode {
   const command: RedisNode['command'] = async ([name = '', ...args]) => {
     const redis = new Redis(server.port, server.host, {
       retryStrategy: null,
@@ -98,6 +114,7 @@ export function nodeOf(server: RestartableServer): RedisNode {
   };
   return Object.assign(Object.create(server) as RestartableServer, {
     command,
+    clientPort,
     // Methods of the server keep their own object; a plain spread would freeze what its getters give.
     kill: () => server.kill(),
     start: () => server.start(),

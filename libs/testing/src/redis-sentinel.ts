@@ -1,9 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Certificate } from './certificate.ts';
 import { type RestartableServer, startRestartable } from './faults/restartable-server.ts';
 import { requireBinary } from './find-binary.ts';
 import { startLocalServer } from './local-server.ts';
-import { nodeOf, quickReplication, type RedisNode } from './redis-cluster.ts';
+import { nodeOf, quickReplication, type RedisNode, securedArgs } from './redis-cluster.ts';
 import { ask, startLocalRedis } from './servers.ts';
 import { until } from './wait.ts';
 
@@ -14,12 +15,14 @@ export interface RedisSentinelOptions {
   sentinels?: number;
   /** After how long without an answer a server is taken for dead, in ms; default 700. */
   downAfterMs?: number;
+  /** Clients are to use TLS, as the servers and Sentinels do among themselves. */
+  tls?: Certificate;
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
 
 export interface RedisSentinel extends AsyncDisposable {
-  /** `redis+sentinel://127.0.0.1:16001,127.0.0.1:16002/mymaster`. */
+  /** `redis+sentinel://127.0.0.1:16001,127.0.0.1:16002/mymaster`; `rediss+sentinel` with TLS. */
   readonly url: string;
   /** The first primary first. */
   readonly nodes: readonly RedisNode[];
@@ -38,33 +41,37 @@ const primaryName = 'mymaster';
  * @throws Error that says what to install, or holds a server's own complaint
  */
 export async function startRedisSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, extraArgs = [] } = options;
+  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, tls, extraArgs = [] } = options;
   await using owners = new AsyncDisposableStack();
   const start = async (more: string[]) => {
     const quick = Object.entries(quickReplication).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    const args = [...quick, ...more, ...extraArgs];
+    const secured = await securedArgs(tls, []);
+    const args = [...quick, ...secured.args, ...more, ...extraArgs];
     return nodeOf(
       owners.use(
         await startRestartable((place) => startLocalRedis({ ...place, appendOnly: true, extraArgs: args })),
       ),
+      secured.port,
     );
   };
   const first = await start([]);
   const followers = await Promise.all(
-    Array.from({ length: replicas }, () => start(['--replicaof', first.host, String(first.port)])),
+    Array.from({ length: replicas }, () => start(['--replicaof', first.host, String(first.clientPort)])),
   );
   const nodes = [first, ...followers];
   const sentinels = await Promise.all(
-    Array.from({ length: count }, async () =>
-      nodeOf(owners.use(await startSentinel(first, count, downAfterMs))),
-    ),
+    Array.from({ length: count }, async () => {
+      const secured = await securedArgs(tls, []);
+      const watch = { primary: first, count, downAfterMs, more: secured.args };
+      return nodeOf(owners.use(await startSentinel(watch)), secured.port);
+    }),
   );
   for (const sentinel of sentinels)
     await until(() => knowsAll(sentinel, replicas, count), { timeoutMs: 20_000 });
   const primary = () => primaryOf(sentinels, nodes);
   const running = owners.move();
   return {
-    url: `redis+sentinel://${sentinels.map(({ host, port }) => `${host}:${port}`).join(',')}/${primaryName}`,
+    url: `redis${tls ? 's' : ''}+sentinel://${sentinels.map(({ host, clientPort }) => `${host}:${clientPort}`).join(',')}/${primaryName}`,
     nodes,
     sentinels,
     primary,
@@ -78,7 +85,14 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
   };
 }
 
-function startSentinel(primary: RedisNode, count: number, downAfterMs: number): Promise<RestartableServer> {
+interface Watch {
+  primary: RedisNode;
+  count: number;
+  downAfterMs: number;
+  more: string[];
+}
+
+function startSentinel({ primary, count, downAfterMs, more }: Watch): Promise<RestartableServer> {
   const quorum = Math.floor(count / 2) + 1;
   return startRestartable((place) =>
     startLocalServer({
@@ -96,13 +110,13 @@ function startSentinel(primary: RedisNode, count: number, downAfterMs: number): 
             `port ${port}
 bind 127.0.0.1
 dir ${dataDir}
-sentinel monitor ${primaryName} ${primary.host} ${primary.port} ${quorum}
+sentinel monitor ${primaryName} ${primary.host} ${primary.clientPort} ${quorum}
 sentinel down-after-milliseconds ${primaryName} ${downAfterMs}
 sentinel failover-timeout ${primaryName} 3000
 `,
           );
         }
-        return [file, '--sentinel'];
+        return [file, '--sentinel', ...more];
       },
       ready: async ({ port }) => (await ask(port, 'PING\r\n')).startsWith('+PONG'),
     }),
@@ -126,7 +140,7 @@ async function primaryOf(sentinels: readonly RedisNode[], nodes: readonly RedisN
           .command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primaryName])
           .catch(() => undefined);
         const [, port] = (found ?? []) as string[];
-        const node = nodes.find((each) => String(each.port) === port);
+        const node = nodes.find((each) => String(each.clientPort) === port);
         if (node) return node;
       }
       return undefined;
