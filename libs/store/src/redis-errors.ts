@@ -26,6 +26,8 @@ const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
 
 /** Whether a later attempt of the same command may succeed by itself: the server is away, or not ready. */
 export function isPassing(error: unknown): boolean {
+  // What we have said ourselves is the last word.
+  if (error instanceof MeshError) return false;
   return !isReply(error) || passing.test(error.message);
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MeshError, parseRedisUrl, type RedisAddress } from '@agentmesh/protocol';
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
+import { watchSentinels } from './sentinel-watch.ts';
 
 export interface LinkOptions {
   url: string;
@@ -38,7 +39,7 @@ export function createLink(options: LinkOptions): RedisLink {
   const settings = settingsOf(address, options);
   return address.kind === 'cluster'
     ? clusterLink(createCluster(address, settings, again), options, life)
-    : serverLink(createRedis(address, settings, again), options, life);
+    : serverLink(createRedis(address, settings, again), address, options, life);
 }
 
 type Retry = (attempt: number) => number | null;
@@ -123,16 +124,30 @@ function createCluster(address: RedisAddress, settings: RedisOptions, retry: Ret
   });
 }
 
-function serverLink(redis: Redis, { onError }: LinkOptions, life: Life): RedisLink {
-  redis.on('error', onError);
-  redis.on('sentinelError', onError);
+function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOptions, life: Life): RedisLink {
+  let ofSentinel: Error | undefined;
+  redis.on('sentinelError', (error: Error) => {
+    ofSentinel = understood(error);
+    onError(ofSentinel);
+  });
+  // After all of them were asked, the client says that all are unreachable, whatever they have said.
+  redis.on('error', (error) =>
+    onError(error.message.startsWith('All sentinels') && ofSentinel ? ofSentinel : error),
+  );
+  let watch: Disposable | undefined;
   return {
     client: redis,
-    connect: () => opened(redis, life),
+    async connect() {
+      await opened(redis, life);
+      if (address.kind === 'sentinel') watch = watchSentinels(redis, address, redis.options.tls);
+    },
     serverOf: async () => redis,
     lookAgain: () => {},
     ping: () => redis.ping(),
-    close: () => closed(redis, life),
+    async close() {
+      watch?.[Symbol.dispose]();
+      await closed(redis, life);
+    },
   };
 }
 
@@ -154,6 +169,11 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
     ping: () => Promise.any([cluster.ping(), ...cluster.nodes('master').map((node) => node.ping())]),
     close: () => closed(cluster, life),
   };
+}
+
+function understood(error: Error): Error {
+  if (!/No such master|invalid reply/.test(error.message)) return error;
+  return new Error('no sentinel knows the primary that the url names', { cause: error });
 }
 
 function slotOf(key: string): number {
