@@ -21,7 +21,11 @@ const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
     () => 'unauthenticated',
     'redis refuses the user or password of its url',
   ],
-  [/\bNOPERM\b/, () => 'permission_denied', "redis' access rules do not let this user do that"],
+  [
+    /\bNOPERM\b|The user executing the script/,
+    () => 'permission_denied',
+    "redis' access rules do not let this user do that",
+  ],
 ];
 
 /** Whether a later attempt of the same command may succeed by itself: the server is away, or not ready. */
