@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { startRedisCluster } from './redis-cluster.ts';
-import { startRedisSentinel } from './redis-sentinel.ts';
 import { until } from './wait.ts';
 
 test('a cluster of six: a replica takes the place of a primary that is killed, which comes back as a replica', async () => {
@@ -19,15 +18,4 @@ test('a cluster of six: a replica takes the place of a primary that is killed, w
   await cluster.settled();
   expect(((await before.command(['ROLE'])) as string[])[0]).toBe('slave');
   expect((await cluster.primaryOf('k')).port).toBe(after.port);
-});
-
-test('sentinels promote a replica when the primary is killed', async () => {
-  await using sentinel = await startRedisSentinel();
-  const before = await sentinel.primary();
-  await before.command(['SET', 'k', 'v']);
-  expect(await before.command(['WAIT', 1, 1_000])).toBe(1);
-  await sentinel.failOver();
-  const after = await sentinel.primary();
-  expect(after.port).not.toBe(before.port);
-  expect(await after.command(['GET', 'k'])).toBe('v');
 });
