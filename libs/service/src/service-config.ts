@@ -30,7 +30,7 @@ export const serviceConfig = {
   }),
   redisUrl: variable(
     'REDIS_URL',
-    'address of Redis, with its user and password if it has them; redis+cluster:// and redis+sentinel:// name several servers',
+    'address of Redis, with its user and password if it has them; below for a cluster and Sentinels',
     z.string().superRefine(refusing(parseRedisUrl)),
     { default: 'redis://127.0.0.1:6379', secret: true },
   ),
