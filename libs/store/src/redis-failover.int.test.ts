@@ -204,6 +204,14 @@ describe('Sentinels', () => {
       code: 'unavailable',
       message: expect.stringContaining('failed to connect to sentinel 127.0.0.1:1'),
     });
+    for (const each of sentinel.sentinels) {
+      await each.command(['ACL', 'SETUSER', 'watcher', 'on', '>s=1', '&*', '+@all']);
+    }
+    const watched = await connect({ url: `${sentinel.url}?sentinel-user=watcher&sentinel-password=s%3D1` });
+    await watched.ping();
+    await expect(
+      connectRedisStore({ url: `${sentinel.url}?sentinel-user=watcher&sentinel-password=other` }),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/unauthenticated|unavailable/) });
     const misnamed = sentinel.url.replace('mymaster', 'other');
     await expect(connectRedisStore({ url: misnamed })).rejects.toMatchObject({
       code: 'unavailable',

@@ -48,7 +48,7 @@ export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
     name: 'a cluster of six with TLS whose replicas are waited for, as a user of few rights',
     start: () =>
       started(async ({ owners, acl, tls, caFile }) => {
-        const { url } = owners.use(await startRedisCluster({ tls, extraArgs: acl }));
+        const { url } = owners.use(await startRedisCluster({ tls, extraArgs: [...acl, ...byName] }));
         return { options: { url: asUser(url), caFile, waitReplicas: 1 }, admin: { url, caFile } };
       }),
   },
@@ -62,6 +62,9 @@ export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
       }),
   },
 ];
+
+/** Nodes that are called by a name, as certificates mostly are. */
+const byName = ['--cluster-announce-hostname', 'localhost', '--cluster-preferred-endpoint-type', 'hostname'];
 
 const asUser = (url: string) => url.replace('//', `//${account}@`);
 
