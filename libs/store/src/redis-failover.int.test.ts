@@ -1,6 +1,7 @@
 import type { SessionService } from '@agentmesh/agent';
 import { type Event, keys, MeshError, shortId } from '@agentmesh/protocol';
 import {
+  pauseProcess,
   type RedisCluster,
   type RedisNode,
   type RedisSentinel,
@@ -149,6 +150,22 @@ describe('a cluster', () => {
     await cluster.settled();
     await until(() => append().then(() => true));
     expect(await idsOf(sessions, 'patient')).toEqual(['e']);
+  });
+
+  test('goes on with the replica of a primary that is frozen, within one call', async () => {
+    const { sessions } = await connect({ url: cluster.url, timeoutMs: 10_000 });
+    const ref = { appName, userId: 'sleeper', sessionId: 's' };
+    const session = await sessions.createSession(ref);
+    const primary = await cluster.primaryOf(keys().session(ref));
+    await until(async () => (await primary.command(['WAIT', 1, 100])) === 1);
+    using frozen = pauseProcess(primary.pid);
+    await sessions.appendEvent({ session, event: eventOf('e') });
+    expect(session.seq).toBe(1);
+    frozen.resume();
+    await cluster.settled();
+    await until(async () => ((await primary.command(['ROLE'])) as string[])[0] === 'slave');
+    await sessions.appendEvent({ session, event: eventOf('f') });
+    expect(await idsOf(sessions, 'sleeper')).toEqual(['e', 'f']);
   });
 
   test('is found by one node that lives, and refused when none does', async () => {
