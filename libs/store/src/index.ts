@@ -1,6 +1,6 @@
 export type { CallClaim, CallResults } from './call-results.ts';
 export type { FinishedJob, JobProgress, JobRecords, TakenJob } from './job-records.ts';
-export type { ConnectionOptions, ConnectionOptions, RedisConnection } from './redis-connection.ts';
+export type { ConnectionOptions, RedisConnection } from './redis-connection.ts';
 export { connectRedis } from './redis-connection.ts';
 export type { RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';
