@@ -23,6 +23,7 @@ export interface RunningRedis extends AsyncDisposable {
 }
 
 const password = 'p@ss:w/rd';
+const login = { user: 'sentinel', password };
 const account = `agentmesh:${encodeURIComponent(password)}`;
 
 /** Redis in each way in which operators run it; the user of the mesh has the rights of deploy/redis/users.acl. */
@@ -56,7 +57,7 @@ export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
     name: 'the replica that Sentinels with TLS have promoted, as a user of few rights',
     start: () =>
       started(async ({ owners, acl, tls, caFile }) => {
-        const sentinel = owners.use(await startRedisSentinel({ tls, extraArgs: acl }));
+        const sentinel = owners.use(await startRedisSentinel({ tls, login, extraArgs: acl }));
         await sentinel.failOver();
         return { options: { url: asUser(sentinel.url), caFile }, admin: { url: sentinel.url, caFile } };
       }),

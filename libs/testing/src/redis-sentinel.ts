@@ -17,6 +17,8 @@ export interface RedisSentinelOptions {
   downAfterMs?: number;
   /** Clients are to use TLS, as the servers and Sentinels do among themselves. */
   tls?: Certificate;
+  /** As whom the Sentinels log in to the servers; default nobody. */
+  login?: { user: string; password: string };
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
@@ -41,7 +43,7 @@ const primaryName = 'mymaster';
  * @throws Error that says what to install, or holds a server's own complaint
  */
 export async function startRedisSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, tls, extraArgs = [] } = options;
+  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, tls, login, extraArgs = [] } = options;
   await using owners = new AsyncDisposableStack();
   const start = async (more: string[]) => {
     const quick = Object.entries(quickReplication).flatMap(([name, value]) => [`--${name}`, String(value)]);
@@ -62,7 +64,7 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
   const sentinels = await Promise.all(
     Array.from({ length: count }, async () => {
       const secured = await securedArgs(tls, []);
-      const watch = { primary: first, count, downAfterMs, more: secured.args };
+      const watch = { primary: first, count, downAfterMs, login, more: secured.args };
       return nodeOf(owners.use(await startSentinel(watch)), secured.port);
     }),
   );
@@ -89,10 +91,14 @@ interface Watch {
   primary: RedisNode;
   count: number;
   downAfterMs: number;
+  login: RedisSentinelOptions['login'];
   more: string[];
 }
 
-function startSentinel({ primary, count, downAfterMs, more }: Watch): Promise<RestartableServer> {
+function startSentinel({ primary, count, downAfterMs, login, more }: Watch): Promise<RestartableServer> {
+  const account = login
+    ? `sentinel auth-user ${primaryName} ${login.user}\nsentinel auth-pass ${primaryName} ${login.password}\n`
+    : '';
   const quorum = Math.floor(count / 2) + 1;
   return startRestartable((place) =>
     startLocalServer({
@@ -113,7 +119,7 @@ dir ${dataDir}
 sentinel monitor ${primaryName} ${primary.host} ${primary.clientPort} ${quorum}
 sentinel down-after-milliseconds ${primaryName} ${downAfterMs}
 sentinel failover-timeout ${primaryName} 3000
-`,
+${account}`,
           );
         }
         return [file, '--sentinel', ...more];
