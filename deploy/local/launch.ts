@@ -88,7 +88,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
   const credentialKeys = await credentialKeysFor(dataDir);
   // One clear word about a server that is not there, instead of one by each service.
-  await (await connectRedisStore({ url: redisUrl }))[Symbol.asyncDispose]();
+  const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
+  await (await connectRedisStore({ url: redisUrl, caFile }))[Symbol.asyncDispose]();
   await provision({
     url: natsUrl,
     agents: namesOf('agent'),

@@ -11,7 +11,12 @@ export interface ConnectOptions {
   natsUrl: string;
   user?: string | undefined;
   password?: string | undefined;
+  /** One server, a Redis Cluster, or Sentinels; with TLS or without: see `parseRedisUrl`. */
   redisUrl: string;
+  /** File with the certificates, in PEM, that vouch for a Redis with TLS; default those that Node.js trusts. */
+  redisCaFile?: string | undefined;
+  /** How many replicas of Redis must have a write before it counts as done; default 0. */
+  redisWaitReplicas?: number;
   log: Logger;
   /** Default `mesh`. */
   namespace?: string;
@@ -39,7 +44,7 @@ export type ConnectedMesh = Mesh &
  * Connects a process to NATS and Redis.
  *
  * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
- * `invalid_argument` for credential keys that are none
+ * `invalid_argument` for a url of Redis or credential keys that are none
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   const { log, service, namespace = 'mesh' } = options;
@@ -50,6 +55,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
   const store = owners.use(
     await connectRedisStore({
       url: options.redisUrl,
+      caFile: options.redisCaFile,
+      waitReplicas: options.redisWaitReplicas,
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
       ...(options.retention && { retention: options.retention }),
@@ -114,6 +121,8 @@ export async function connectService(
     user: config.natsUser,
     password: config.natsPassword?.reveal(),
     redisUrl: config.redisUrl.reveal(),
+    redisCaFile: config.redisCaFile,
+    redisWaitReplicas: config.redisWaitReplicas,
     credentialKeys: config.credentialKeys?.reveal(),
     memory: memoryOptions(config),
     namespace: config.namespace,

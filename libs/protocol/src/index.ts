@@ -53,6 +53,8 @@ export type {
 } from './operation.ts';
 export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
 export { parse } from './parse.ts';
+export type { RedisAddress } from './redis-address.ts';
+export { parseRedisUrl } from './redis-address.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
 export { shortId } from './short-id.ts';

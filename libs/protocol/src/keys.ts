@@ -11,7 +11,7 @@ export function keys(prefix = 'am') {
   const session = (ref: SessionRef) =>
     `${tag(ref.appName, ref.userId)}:session:${encodeToken(ref.sessionId)}`;
   return {
-    /** Hash: created, updated, seq, and the invocation that has the session, until when. */
+    /** Hash: created, updated, seq, the id of its last entry in {@link appOutbox}, and the invocation that has the session, until when. */
     session,
     /** Stream: the event log; entry `0-<seq>`. */
     events: (ref: SessionRef) => `${session(ref)}:events`,

@@ -25,6 +25,8 @@ describe('readConfig', () => {
       natsPassword: undefined,
       redisUrl: 'redis://127.0.0.1:6379',
       redisPrefix: undefined,
+      redisCaFile: undefined,
+      redisWaitReplicas: 0,
       logLevel: 'info',
       logFormat: 'json',
       healthPort: undefined,

@@ -1,4 +1,4 @@
-import { createSecretBox, credentialKeysVariable, MeshError } from '@agentmesh/protocol';
+import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Config } from './config.ts';
 import { integer, oneOf, perApp, variable } from './variable.ts';
@@ -30,9 +30,21 @@ export const serviceConfig = {
   }),
   redisUrl: variable(
     'REDIS_URL',
-    'address of Redis, with its user and password if it has them',
-    z.url({ protocol: /^rediss?$/, error: 'must be an address such as redis://host:6379' }),
+    'address of Redis, with its user and password if it has them; below for a cluster and Sentinels',
+    z.string().superRefine(refusing(parseRedisUrl)),
     { default: 'redis://127.0.0.1:6379', secret: true },
+  ),
+  redisCaFile: variable(
+    'MESH_REDIS_CA_FILE',
+    'file with the certificates, in PEM, that vouch for a Redis with TLS; unset: the ones that Node.js trusts',
+    z.string(),
+    { optional: true },
+  ),
+  redisWaitReplicas: variable(
+    'MESH_REDIS_WAIT_REPLICAS',
+    'how many replicas of Redis must have a write before it counts as done; 0: none is waited for',
+    integer(0, 5),
+    { default: '0' },
   ),
   redisPrefix: variable(
     'MESH_REDIS_PREFIX',
@@ -43,13 +55,7 @@ export const serviceConfig = {
   credentialKeys: variable(
     credentialKeysVariable,
     "keys that seal people's credentials; see docs/credentials.md",
-    z.string().superRefine((text, context) => {
-      try {
-        createSecretBox(text);
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: problemOf(error) });
-      }
-    }),
+    z.string().superRefine(refusing(createSecretBox)),
     { optional: true, secret: true },
   ),
   memoryDays: variable(
@@ -117,9 +123,22 @@ export const serviceConfig = {
   ),
 };
 
-/** The reader of the configuration names the variable itself. */
+/** The problem that a reader of the text finds. */
+function refusing(read: (text: string) => unknown) {
+  return (text: string, context: z.RefinementCtx): void => {
+    try {
+      read(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: problemOf(error) });
+    }
+  };
+}
+
+/** Who reads the configuration names the variable. */
 function problemOf(error: unknown): string {
-  return MeshError.from(error).message.replace(`${credentialKeysVariable} `, '');
+  return MeshError.from(error)
+    .message.replace(/^the url of redis /, '')
+    .replace(`${credentialKeysVariable} `, '');
 }
 
 export type ServiceConfig = Config<typeof serviceConfig>;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Keys, type ToolResult, toJson } from '@agentmesh/protocol';
 import { clock } from './lease-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -88,11 +89,15 @@ redis.call('HDEL', KEYS[1], 'holder', 'until')
 return redis.call('HINCRBY', KEYS[1], 'released', 1)
 `);
 
-/** KEYS job, progress. ARGV holder, response, ttl, how many to keep. Returns the number, or 0. */
+/**
+ * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0.
+ * The nonce tells a repetition of our own call from the next word: a worker says one after the other.
+ */
 const reportJobScript = script(`
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
+if redis.call('HGET', KEYS[1], 'nonce') == ARGV[5] then return tonumber(redis.call('HGET', KEYS[1], 'said')) end
 local n = redis.call('HINCRBY', KEYS[1], 'said', 1)
-redis.call('HSET', KEYS[1], 'last', ARGV[2])
+redis.call('HSET', KEYS[1], 'last', ARGV[2], 'nonce', ARGV[5])
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '0-' .. n, 'r', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
@@ -146,7 +151,7 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
     },
 
     async report(tool, job, holder, response) {
-      const args = [holder, toJson(response, 'the progress'), keepMs, maxProgress];
+      const args = [holder, toJson(response, 'the progress'), keepMs, maxProgress, randomUUID()];
       return (await connection.script<number>(reportJobScript, both(tool, job), args)) || undefined;
     },
 

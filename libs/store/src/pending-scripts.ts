@@ -18,20 +18,28 @@ local function drop_claim(key, id)
 end
 `;
 
+/** KEYS asking. ARGV session, ttl in ms. */
+export const noteAskingScript = script(`
+redis.call('SADD', KEYS[1], ARGV[1])
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`);
+
 /**
- * KEYS pending, answered, session. ARGV field, call id, key of the claim, digest, key of the invocation whose run takes the answer in or '', its
- * field, then for each caller its run's name and how the names of those begin that continue it. All in one slot, the invocation's key too.
- * Returns the state, and who answered.
+ * KEYS pending, answered, session, and the invocation that the claim names which is there, if there is one that names any.
+ * ARGV field, call id, key of the claim, digest, key of the invocation whose run takes the answer in or '', its field, then for each caller its
+ * run's name and how the names of those begin that continue it. Returns the state, and who answered; or 'changed' when another claim is there
+ * than the keys were made for: a script may touch declared keys only.
  */
 export const acceptScript = script(`${clock}${holderOf}${readClaim}
 local id, is_open, claim = ARGV[2], redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1, read_claim(KEYS[2], ARGV[2])
+if claim and claim.run and claim.run ~= KEYS[4] then return { 'changed' } end
 if claim then
   local is_void = false
   if claim.by == 'claim' then
     if claim.key == ARGV[3] then return { 'repeated' } end
     if is_open and claim.run then
-      if redis.call('EXISTS', claim.run) == 0 then is_void = now_ms() - tonumber(claim.time) > ${tracelessMs}
-      else is_void = redis.call('HEXISTS', claim.run, claim.field) == 1 end
+      if redis.call('EXISTS', KEYS[4]) == 0 then is_void = now_ms() - tonumber(claim.time) > ${tracelessMs}
+      else is_void = redis.call('HEXISTS', KEYS[4], claim.field) == 1 end
     end
   end
   if not is_void then

@@ -39,7 +39,7 @@ export class RedisCredentialService implements CredentialService {
     const key = this.#keyOf(authConfig, context);
     const sealed = box.seal(toJson(credential, 'the credential'), key);
     const end = endOf(credential);
-    await connection.run((redis) =>
+    await connection.write(key, (redis) =>
       end === undefined ? redis.set(key, sealed) : redis.set(key, sealed, 'PXAT', end),
     );
   }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { AuthConfig } from '@agentmesh/agent';
-import { credentialServicesConformance } from '@agentmesh/agent/conformance';
 import { createSecretBox, keys as keysOf, newCredentialKeys } from '@agentmesh/protocol';
 import { type Server, startRedis } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
@@ -30,8 +29,6 @@ async function open(prefix: string, keys = first) {
     dispose: async () => await store[Symbol.asyncDispose](),
   };
 }
-
-credentialServicesConformance('Redis', () => open(randomUUID()));
 
 const config: AuthConfig = {
   credentialKey: 'k',

@@ -118,7 +118,7 @@ describe('a Redis that fails', () => {
     expect(await sessions.readEvents(ref)).toMatchObject([{ seq: 1, event: { id: 'e' } }]);
   });
 
-  test('is unavailable when it is full or a replica, and says so', async () => {
+  test('is unavailable when it is full, alone or a replica, and says so', async () => {
     const { sessions } = await connect({ url: server.url, timeoutMs: 200 });
     const session = await sessions.createSession(ref);
     using admin = administrate(server);
@@ -129,6 +129,12 @@ describe('a Redis that fails', () => {
       message: expect.stringContaining('maxmemory'),
     });
     await admin.redis.config('SET', 'maxmemory', '0');
+    await admin.redis.config('SET', 'min-replicas-to-write', '1');
+    await expect(append()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('too few replicas'),
+    });
+    await admin.redis.config('SET', 'min-replicas-to-write', '0');
     await admin.redis.replicaof('127.0.0.1', 1);
     await expect(append()).rejects.toMatchObject({
       code: 'unavailable',

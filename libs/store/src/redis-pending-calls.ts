@@ -16,6 +16,7 @@ import {
   acceptScript,
   callStateScript,
   forgetPendingScript,
+  noteAskingScript,
   progressScript,
   releaseClaimScript,
 } from './pending-scripts.ts';
@@ -27,6 +28,7 @@ const dayMs = 86_400_000;
 const askingMs = 90 * dayMs;
 const answeredMs = dayMs;
 
+type Accepted = [AnswerState['state'] | 'changed', ('agent' | 'user')?];
 type Changes = ReturnType<typeof pendingChanges>;
 
 /** What waits for an answer, in the user's slot; found by call id and by deadline through keys of their own. */
@@ -42,13 +44,10 @@ export class RedisPendingCalls implements PendingCalls {
   /** Before the commit: an entry too many, of a commit that never came, is found to be none; one too few would never be found. */
   async before(ref: SessionRef, { opened }: Changes): Promise<void> {
     for (const { id, deadline, service } of opened.filter(isNamed)) {
-      const key = this.#keys.asking(id);
-      await this.#connection.run((redis) =>
-        redis.multi().sadd(key, memberOf(ref)).pexpire(key, askingMs).exec(),
-      );
+      await this.#connection.script(noteAskingScript, [this.#keys.asking(id)], [memberOf(ref), askingMs]);
       if (deadline === undefined || service === undefined) continue;
-      const member = memberOf(ref, id);
-      await this.#connection.run((redis) => redis.zadd(this.#keys.deadlines(service), deadline, member));
+      const key = this.#keys.deadlines(service);
+      await this.#connection.write(key, (redis) => redis.zadd(key, deadline, memberOf(ref, id)));
     }
   }
 
@@ -112,12 +111,18 @@ export class RedisPendingCalls implements PendingCalls {
       runName({ invocationId }),
       continuationPrefix(invocationId),
     ]);
-    const [state, by] = await this.#connection.script<[AnswerState['state'], ('agent' | 'user')?]>(
-      acceptScript,
-      [...this.#callKeys(ref), this.#keys.session(ref)],
-      [fieldOf(ref), callId, key, digest, ...end, ...names],
-    );
-    return state === 'answered' ? { state, by: by ?? 'user' } : { state };
+    for (;;) {
+      const named = await this.#connection.run((redis) =>
+        redis.hget(this.#keys.answered(ref), `r:${callId}`),
+      );
+      const [state, by] = await this.#connection.script<Accepted>(
+        acceptScript,
+        [...this.#callKeys(ref), this.#keys.session(ref), ...(named === null ? [] : [named])],
+        [fieldOf(ref), callId, key, digest, ...end, ...names],
+      );
+      if (state === 'changed') continue;
+      return state === 'answered' ? { state, by: by ?? 'user' } : { state };
+    }
   }
 
   async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
@@ -150,15 +155,13 @@ export class RedisPendingCalls implements PendingCalls {
   }
 
   async postponeDeadline(service: string, ref: CallRef, until: number): Promise<void> {
-    await this.#connection.run((redis) =>
-      redis.zadd(this.#keys.deadlines(service), 'XX', until, memberOf(ref, ref.callId)),
-    );
+    const key = this.#keys.deadlines(service);
+    await this.#connection.write(key, (redis) => redis.zadd(key, 'XX', until, memberOf(ref, ref.callId)));
   }
 
   async forgetDeadline(service: string, ref: CallRef): Promise<void> {
-    await this.#connection.run((redis) =>
-      redis.zrem(this.#keys.deadlines(service), memberOf(ref, ref.callId)),
-    );
+    const key = this.#keys.deadlines(service);
+    await this.#connection.write(key, (redis) => redis.zrem(key, memberOf(ref, ref.callId)));
   }
 
   #callKeys(ref: CallRef): string[] {

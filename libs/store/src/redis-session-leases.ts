@@ -125,7 +125,8 @@ function invocationKey(keys: Keys, { appName, userId, invocationId }: Invocation
 }
 
 async function noteWaiting(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
-  await connection.run((redis) => redis.zadd(keys.waitingSessions, 'NX', Date.now(), memberOf(ref)));
+  const key = keys.waitingSessions;
+  await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), memberOf(ref)));
 }
 
 const memberOf = ({ appName, userId, sessionId }: SessionRef) => JSON.stringify([appName, userId, sessionId]);

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { InvocationRef, Session, SessionService } from '@agentmesh/agent';
-import { sessionServiceConformance } from '@agentmesh/agent/conformance';
 import { type Event, keys } from '@agentmesh/protocol';
-import { type Server, startRedis, until } from '@agentmesh/testing';
+import { type Server, startRedis } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { appState } from './app-state.ts';
@@ -11,41 +10,14 @@ import { RedisSessionService } from './redis-session-service.ts';
 import { connectRedisStore, type RedisStore, type RedisStoreOptions } from './redis-store.ts';
 
 let server: Server;
-let cluster: Server;
 let admin: Redis;
 beforeAll(async () => {
-  [server, cluster] = await Promise.all([
-    startRedis(),
-    startRedis({ extraArgs: ['--cluster-enabled', 'yes'] }),
-  ]);
+  server = await startRedis();
   admin = new Redis(server.url);
 });
 afterAll(async () => {
   admin.disconnect();
-  await Promise.all([server.stop(), cluster.stop()]);
-});
-
-const makeOn = (url: () => string) => async () => {
-  const store = await connectRedisStore({ url: url(), prefix: randomUUID() });
-  return { service: store.sessions, dispose: () => store[Symbol.asyncDispose]() };
-};
-
-sessionServiceConformance(
-  'RedisSessionService',
-  makeOn(() => server.url),
-);
-
-describe('on a server that, as a cluster does, refuses a script on keys of two slots', () => {
-  beforeAll(async () => {
-    const client = new Redis(cluster.url);
-    await client.call('CLUSTER', ['ADDSLOTSRANGE', 0, 16_383]);
-    await until(async () => String(await client.call('CLUSTER', ['INFO'])).includes('cluster_state:ok'));
-    client.disconnect();
-  });
-  sessionServiceConformance(
-    'RedisSessionService',
-    makeOn(() => cluster.url),
-  );
+  await server.stop();
 });
 
 const appName = 'shop';

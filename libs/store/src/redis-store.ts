@@ -4,7 +4,7 @@ import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { MemoryVectors } from './memory-vectors.ts';
-import { type ConnectionOptions, connectRedis } from './redis-connection.ts';
+import { type ConnectionOptions, connectRedis, type RedisConnection } from './redis-connection.ts';
 import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisMemoryService } from './redis-memory-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
@@ -59,9 +59,16 @@ const hour = 3_600_000;
  * @throws MeshError at once: `invalid_argument` for the url, `unavailable` when nothing answers, `unauthenticated` for the password
  */
 export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  return storeOn(await connectRedis(options), options);
+}
+
+/** The store on a connection, which it closes at its end. */
+export function storeOn(
+  connection: RedisConnection,
+  options: Omit<RedisStoreOptions, keyof ConnectionOptions>,
+): RedisStore {
   const keys = keysOf(options.prefix);
   const { running = 24 * hour, ended = hour } = options.invocationTtlMs ?? {};
-  const connection = await connectRedis(options);
   const app = appState(connection, keys);
   const { box, memory: { embedder, ...memory } = {} } = options;
   const vectors = embedder && new MemoryVectors({ ...memory, embedder });

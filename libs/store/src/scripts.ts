@@ -20,18 +20,21 @@ local function write_fields(key, prefix)
 end
 `;
 
-// The outbox entry's id is the commit's time in microseconds, which orders the commits of all users. After a step back of the
-// clock '*' continues from the last id instead, as ids must grow.
+// The outbox entry's id is the commit's time in microseconds, which orders the commits of all users. The clock may step back, as that of a
+// replica does that is promoted: those of one session continue from its last id, and '*' continues from the stream's, as ids must grow.
 const writeOutbox = `
-local function write_outbox(key)
+local function write_outbox(key, session)
   local fields = {}
   for n = 1, 2 * tonumber(next_arg()) do fields[n] = next_arg() end
   for first = 1, #fields, 4000 do
     local time = redis.call('TIME')
-    local id = time[1] .. string.format('%06d', time[2]) .. '-' .. first
+    local now = time[1] * 1000000 + time[2]
+    local before = tonumber(string.match(redis.call('HGET', session, 'outbox') or '', '^%d+'))
+    if before and now <= before then now = before + 1 end
     local last = math.min(first + 3999, #fields)
-    local added = redis.pcall('XADD', key, id, unpack(fields, first, last))
-    if added.err then redis.call('XADD', key, '*', unpack(fields, first, last)) end
+    local id = redis.pcall('XADD', key, string.format('%.0f', now) .. '-' .. first, unpack(fields, first, last))
+    if type(id) == 'table' then id = redis.call('XADD', key, '*', unpack(fields, first, last)) end
+    redis.call('HSET', session, 'outbox', id)
   end
 end
 `;
@@ -124,7 +127,7 @@ if not known then
   if initial ~= '{}' then redis.call('HSET', KEYS[1], 'initial', initial) end
   write_fields(KEYS[2], '')
   write_fields(KEYS[3], '')
-  write_outbox(KEYS[5])
+  write_outbox(KEYS[5], KEYS[1])
   retain(KEYS[1], KEYS[1], KEYS[2], KEYS[4], KEYS[1], ttl)
 end
 return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+') }
@@ -169,7 +172,7 @@ if tokens ~= '0' then redis.call('HINCRBY', KEYS[6], 'tokens', tokens) end
 write_fields(KEYS[3], '')
 write_fields(KEYS[4], '')
 write_fields(KEYS[6], 'temp:')
-write_outbox(KEYS[7])
+write_outbox(KEYS[7], KEYS[1])
 write_fields(KEYS[8], '')
 for _ = 1, tonumber(next_arg()) do
   local field, answered, answer = next_arg(), next_arg(), next_arg()

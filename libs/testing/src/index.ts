@@ -1,3 +1,5 @@
+export type { Certificate } from './certificate.ts';
+export { makeCertificate, redisTlsArgs } from './certificate.ts';
 export type { PlannedFault, PlanOptions } from './faults/fault-plan.ts';
 export { planFaults } from './faults/fault-plan.ts';
 export type { MethodName } from './faults/intercept.ts';
@@ -24,6 +26,10 @@ export type { GuardedSpawnOptions } from './guarded-spawn.ts';
 export { endProcess, hasEnded, spawnGuarded } from './guarded-spawn.ts';
 export type { ClusterNode, NatsCluster } from './nats-cluster.ts';
 export { startNatsCluster } from './nats-cluster.ts';
+export type { RedisCluster, RedisClusterOptions, RedisNode } from './redis-cluster.ts';
+export { startRedisCluster } from './redis-cluster.ts';
+export type { RedisSentinel, RedisSentinelOptions } from './redis-sentinel.ts';
+export { startRedisSentinel } from './redis-sentinel.ts';
 export type {
   ModelScript,
   RecordedRequest,

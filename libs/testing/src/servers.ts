@@ -98,7 +98,8 @@ export async function startLocalNats({
   });
 }
 
-async function startLocalRedis(options: RedisOptions) {
+/** As {@link startRedis}, always by the local program. */
+export async function startLocalRedis(options: RedisOptions): Promise<Server> {
   return startLocalServer({
     name: 'redis-server',
     scheme: 'redis',
@@ -132,7 +133,7 @@ export function redisArguments(dir: string, { appendOnly = false, extraArgs = []
 }
 
 /** Sends a line and returns the first piece of the answer; '' when nothing answers. */
-function ask(port: number, line: string): Promise<string> {
+export function ask(port: number, line: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const finish = (answer: string) => {

@@ -9,8 +9,8 @@ const failed = (error: Error) => {
 
 it('pays once under a key, whoever comes with it again, and at the same time', async () => {
   await using server = await startRedis();
-  await using first = await new Ledger().open(server.url, failed);
-  await using second = await new Ledger().open(server.url, failed);
+  await using first = await new Ledger().open({ url: server.url, onError: failed });
+  await using second = await new Ledger().open({ url: server.url, onError: failed });
   const [one, other] = await Promise.all([
     first.pay('call-1', { amount: 50, purpose: 'meals' }),
     second.pay('call-1', { amount: 60, purpose: 'meals' }),
@@ -24,7 +24,7 @@ it('pays once under a key, whoever comes with it again, and at the same time', a
 
 it('says so at once when Redis is not there', async () => {
   const reported: Error[] = [];
-  const opened = new Ledger().open('redis://127.0.0.1:1', (error) => reported.push(error));
+  const opened = new Ledger().open({ url: 'redis://127.0.0.1:1', onError: (error) => reported.push(error) });
   await expect(opened).rejects.toThrow();
   expect(reported).not.toEqual([]);
 });

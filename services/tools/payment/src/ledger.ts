@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { type ConnectionOptions, connectRedis, type RedisConnection } from '@agentmesh/store';
 
 /** A payment that was made. */
 export interface Payment {
@@ -12,19 +12,11 @@ const ledgerKey = 'payments';
 
 /** The payments, in Redis: stands in for a bank that takes an idempotency key. */
 export class Ledger implements AsyncDisposable {
-  #redis: Redis | undefined;
+  #redis: RedisConnection | undefined;
 
-  /** Connects. @throws Error when Redis is not there; later it is waited for */
-  async open(url: string, onError: (error: Error) => void): Promise<this> {
-    const redis = new Redis(url, { lazyConnect: true });
-    redis.on('error', onError);
-    try {
-      await redis.connect();
-    } catch (error) {
-      redis.disconnect();
-      throw error;
-    }
-    this.#redis = redis;
+  /** Connects. @throws MeshError when Redis is not there; later it is waited for */
+  async open(options: ConnectionOptions): Promise<this> {
+    this.#redis = await connectRedis(options);
     return this;
   }
 
@@ -32,11 +24,11 @@ export class Ledger implements AsyncDisposable {
   async pay(key: string, order: Omit<Payment, 'paymentId'>): Promise<Payment> {
     if (!this.#redis) throw new Error('the ledger is not open');
     const payment: Payment = { paymentId: `payment-${key}`, ...order };
-    await this.#redis.hsetnx(ledgerKey, key, JSON.stringify(payment));
-    return JSON.parse((await this.#redis.hget(ledgerKey, key)) ?? '') as Payment;
+    await this.#redis.write(ledgerKey, (redis) => redis.hsetnx(ledgerKey, key, JSON.stringify(payment)));
+    return JSON.parse((await this.#redis.run((redis) => redis.hget(ledgerKey, key))) ?? '') as Payment;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#redis?.quit();
+    await this.#redis?.[Symbol.asyncDispose]();
   }
 }

@@ -4,8 +4,13 @@ import { ledger, paymentTool } from './tool.ts';
 
 await runToolService({
   tool: paymentTool,
-  prepare: (log) =>
-    ledger.open(readConfig(serviceConfig).redisUrl.reveal(), (error) =>
-      log.warn({ err: error }, 'no word from Redis'),
-    ),
+  prepare: (log) => {
+    const { redisUrl, redisCaFile, redisWaitReplicas } = readConfig(serviceConfig);
+    return ledger.open({
+      url: redisUrl.reveal(),
+      caFile: redisCaFile,
+      waitReplicas: redisWaitReplicas,
+      onError: (error) => log.warn({ err: error }, 'no word from Redis'),
+    });
+  },
 });

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunningRedis } from './redis-kinds.fixture.ts';
+import { connectRedisStore, type RedisStore } from './redis-store.ts';
+
+/** What `JobRecords` must do, on any Redis. */
+export function jobRecordsConformance(redis: () => RunningRedis): void {
+  let store: RedisStore;
+  beforeAll(async () => {
+    store = await connectRedisStore({ ...redis().options, prefix: `am:${randomUUID()}` });
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  let count = 0;
+  /** The records of one job. */
+  function newJob() {
+    count += 1;
+    const job = `job-${count}`;
+    const { jobs } = store;
+    return {
+      take: (holder: string, leaseMs = 60_000) => jobs.take('work', job, holder, leaseMs),
+      release: (holder: string) => jobs.release('work', job, holder),
+      report: (holder: string, n: number) => jobs.report('work', job, holder, { n }),
+      finish: (response: unknown) => jobs.finish('work', job, { response, isLastWord: true }),
+      follow: (after = 0) => jobs.follow('work', job, after),
+      leave: () => jobs.leave('work', job),
+    };
+  }
+
+  describe('the records of a job', () => {
+    it('are one worker’s at a time', async () => {
+      const { take } = newJob();
+      const found = await Promise.all(['a', 'b', 'c'].map((holder) => take(holder)));
+      expect(found.map(({ state }) => state).sort()).toEqual(['busy', 'busy', 'taken']);
+      expect(found).toContainEqual({ state: 'taken', attempt: 1, deaths: 0 });
+    });
+
+    it('go to another worker when the first gives no sign of life, with its last word', async () => {
+      const { take, report, finish } = newJob();
+      await take('a', 50);
+      expect(await report('a', 1)).toBe(1);
+      expect(await report('a', 2)).toBe(2);
+      await expect
+        .poll(() => take('b', 60_000))
+        .toEqual({
+          state: 'taken',
+          attempt: 2,
+          deaths: 1,
+          lastProgress: { n: 2 },
+        });
+      // Renewing is no new attempt.
+      expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
+      expect(await report('a', 3)).toBeUndefined();
+      expect(await report('b', 3)).toBe(3);
+      // What the first one has done all the same is done.
+      expect(await finish('late')).toMatchObject({ result: { response: 'late' }, said: 3 });
+      expect(await take('b')).toMatchObject({ state: 'done' });
+    });
+
+    it('count no death when they are handed back', async () => {
+      const { take, release } = newJob();
+      await take('a');
+      await release('b');
+      expect(await take('b')).toEqual({ state: 'busy' });
+      await release('a');
+      expect(await take('b')).toEqual({ state: 'taken', attempt: 2, deaths: 0 });
+    });
+
+    it('keep the first result', async () => {
+      const { take, report, finish } = newJob();
+      await take('a');
+      await report('a', 1);
+      const kept = { result: { response: 'first', isLastWord: true }, said: 1, heard: false };
+      expect(await finish('first')).toEqual(kept);
+      expect(await finish('again')).toEqual(kept);
+      expect(await take('b')).toEqual({ state: 'done', ...kept });
+    });
+
+    it('tell whoever follows, and know whether somebody did at the end', async () => {
+      const { take, report, finish, follow, leave } = newJob();
+      expect(await follow()).toEqual({ progress: [] });
+      await take('a');
+      for (const n of [1, 2, 3]) await report('a', n);
+      expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
+      expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
+      expect(await leave()).toBeUndefined();
+      await follow(3);
+      expect(await finish('done')).toMatchObject({ heard: true });
+      expect(await follow(3)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+      expect(await leave()).toEqual({ response: 'done', isLastWord: true });
+    });
+
+    it('know that whoever followed has left', async () => {
+      const { take, finish, follow, leave } = newJob();
+      await take('a');
+      await follow();
+      await leave();
+      expect(await finish('done')).toMatchObject({ heard: false });
+    });
+  });
+}

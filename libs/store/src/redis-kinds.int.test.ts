@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import {
+  credentialServicesConformance,
+  memoryServiceConformance,
+  sessionServiceConformance,
+} from '@agentmesh/agent/conformance';
+import { createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
+import { afterAll, beforeAll } from 'vitest';
+import { callResultsConformance } from './call-results.fixture.ts';
+import { jobRecordsConformance } from './job-records.fixture.ts';
+import { connectRedis, type RedisConnection } from './redis-connection.ts';
+import { onEachRedis } from './redis-kinds.fixture.ts';
+import { type RedisStore, storeOn } from './redis-store.ts';
+
+const box = createSecretBox(newCredentialKeys('first'));
+
+onEachRedis((redis) => {
+  let connection: RedisConnection;
+  beforeAll(async () => {
+    connection = await connectRedis(redis().options);
+  });
+  afterAll(() => connection[Symbol.asyncDispose]());
+
+  /** One of its own, without a connection of its own, which in a cluster with TLS would take most of the time. */
+  const freshStore = (): RedisStore => storeOn(connection, { prefix: `am:${randomUUID()}`, box });
+  const dispose = async () => {};
+
+  sessionServiceConformance('RedisSessionService', async () => ({ service: freshStore().sessions, dispose }));
+
+  credentialServicesConformance('Redis', async () => {
+    const { credentials } = freshStore();
+    if (!credentials) throw new Error('the store keeps no credentials');
+    return { credentials: credentials.credentialService, signIns: credentials.signInService, dispose };
+  });
+
+  memoryServiceConformance('RedisMemoryService', async () => ({ service: freshStore().memory, dispose }));
+
+  callResultsConformance(redis);
+  jobRecordsConformance(redis);
+});
