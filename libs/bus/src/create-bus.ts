@@ -116,6 +116,9 @@ export function createBus(parts: BusParts): Bus {
       await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
     },
 
+    objects: (bucket) => link.objects(bucket),
+    records: (bucket) => link.records(bucket),
+
     async register(info, endpoints) {
       await whenConnected(link);
       return keep(register(own, info, endpoints));

@@ -1,4 +1,5 @@
 import type { Headers, MeshError, QueueName } from '@agentmesh/protocol';
+import type { ObjectBucket, RecordBucket } from './objects/buckets.ts';
 
 /** What travels: bytes and headers on a subject. */
 export interface Packet {
@@ -89,6 +90,9 @@ export interface Link {
   openWork(queue: QueueName): Promise<WorkSource>;
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
+
+  objects(bucket: string): ObjectBucket;
+  records(bucket: string): RecordBucket;
 
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { Bus } from '../bus.ts';
 import type { Link } from '../link.ts';
+import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';
 import { describeRequests } from './requests.ts';
@@ -50,5 +51,6 @@ export function busConformance(name: string, makeWorld: () => Promise<World>): v
     describeServing(scene);
     describeWork(scene);
     describeDiscovery(scene);
+    describeBuckets(scene);
   });
 }

@@ -43,7 +43,8 @@ export async function putCard(
   await untilStored(connection, link, `write card ${key}`, () => kv.put(key, bytes));
 }
 
-async function untilStored<T>(
+/** Publishes until it is stored, or cannot be. @throws MeshError */
+export async function untilStored<T>(
   connection: NatsConnection,
   link: Link,
   doing: string,
