@@ -2,6 +2,7 @@ import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
+import { openArtifacts } from './artifacts/open-artifacts.ts';
 import { createMesh, type Mesh } from './mesh.ts';
 
 export interface ConnectOptions {
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   redisPrefix?: string;
   /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
   credentialKeys?: string | undefined;
+  /** Where artifacts are kept: `nats`, or the `file:` address of a folder that all processes share; default `nats`. */
+  artifacts?: string;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -66,7 +69,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     callResults,
     jobs,
     log,
-    ...(namespace !== undefined && { namespace }),
+    artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
+    namespace,
     ...(box && { box }),
     ...(credentials && { credentials }),
   });
@@ -102,6 +106,7 @@ export async function connectService(
     redisUrl: config.redisUrl.reveal(),
     credentialKeys: config.credentialKeys?.reveal(),
     namespace: config.namespace,
+    artifacts: config.artifacts,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });

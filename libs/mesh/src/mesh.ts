@@ -1,4 +1,4 @@
-import type { CredentialServices, SessionService } from '@agentmesh/agent';
+import type { ArtifactService, CredentialServices, SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -10,6 +10,8 @@ import {
 } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { JobRecords } from '@agentmesh/store';
+import { deletingArtifacts } from './artifacts/delete-with-session.ts';
+import { openArtifacts } from './artifacts/open-artifacts.ts';
 
 /** Results of remote tools by call id, so that a repeated call gets the first one's. */
 export interface CallResults {
@@ -33,6 +35,8 @@ export interface Mesh {
   readonly sessions: SessionService;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
+  /** Keeps files of sessions and users, for all processes of the mesh. */
+  readonly artifacts: ArtifactService;
   readonly subjects: Subjects;
   readonly log: Logger;
   /** Seals what people answer with; without it none of that is taken. */
@@ -41,10 +45,16 @@ export interface Mesh {
   readonly credentials?: CredentialServices;
 }
 
-export type MeshParts = Omit<Mesh, 'subjects'> & { namespace?: string };
+export type MeshParts = Omit<Mesh, 'subjects' | 'artifacts'> & {
+  namespace?: string;
+  /** Default: those in the object store of NATS. */
+  artifacts?: ArtifactService;
+};
 
 export function createMesh({ namespace, ...parts }: MeshParts): Mesh {
-  return { ...parts, subjects: subjects(namespace) };
+  const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
+  const sessions = deletingArtifacts(parts.sessions, artifacts);
+  return { ...parts, artifacts, sessions, subjects: subjects(namespace) };
 }
 
 /** The card of an agent, if the mesh knows it. */

@@ -82,7 +82,12 @@ export async function serveAgent(
     agent,
     app,
     stopping: stopping.signal,
-    services: { ...mesh.credentials, ...services, pluginManager: new PluginManager(plugins) },
+    services: {
+      artifactService: mesh.artifacts,
+      ...mesh.credentials,
+      ...services,
+      pluginManager: new PluginManager(plugins),
+    },
   };
   const { bus, subjects } = mesh;
   const run = subjects.agentRun(agent.name);

@@ -63,7 +63,7 @@ export async function serveTool(
   const served: ServedTool = {
     mesh,
     tool,
-    services: { ...mesh.credentials, ...services },
+    services: { artifactService: mesh.artifacts, ...mesh.credentials, ...services },
     cancellations,
     resultTtlMs,
     patienceMs,

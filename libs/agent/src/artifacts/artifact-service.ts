@@ -45,6 +45,8 @@ export interface UserArtifact {
  * All methods throw MeshError: `invalid_argument` for names that no file can have, `unavailable` while the files cannot be reached.
  */
 export interface ArtifactService {
+  /** Of files that are those of one session, whatever session is named: which. So it is for an agent that works for another one. */
+  readonly sessionId?: string;
   /** Keeps a new version and gives its number. Of `inlineData`, `text` or `fileData` one must be there. */
   saveArtifact(
     r: ArtifactRef & { artifact: Part; customMetadata?: Record<string, unknown> | undefined },

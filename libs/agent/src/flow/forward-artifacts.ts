@@ -6,12 +6,16 @@ export function forwardArtifacts({
   artifactService,
   session,
 }: Pick<InvocationContext, 'artifactService' | 'session'>): ArtifactService | undefined {
-  return artifactService && artifactsOfSession(artifactService, session.id);
+  // Deeper down it is still the first caller's.
+  return artifactService?.sessionId === undefined
+    ? artifactService && artifactsOfSession(artifactService, session.id)
+    : artifactService;
 }
 
 /** The same files, whatever session they are asked for in. */
 export function artifactsOfSession(artifacts: ArtifactService, sessionId: string): ArtifactService {
   return {
+    sessionId,
     saveArtifact: (r) => artifacts.saveArtifact({ ...r, sessionId }),
     loadArtifact: (r) => artifacts.loadArtifact({ ...r, sessionId }),
     listArtifactKeys: (r) => artifacts.listArtifactKeys({ ...r, sessionId }),
