@@ -47,7 +47,7 @@ async function startGateway({ unreadMs = 30_000 } = {}) {
   const server = buildServer(
     {
       mesh: { ...connected, bus },
-      config: { runTimeoutMs: 600_000, unreadMs, whenAbsent: 'reject' },
+      config: { runTimeoutMs: 600_000, unreadMs, whenAbsent: 'reject', uploadLimit: 1_000_000 },
       log: connected.log as Parameters<typeof buildServer>[0]['log'],
       stopping: stopping.signal,
     },
