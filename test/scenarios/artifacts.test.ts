@@ -9,7 +9,6 @@ import {
   latestUserText,
   type ScriptedGemini,
   startScriptedGemini,
-  until,
 } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastText, restClient } from '../rest-client.ts';
@@ -102,7 +101,6 @@ describe('artifacts on the mesh', () => {
     expect(got.sha256).toBe(sent.sha256);
     expect(got.headers.get('content-type')).toBe('video/mp4');
     expect(got.headers.get('content-length')).toBe(String(100 * mebibyte));
-    console.log({ tool: result.rise / mebibyte, gateway: (rssOf(mesh.gateway.pid) - before) / mebibyte });
     expect(result.rise).toBeLessThan(30 * mebibyte);
     expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(60 * mebibyte);
   }, 120_000);
@@ -184,21 +182,17 @@ describe('the gateway', () => {
 
   it('keeps nothing of an upload that breaks off, and refuses one for a session that there is not', async () => {
     const session = await client.createSession('archive');
-    const breaking = new AbortController();
     let sent = 0;
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
         sent += 1;
-        if (sent > 4) breaking.abort();
-        controller.enqueue(new Uint8Array(mebibyte));
+        if (sent > 4) controller.error(new Error('the source has gone'));
+        else controller.enqueue(new Uint8Array(mebibyte));
       },
     });
     const init: RequestInit & { duplex: 'half' } = { method: 'PUT', body, duplex: 'half' };
-    const put = fetch(`${mesh.gatewayUrl}${pathOf(session)}/f/content`, { ...init, signal: breaking.signal });
+    const put = fetch(`${mesh.gatewayUrl}${pathOf(session)}/f/content`, init);
     await expect(put).rejects.toThrow();
-    await until(async () => (await json(await client.send('GET', pathOf(session)))).body.length >= 0, {
-      what: 'the gateway to answer',
-    });
     expect((await json(await client.send('GET', `${pathOf(session)}/f/versions`))).body).toEqual([]);
     const stranger = await client.send('POST', pathOf('none'), { filename: 'f', artifact: { text: 'x' } });
     expect(stranger.status).toBe(404);
