@@ -5,6 +5,7 @@ import type { Link } from '../link.ts';
 import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';
+import { describeLargePayloads } from './large-payloads.ts';
 import { describeRequests } from './requests.ts';
 import { describeServing } from './serving.ts';
 import { describeSubscriptions } from './subscriptions.ts';
@@ -52,5 +53,6 @@ export function busConformance(name: string, makeWorld: () => Promise<World>): v
     describeWork(scene);
     describeDiscovery(scene);
     describeBuckets(scene);
+    describeLargePayloads(scene);
   });
 }

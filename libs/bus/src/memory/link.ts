@@ -47,6 +47,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     get connected() {
       return !closing.signal.aborted;
     },
+    maxPayload,
     send(packet) {
       if (!closing.signal.aborted) hub.broker.publish(checked(packet));
     },
@@ -69,7 +70,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     onDenied: () => () => {},
     async enqueue(packet) {
       assertMessageId(packet);
-      return hub.queues.put(checked(packet));
+      return { ...hub.queues.put(checked(packet)), isSure: true };
     },
     async openWork({ kind, name }) {
       const subject = subjects.workSubject(kind, name);

@@ -49,6 +49,9 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     get connected() {
       return status.connected;
     },
+    get maxPayload() {
+      return maxPayload();
+    },
     send,
     flush,
     listen: (subject, onPacket, options) => listen(connection, link, subject, onPacket, options),
