@@ -49,8 +49,8 @@ export const defaultAckWaitMs = 3_000;
 const duplicateWindowMs = 120_000;
 const maxAckPending = 1_000;
 const deadLetterAgeMs = 30 * 86_400_000;
-/** What was taken is deleted at once; these are for what nobody takes: news long after it was told, work as long as a dead letter. */
-const claimTtlMs: Record<ClaimKind, number> = { news: 15 * 60_000, work: deadLetterAgeMs };
+/** What was taken is deleted at once; these are for what nobody takes: news that all have heard by then, work as long as a dead letter. */
+const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLetterAgeMs };
 /** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
 const maxWaiting = 4_096;
 
