@@ -11,6 +11,7 @@ import { openNats } from './nats/connect.ts';
 import { provision } from './nats/provision.ts';
 
 const { artifactBucket: bucket } = subjects();
+const utf8 = (text: string) => Buffer.from(text);
 const some = async function* (...each: Uint8Array[]) {
   yield* each;
 };
@@ -47,7 +48,7 @@ describe('buckets beside the client library of NATS', () => {
     await theirs.delete(id);
     expect(await ours.open(id)).toBeUndefined();
     const records = bus.records(bucket);
-    await records.write('a.b', Buffer.from('1'), 0);
+    await records.write('a.b', utf8('1'), 0);
     const kv = await new Kvm(jetstream(connection)).open(bucket);
     expect((await kv.get('a.b'))?.string()).toBe('1');
     await records.remove('a.b', (await records.read('a.b')).revision);
@@ -59,7 +60,7 @@ describe('buckets beside the client library of NATS', () => {
     const manager = await jetstreamManager(connection);
     for (const name of [`OBJ_${bucket}`, `KV_${bucket}`]) await manager.streams.purge(name);
     const { id } = await objects.put(some(randomBytes(200_000)));
-    await records.write('k', Buffer.from('1'), 0);
+    await records.write('k', utf8('1'), 0);
     await objects.delete(id);
     await records.remove('k', (await records.read('k')).revision);
     for (const name of [`OBJ_${bucket}`, `KV_${bucket}`]) {

@@ -86,7 +86,7 @@ describe('what an attacker tries', () => {
     });
     await chat.update({ final: true, response: { ok: true } });
     await until(async () => (await chat.briefs()).at(-1) === 'solo: approved');
-  });
+  }, 30_000);
 
   it('to say that something has expired', async () => {
     const chat = await ticketed(says('heard'));

@@ -25,6 +25,7 @@ describe('readConfig', () => {
       natsPassword: undefined,
       redisUrl: 'redis://127.0.0.1:6379',
       redisPrefix: undefined,
+      artifacts: 'nats',
       logLevel: 'info',
       logFormat: 'json',
       healthPort: undefined,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Scene } from './world.ts';
 
 const { artifactBucket: bucket } = subjects();
+const utf8 = (text: string) => Buffer.from(text);
 
 async function* chunks(...each: (Uint8Array | Error)[]) {
   for (const chunk of each) {
@@ -63,16 +64,16 @@ export function describeBuckets(scene: Scene): void {
       const records = (await scene.connect(scene.name('one'))).records(bucket);
       const key = `${scene.name('key')}.a=2E`;
       expect(await records.read(key)).toEqual({ value: undefined, revision: 0 });
-      expect(await records.write(key, Buffer.from('1'), 0)).toBe(true);
-      expect(await records.write(key, Buffer.from('2'), 0)).toBe(false);
+      expect(await records.write(key, utf8('1'), 0)).toBe(true);
+      expect(await records.write(key, utf8('2'), 0)).toBe(false);
       const { value, revision } = await records.read(key);
       expect(text(value)).toBe('1');
       expect(await records.remove(key, revision + 1)).toBe(false);
-      expect(await records.write(key, Buffer.from('3'), revision)).toBe(true);
+      expect(await records.write(key, utf8('3'), revision)).toBe(true);
       const next = await records.read(key);
       expect(await records.remove(key, next.revision)).toBe(true);
       expect((await records.read(key)).value).toBeUndefined();
-      expect(await records.write(key, Buffer.from('4'), (await records.read(key)).revision)).toBe(true);
+      expect(await records.write(key, utf8('4'), (await records.read(key)).revision)).toBe(true);
     });
 
     it('lets one of many win', async () => {
@@ -86,7 +87,7 @@ export function describeBuckets(scene: Scene): void {
       const records = (await scene.connect(scene.name('one'))).records(bucket);
       const [one, other] = [scene.name('one'), scene.name('other')];
       for (const key of [`${one}.a.b`, `${one}.a.c`, `${one}.ab.c`, `${other}.a.d`])
-        await records.write(key, Buffer.from('x'), 0);
+        await records.write(key, utf8('x'), 0);
       expect((await records.keys(one, 'a')).toSorted()).toEqual([`${one}.a.b`, `${one}.a.c`]);
       expect(await records.keys(other)).toEqual([`${other}.a.d`]);
     });

@@ -82,7 +82,7 @@ async function readChunk(
   return readAnswer(Buffer.from(data.buffer, data.byteOffset, data.byteLength), stream);
 }
 
-const dataStart = Buffer.from('"data":"');
+const dataStart = '"data":"';
 
 /** By hand as far as the data goes: of a large file the same text would otherwise be read, copied and thrown away thrice. */
 function readAnswer(answer: Buffer, stream: string): { seq: number; bytes: Uint8Array } | undefined {

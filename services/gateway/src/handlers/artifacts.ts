@@ -1,5 +1,4 @@
 import { contentSchema, MeshError, parse } from '@agentmesh/protocol';
-import type { Part } from '@google/genai';
 import { z } from 'zod';
 import { found, readArtifactRef, readOwner } from '../artifact-ref.ts';
 import { readBody, readSession } from '../params.ts';
@@ -24,7 +23,7 @@ export const saveArtifact: Handler = async (context, request) => {
   const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
   const version = await artifacts.saveArtifact({
     ...ref,
-    artifact: artifact as Part,
+    artifact: artifact as Parameters<typeof artifacts.saveArtifact>[0]['artifact'],
     customMetadata: customMetadata ?? undefined,
   });
   return found(await artifacts.getArtifactVersion({ ...ref, version }), { filename, version });
