@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,6 +38,18 @@ describe('document_app', () => {
 
   // What the user said in an earlier session is found when the mesh has a memory: say it there, add that session to memory, and look
   // for 'From earlier talks' in the analysis.
+
+  it('takes files as docs/artifacts.md shows', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/artifacts.md'), 'utf8');
+    const [, commands = ''] = /```sh\n(.*?)```/s.exec(page) ?? [];
+    const cwd = mkdtempSync(join(tmpdir(), 'agentmesh-artifacts-'));
+    writeFileSync(join(cwd, 'film.mp4'), 'not really');
+    await client.send('POST', '/apps/document_app/users/u1/sessions/s1', {});
+    const here = commands.replaceAll('localhost:8000', mesh.gatewayUrl);
+    const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd });
+    rmSync(cwd, { recursive: true });
+    expect(JSON.parse(stdout)).toMatchObject({ version: 0, mimeType: 'video/mp4', size: 10 });
+  });
 
   it('names the documents that there are when asked for another one', async () => {
     const session = await client.createSession('document_app');

@@ -97,10 +97,15 @@ function tooLarge(size: number): MeshError {
 }
 
 /** What is sent on one subject goes out in order, though what is large takes longer. */
-export function inOrderOfSending(): (subject: string, send: () => Promise<void>) => Promise<void> {
+export function inOrderOfSending(link: Link): (packet: Packet, send: () => Promise<void>) => Promise<void> {
   const waiting = new Map<string, Promise<void>>();
-  return async (subject, send) => {
+  return async (packet, send) => {
+    const { subject } = packet;
     const before = waiting.get(subject);
+    if (!before && fits(packet, link.maxPayload)) {
+      await send();
+      return;
+    }
     const sent = (before ?? Promise.resolve()).then(send);
     keepLast(waiting, subject, sent);
     await sent;

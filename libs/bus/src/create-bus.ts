@@ -48,7 +48,7 @@ export function createBus(parts: BusParts): Bus {
   const { heartbeatMs = defaultHeartbeatMs } = parts;
   const stats = createStats();
   const claims = createClaims(link, subjects);
-  const sendInOrder = inOrderOfSending();
+  const sendInOrder = inOrderOfSending(link);
   const inbox = createInbox(link, claims);
   const running = new Set<Started>();
   const own = { link, claims, replica, heartbeatMs, stats, onError };
@@ -86,7 +86,7 @@ export function createBus(parts: BusParts): Bus {
         headers: options?.headers ?? {},
         bytes: encodeJson(payload),
       };
-      await sendInOrder(subject, async () => {
+      await sendInOrder(packet, async () => {
         await whenConnected(link);
         link.send(await claims.shrink(packet, 'news'));
       });
