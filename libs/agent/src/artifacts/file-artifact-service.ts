@@ -1,11 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
-import { MeshError, parse } from '@agentmesh/protocol';
+import { parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import {
   type ArtifactOwner,
@@ -14,6 +14,16 @@ import {
   type StoredVersion,
 } from './base-artifact-service.ts';
 import { type ArtifactAbout, artifactAboutSchema } from './stored-part.ts';
+import {
+  list,
+  part,
+  removeEmpty,
+  sweep,
+  takeVersion,
+  unlessMissing,
+  versionsIn,
+  writeThrough,
+} from './version-folders.ts';
 
 const recordSchema = z.object({
   owner: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string().optional() }),
@@ -24,10 +34,6 @@ const recordSchema = z.object({
 });
 type FileRecord = z.infer<typeof recordSchema>;
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
-
-/** What was begun so long ago is no longer being written, in ms. */
-const abandonedMs = 86_400_000;
-const triesAtVersion = 1_000;
 
 /**
  * Files in a folder, which any number of processes may share:
@@ -143,56 +149,6 @@ export class FileArtifactService extends BaseArtifactService {
   }
 }
 
-/** A name as part of a path: its plain letters for people, its hash to tell it from all others, on disks too that ignore case. */
-function part(name: string): string {
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
-  const plain = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 32);
-  return `${plain}.${hash}`;
-}
-
-/** Takes the next number that is free: a folder is never renamed onto one that holds something. */
-async function takeVersion(begun: string, folder: string): Promise<number> {
-  for (let tries = 0; tries < triesAtVersion; tries += 1) {
-    await mkdir(folder, { recursive: true });
-    const version = ((await versionsIn(folder)).at(-1) ?? -1) + 1;
-    try {
-      await rename(begun, join(folder, String(version)));
-      await syncFolder(folder);
-      return version;
-    } catch (error) {
-      // Taken meanwhile; or the folder was empty, and a deletion has removed it.
-      if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
-    }
-  }
-  throw new MeshError('unavailable', `no version could be had in ${triesAtVersion} tries; try again`);
-}
-
-/** The record is written when the content is on the disk, and is on the disk itself when this resolves. */
-async function writeThrough(path: string, text: string, content: string): Promise<void> {
-  const bytes = await open(content, 'r+');
-  await bytes.sync();
-  await bytes.close();
-  const handle = await open(path, 'wx');
-  await handle.writeFile(text);
-  await handle.sync();
-  await handle.close();
-}
-
-/** A rename outlives a loss of power when its folder was written; not every system lets one do that. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder).catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}
-
-async function versionsIn(folder: string): Promise<number[]> {
-  const names = (await list(folder)).filter((name) => /^\d+$/.test(name));
-  return names.map(Number).sort((a, b) => a - b);
-}
-
 /** The latest record of each file of an owner. */
 async function recordsOf(folder: string, limit = Number.POSITIVE_INFINITY): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
@@ -213,36 +169,4 @@ async function readRecord(path: string): Promise<FileRecord | undefined> {
 
 function ownerOf({ owner: { appName, userId, sessionId } }: FileRecord): ArtifactOwner {
   return { appName, userId, ...(sessionId !== undefined && { sessionId }) };
-}
-
-async function list(folder: string): Promise<string[]> {
-  return (await unlessMissing(readdir(folder))) ?? [];
-}
-
-async function removeEmpty(folder: string): Promise<void> {
-  await rmdir(folder).catch((error) => {
-    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
-  });
-}
-
-/** Removes what processes began that died since. */
-async function sweep(folder: string): Promise<void> {
-  for (const name of await list(folder)) {
-    const path = join(folder, name);
-    const found = await unlessMissing(stat(path));
-    if (found && found.mtimeMs < Date.now() - abandonedMs) await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function unlessMissing<T>(doing: Promise<T>): Promise<T | undefined> {
-  try {
-    return await doing;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

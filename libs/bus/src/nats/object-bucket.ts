@@ -1,19 +1,20 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { parse } from '@agentmesh/protocol';
 import { jetstream } from '@nats-io/jetstream';
-import { headers, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { Link } from '../link.ts';
 import type { ObjectBucket, OpenedObject, StoredObject } from '../objects/buckets.ts';
-import { chunksOf } from '../objects/chunks.ts';
-import { untilStored } from './enqueue.ts';
 import { messageOrNone, streamApi } from './jetstream-api.ts';
-import { digestOf, type ObjectInfo, objectInfoSchema, paddedBase64url, readChunks } from './object-reader.ts';
+import {
+  firstSeqKey,
+  type ObjectInfo,
+  objectInfoSchema,
+  objectSubjects,
+  readChunks,
+} from './object-reader.ts';
+import { writeObject } from './object-writer.ts';
 
-/** Of the bytes of an object in one message. */
-const chunkBytes = 64 * 1024;
 const attemptMs = 2_000;
-/** Where the chunks begin in the stream: without it the server would look for them from its start. */
-const firstSeqKey = 'first-seq';
+const isToken = /^[\w-]+$/;
 
 /**
  * A bucket of the Object Store of NATS (its ADR-20), which its other clients can read and write too. Reads without consumers and makes and deletes no
@@ -23,13 +24,12 @@ export function openObjects(connection: NatsConnection, link: Link, bucket: stri
   const stream = `OBJ_${bucket}`;
   const api = streamApi(connection, link);
   const js = jetstream(connection, { timeout: attemptMs });
-  const chunkSubject = (id: string) => `$O.${bucket}.C.${id}`;
-  const metaSubject = (name: string) => `$O.${bucket}.M.${paddedBase64url(Buffer.from(name))}`;
-  const doing = `write to ${bucket}`;
+  const subjects = objectSubjects(bucket);
+  const writer = { connection, link, js, bucket, subjects };
 
   async function readInfo(id: string): Promise<ObjectInfo | undefined> {
     const message = await api.repeat(`read ${bucket}`, async () =>
-      messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: metaSubject(id) })),
+      messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: subjects.info(id) })),
     );
     const info = message && parse(objectInfoSchema, message.json(), `object ${id}`);
     return info?.deleted ? undefined : info;
@@ -44,51 +44,23 @@ export function openObjects(connection: NatsConnection, link: Link, bucket: stri
   async function remove(id: string) {
     const info = await readInfo(id);
     // The object first, so that nobody finds one without bytes; who comes again finds the chunks by its id.
-    await purge(metaSubject(id));
-    if (info && info.nuid !== id) await purge(chunkSubject(info.nuid));
-    await purge(chunkSubject(id));
+    await purge(subjects.info(id));
+    if (info && info.nuid !== id) await purge(subjects.chunks(info.nuid));
+    // A name that another client gave need be none that its pieces can have.
+    if (isToken.test(id)) await purge(subjects.chunks(id));
   }
 
   return {
     async put(bytes, metadata = {}) {
-      const id = randomBytes(16).toString('hex');
-      const hash = createHash('sha256');
-      let size = 0;
-      let chunks = 0;
-      let firstSeq = 0;
+      let begun: string | undefined;
       try {
-        for await (const chunk of chunksOf(bytes, chunkBytes)) {
-          // One after the other, under an id each: a lost acknowledgement makes neither a second chunk nor another order.
-          const msgID = `${id}.${chunks}`;
-          const ack = await untilStored(connection, link, doing, () =>
-            js.publish(chunkSubject(id), chunk, { msgID }),
-          );
-          if (chunks === 0) firstSeq = ack.seq;
-          hash.update(chunk);
-          size += chunk.length;
-          chunks += 1;
-        }
-        const info = {
-          name: id,
-          bucket,
-          nuid: id,
-          size,
-          chunks,
-          digest: digestOf(hash.digest()),
-          mtime: new Date().toISOString(),
-          options: { max_chunk_size: chunkBytes },
-          metadata: { ...metadata, [firstSeqKey]: String(firstSeq) },
-        };
-        const options = { headers: headers(), msgID: `${id}.info` };
-        options.headers.set('Nats-Rollup', 'sub');
-        await untilStored(connection, link, doing, () =>
-          js.publish(metaSubject(id), JSON.stringify(info), options),
-        );
+        return await writeObject(writer, bytes, metadata, (id) => {
+          begun = id;
+        });
       } catch (error) {
-        await purge(chunkSubject(id)).catch(() => {});
+        if (begun !== undefined) await purge(subjects.chunks(begun)).catch(() => {});
         throw error;
       }
-      return { id, size };
     },
 
     async info(id) {
@@ -100,21 +72,23 @@ export function openObjects(connection: NatsConnection, link: Link, bucket: stri
       const info = await readInfo(id);
       if (!info) return undefined;
       const firstSeq = Number(info.metadata?.[firstSeqKey]) || 0;
-      const source = { connection, api, stream, subject: chunkSubject(info.nuid), firstSeq };
+      const source = { connection, api, stream, subject: subjects.chunks(info.nuid), firstSeq };
       return { ...storedOf(info), bytes: readChunks(source, info) };
     },
 
     delete: remove,
 
     async ids() {
-      const subjects = await subjectsIn(stream, `$O.${bucket}.>`);
-      const found = subjects.map((subject) => idOf(bucket, subject));
+      const all = await subjectsIn(stream, `$O.${bucket}.>`);
+      const found = all.map((subject) => idOf(bucket, subject));
       return [...new Set(found.filter((id) => id !== undefined))];
     },
 
     async lastWritten(id) {
       const message = await api.repeat(`read ${bucket}`, async () =>
-        messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: chunkSubject(id) })),
+        messageOrNone(
+          (await api.manager()).streams.getMessage(stream, { last_by_subj: subjects.chunks(id) }),
+        ),
       );
       if (message) return message.time.getTime();
       return (await readInfo(id).then((info) => info && storedOf(info)))?.createTime;

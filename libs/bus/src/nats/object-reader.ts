@@ -19,7 +19,23 @@ export type ObjectInfo = z.infer<typeof objectInfoSchema>;
 
 export const digestOf = (hash: Buffer) => `SHA-256=${paddedBase64url(hash)}`;
 
-export function paddedBase64url(bytes: Buffer): string {
+/** Where the pieces begin in the stream: without it the server would look for them from its start. */
+export const firstSeqKey = 'first-seq';
+
+/** What an object of a bucket is stored under. */
+export interface ObjectSubjects {
+  info(name: string): string;
+  chunks(nuid: string): string;
+}
+
+export function objectSubjects(bucket: string): ObjectSubjects {
+  return {
+    info: (name) => `$O.${bucket}.M.${paddedBase64url(Buffer.from(name))}`,
+    chunks: (nuid) => `$O.${bucket}.C.${nuid}`,
+  };
+}
+
+function paddedBase64url(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
