@@ -119,6 +119,22 @@ describe('artifacts on the mesh', () => {
     expect(body).toEqual(['copy_note', 'note']);
   });
 
+  it('get a version for each save of two processes at once', async () => {
+    const session = await client.createSession('archive');
+    const other = restClient((await mesh.start('gateway')).address ?? '');
+    const saves = Array.from({ length: 20 }, async (_, n) => {
+      const body = { filename: 'same', artifact: { text: `${n}` } };
+      const response = await (n % 2 === 0 ? client : other).send('POST', pathOf(session), body);
+      return ((await response.json()) as { version: number }).version;
+    });
+    const versions = await Promise.all(saves);
+    expect(versions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    for (const [n, version] of versions.entries()) {
+      const { body } = await json(await other.send('GET', `${pathOf(session)}/same/versions/${version}`));
+      expect(body).toEqual({ text: `${n}` });
+    }
+  });
+
   it('are saved of a message with files, when the run says so', async () => {
     const session = await client.createSession('archive');
     const inlineData = { mimeType: 'text/csv', data: 'YSxi', displayName: 'table.csv' };

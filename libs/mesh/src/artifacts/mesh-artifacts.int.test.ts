@@ -64,3 +64,31 @@ it('lists the files of one session without a look at those of others', async () 
   expect(await new MeshArtifactService(seen, artifactBucket).listArtifactKeys(file)).toEqual(['f']);
   expect(asked.toSorted()).toEqual(['app.u.session.mine', 'app.u.user']);
 });
+
+it('removes what a process left that died in the midst of a save, and nothing else', async () => {
+  const [bus] = buses;
+  const file = { appName: 'app', userId: 'u', sessionId: 'swept', filename: 'f' };
+  await serviceOf(bus).saveArtifact({ ...file, artifact: { text: 'kept' } });
+  const ids = async () => (await bus?.objects(artifactBucket).ids()) ?? [];
+  const before = await ids();
+  const dying = await connectNats({ url: server.url, service: 'dying', cards: false });
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      sent += 1;
+      // As when the process dies: nothing can be tidied up.
+      if (sent === 4) await dying[Symbol.asyncDispose]();
+      controller.enqueue(new Uint8Array(100_000));
+    },
+  });
+  const save = serviceOf(dying).saveArtifactStream({ ...file, stream });
+  await expect(save).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await serviceOf(bus).listVersions(file)).toEqual([0]);
+  expect(await ids()).toHaveLength(before.length + 1);
+  // It may be written to yet.
+  expect(await serviceOf(bus).sweep()).toBe(0);
+  expect(await serviceOf(bus).sweep({ abandonedAfterMs: -1_000 })).toBe(1);
+  expect((await ids()).toSorted()).toEqual(before.toSorted());
+  expect(await serviceOf(bus).loadArtifact(file)).toEqual({ text: 'kept' });
+  await serviceOf(bus).deleteAll(file);
+});
