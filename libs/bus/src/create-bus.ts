@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { encodeToken, header, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { encodeToken, header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import {
   type Bus,
   type ConsumeOptions,
@@ -109,7 +109,11 @@ export function createBus(parts: BusParts): Bus {
       };
       await whenConnected(link);
       const small = await claims.shrink(packet, 'work');
-      const { duplicate, isSure } = await link.enqueue(small);
+      const { duplicate, isSure } = await link.enqueue(small).catch((thrown) => {
+        // Of one that may have been stored its payload stays.
+        if (!MeshError.from(thrown).retryable) claims.drop(small);
+        throw thrown;
+      });
       // The one that was first has a payload of its own.
       if (duplicate && isSure) claims.drop(small);
       return { duplicate };
