@@ -161,7 +161,13 @@ describe('the autoscalers', () => {
     expect(names(scaled)).toEqual(agents.map(({ name }) => name).sort());
     expect(names(manifests.filter(HorizontalPodAutoscaler.is))).toEqual(['gateway']);
     const fixed = deployments.filter(({ spec }) => spec?.replicas !== undefined);
-    expect(names(fixed)).toEqual(['approval-tool', 'file-processing-tool', 'payment-tool', 'weather-tool']);
+    expect(names(fixed)).toEqual([
+      'approval-tool',
+      'document-analysis-tool',
+      'file-processing-tool',
+      'payment-tool',
+      'weather-tool',
+    ]);
   });
 
   it('never let an agent go to zero that others ask', () => {

@@ -14,12 +14,14 @@ interface Scene {
   check: (events: readonly Event[], mesh: LocalMesh) => string | undefined;
 }
 
-/** Samples that wait for people or work for long: `npm start` has them, docs/long-running.md talks to them. */
+/** Samples that wait for people, work for long or want files first: `npm start` has them, docs/long-running.md and docs/artifacts.md talk to them. */
 const slow = [
   'reimbursement_agent',
   'ask_for_approval',
   'reimburse',
   'time_off_agent',
+  'document_agent',
+  'process_document',
   'file_agent',
   'process_large_file',
 ];

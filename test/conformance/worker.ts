@@ -59,8 +59,7 @@ async function serve(order: ServeOrder): Promise<void> {
       : await serveAgent(mesh, part, {
           ...(order.part === scenario.root && { app: 'conformance' }),
           plugins: scenario.plugins?.(kit) ?? [],
-          // Of this process alone: what saves and loads in a scenario is in one part.
-          artifactService: new agentmesh.InMemoryArtifactService(),
+          // Of this process alone: what is remembered in a scenario is in one part.
           memoryService: new agentmesh.InMemoryMemoryService(),
         });
   owners.defer(() => started.stop({ graceMs: 0 }));

@@ -145,13 +145,13 @@ describe('a client that comes back', () => {
   });
 
   it('is told how a run failed', async () => {
-    const file = { inlineData: { mimeType: 'text/csv', data: 'YSxi' } };
+    const displayName = 'x'.repeat(600);
+    const file = { inlineData: { mimeType: 'text/csv', data: 'YSxi', displayName } };
     const run = await begin({ parts: [file] }, 9, { runConfig: { saveInputBlobsAsArtifacts: true } });
-    // The sample keeps no files.
-    const error = { code: 'failed_precondition', message: expect.stringContaining('artifactService') };
+    const error = { code: 'invalid_argument', message: expect.stringContaining('name of an artifact') };
     expect(await stateOf(run.path)).toMatchObject({ status: 'failed', llmCalls: 0, error });
-    expect(run.frames.at(-2)?.event).toMatchObject({ errorCode: 'failed_precondition' });
-    expect(run.frames.at(-1)).toMatchObject({ id: undefined, event: { code: 'failed_precondition' } });
+    expect(run.frames.at(-2)?.event).toMatchObject({ errorCode: 'invalid_argument' });
+    expect(run.frames.at(-1)).toMatchObject({ id: undefined, event: { code: 'invalid_argument' } });
     const lastId = Number(run.frames.at(-2)?.id);
     expect(await Array.fromAsync(framesOf(await comeBack(other, run.path)))).toEqual(run.frames);
     expect((await comeBack(other, run.path, lastId)).status).toBe(204);

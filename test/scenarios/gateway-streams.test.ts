@@ -47,7 +47,7 @@ async function startGateway({ unreadMs = 30_000 } = {}) {
   const server = buildServer(
     {
       mesh: { ...connected, bus },
-      config: { runTimeoutMs: 600_000, unreadMs, whenAbsent: 'reject' },
+      config: { runTimeoutMs: 600_000, unreadMs, whenAbsent: 'reject', uploadLimit: 1_000_000 },
       log: connected.log as Parameters<typeof buildServer>[0]['log'],
       stopping: stopping.signal,
     },
@@ -197,5 +197,39 @@ describe('a long log', () => {
     expect(frames.every(({ id, event }) => event.content?.parts?.[0]?.text === String(id))).toBe(true);
     const late = await Array.fromAsync(framesOf(await comeBack(gateway.url, run, 1_200)));
     expect(late.map(({ id }) => id)).toEqual(seqs.filter((seq) => isOurs(seq) && seq > 1_200));
+  });
+});
+
+describe('an upload', () => {
+  const put = (url: string, size: number, headers: Record<string, string> = {}) => {
+    const chunk = new Uint8Array(100_000);
+    const body = ReadableStream.from(Array.from({ length: size / chunk.length }, () => chunk));
+    const init: RequestInit & { duplex: 'half' } = { method: 'PUT', headers, body, duplex: 'half' };
+    return fetch(url, init);
+  };
+
+  it('is taken up to the limit, and told when it is over it', async () => {
+    await using gateway = await startGateway();
+    const { path } = await startSession();
+    const url = `${gateway.url}${path}/artifacts/f/content`;
+    expect((await put(url, 1_000_000)).status).toBe(200);
+    const refused = await put(url, 20_000_000);
+    expect(refused.status).toBe(400);
+    const limit = { code: 'invalid_argument', error: expect.stringContaining('MESH_UPLOAD_LIMIT') };
+    expect(await refused.json()).toMatchObject(limit);
+    const known = await fetch(url, { method: 'PUT', body: new Uint8Array(1_100_000) });
+    expect([known.status, await known.json()]).toMatchObject([400, limit]);
+    const versions = await fetch(`${gateway.url}${path}/artifacts/f/versions`);
+    expect(await versions.json()).toEqual([0]);
+  });
+
+  it('of nothing is a file without bytes, and one of a wrong type is refused', async () => {
+    await using gateway = await startGateway();
+    const { path } = await startSession();
+    const url = `${gateway.url}${path}/artifacts/f/content`;
+    const empty = await fetch(url, { method: 'PUT' });
+    expect(await empty.json()).toMatchObject({ version: 0, size: 0 });
+    expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(0);
+    expect((await put(url, 100_000, { 'content-type': 'nonsense' })).status).toBe(415);
   });
 });

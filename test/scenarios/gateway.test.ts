@@ -234,15 +234,13 @@ describe('the gateway', () => {
 
   it("passes on what a client may decide of the run's configuration", async () => {
     const session = await client.createSession('stock_app');
-    const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi' } };
-    const answer = await client.run('stock_app', session, '', {
+    const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi', display_name: 'table.csv' } };
+    await client.events('stock_app', session, '', {
       newMessage: { parts: [file] },
       run_config: { save_input_blobs_as_artifacts: true },
     });
-    // The sample keeps no files, and says so before it asks its model.
-    expect(await answerOf(answer)).toMatchObject({
-      body: { code: 'failed_precondition', error: expect.stringContaining('artifactService') },
-    });
+    const files = await client.send('GET', `${sessions}/${session}/artifacts`);
+    expect(await files.json()).toEqual(['table.csv']);
   });
 
   it('lets a client make the tool calls itself', async () => {

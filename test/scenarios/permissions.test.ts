@@ -63,6 +63,11 @@ describe('the NATS user of a tool', () => {
     ['ask an agent', names.agentAsk('weather_agent')],
     ["forge an invocation's event", names.invocationEvent('e-1')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
+    ['delete the files of all', `$JS.API.STREAM.DELETE.OBJ_${names.artifactBucket}`],
+    ['have files sent to any subject', `$JS.API.CONSUMER.CREATE.OBJ_${names.artifactBucket}.x`],
+    ['have a file sent as it is', `$JS.API.DIRECT.GET.OBJ_${names.artifactBucket}`],
+    ['make a bucket', `$JS.API.STREAM.CREATE.OBJ_MINE`],
+    ['change the bucket of large payloads', `$JS.API.STREAM.UPDATE.OBJ_${names.claimBucket('news')}`],
     ['delete the run stream', `$JS.API.STREAM.DELETE.${names.workStream('run')}`],
   ])('may not %s', async (_what, subject) => {
     await expect(tool.request(subject, '{}', { timeout: 5_000 })).rejects.toThrow(/permissions violation/i);

@@ -5,76 +5,20 @@ import {
   MeshError,
   type ToolConfirmation,
 } from '@agentmesh/protocol';
-import type { Content, Part } from '@google/genai';
 import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
-import type { ArtifactService } from './artifacts/artifact-service.ts';
+import { ArtifactContext } from './artifacts/artifact-context.ts';
 import type { AuthConfig, AuthCredential } from './auth/auth-config.ts';
 import { CallCredentials } from './auth/call-credentials.ts';
 import { shownRequest } from './auth/credential-request.ts';
 import type { CredentialService } from './credential-service.ts';
 import { createEventActions } from './event.ts';
-import type { InvocationContext, InvocationServices } from './invocation-context.ts';
+import type { InvocationContext } from './invocation-context.ts';
 import { memoryOf } from './memory/context-memory.ts';
 import type { AddMemoryRequest, SearchMemoryResponse } from './memory/memory-service.ts';
-import type { Session } from './session-service.ts';
+import { type ContextOrigin, missingService } from './readonly-context.ts';
 import { State } from './state.ts';
 
-/** Where a context stands: an invocation of this process, or a call that came over the bus. */
-export interface ContextOrigin {
-  invocationId: string;
-  agentName: string;
-  session: Pick<Session, 'id' | 'appName' | 'userId' | 'state'>;
-  userContent?: Content | undefined;
-  abortSignal?: AbortSignal | undefined;
-  /** The invocation itself, where the context belongs to an agent of this process. */
-  invocation?: InvocationContext;
-  /** For a context without an invocation: a tool in a process of its own. */
-  services?: InvocationServices;
-}
-
-/** What instruction providers may look at. */
-export class ReadonlyContext {
-  protected readonly origin: ContextOrigin;
-
-  constructor(origin: ContextOrigin) {
-    this.origin = origin;
-  }
-
-  /** The message that started the invocation. */
-  get userContent(): Content | undefined {
-    return this.origin.userContent;
-  }
-
-  get invocationId(): string {
-    return this.origin.invocationId;
-  }
-
-  get agentName(): string {
-    return this.origin.agentName;
-  }
-
-  get appName(): string {
-    return this.origin.session.appName;
-  }
-
-  get userId(): string {
-    return this.origin.session.userId;
-  }
-
-  get sessionId(): string {
-    return this.origin.session.id;
-  }
-
-  /** The invocation, where the context belongs to an agent of this process; a tool in a process of its own has none. */
-  get invocationContext(): InvocationContext | undefined {
-    return this.origin.invocation;
-  }
-
-  /** State of all scopes; writes to it are not kept. */
-  get state(): State {
-    return new State({ ...this.origin.session.state });
-  }
-}
+export { type ContextOrigin, ReadonlyContext } from './readonly-context.ts';
 
 export interface ContextOptions {
   actions?: EventActions;
@@ -107,8 +51,8 @@ export interface InputQuestion extends Omit<InputRequest, 'responseSchema'> {
 }
 
 /** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
-export class Context extends ReadonlyContext {
-  readonly actions: EventActions;
+export class Context extends ArtifactContext {
+  override readonly actions: EventActions;
   /** Id of the function call: the idempotency key of everything the tool does outside. */
   readonly functionCallId: string | undefined;
   /** Id of the event that made the call. */
@@ -180,27 +124,6 @@ export class Context extends ReadonlyContext {
   /** Aborted when the invocation is cancelled, its deadline is over, or the tool has taken too long. */
   get abortSignal(): AbortSignal | undefined {
     return this.#options.abortSignal ?? this.origin.abortSignal;
-  }
-
-  /** Keeps a file of the session and gives its version, from 0; the event that is committed next names it. */
-  async saveArtifact(filename: string, artifact: Part): Promise<number> {
-    const version = await this.#artifacts().saveArtifact({ ...this.#ref(), filename, artifact });
-    this.actions.artifactDelta[filename] = version;
-    return version;
-  }
-
-  /** A version of a file, by default the latest; undefined when there is none. */
-  async loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
-    return await this.#artifacts().loadArtifact({
-      ...this.#ref(),
-      filename,
-      ...(version !== undefined && { version }),
-    });
-  }
-
-  /** The names of the session's files, and of the user's. */
-  async listArtifacts(): Promise<string[]> {
-    return await this.#artifacts().listArtifactKeys(this.#ref());
   }
 
   /** What the user said that fits the query, in this session or others that were added to memory: best first, ten by default. */
@@ -299,31 +222,11 @@ export class Context extends ReadonlyContext {
   #credentialService(): CredentialService {
     const { credentialService } = this.services;
     if (credentialService) return credentialService;
-    throw missing('credentialService');
+    throw missingService('credentialService');
   }
 
   #call(what: string): string {
     if (this.functionCallId !== undefined) return this.functionCallId;
     throw new MeshError('failed_precondition', `${what} is for tools: there is no call that could wait`);
   }
-
-  #ref() {
-    return { appName: this.appName, userId: this.userId, sessionId: this.sessionId };
-  }
-
-  /** The services that this process has for it. */
-  get services(): InvocationServices {
-    const { invocation, services } = this.origin;
-    return services ?? (invocation as InvocationServices | undefined) ?? {};
-  }
-
-  #artifacts(): ArtifactService {
-    const { artifactService } = this.services;
-    if (!artifactService) throw missing('artifactService');
-    return artifactService;
-  }
-}
-
-function missing(service: keyof InvocationServices): MeshError {
-  return new MeshError('failed_precondition', `there is no ${service}; give the runner one`);
 }

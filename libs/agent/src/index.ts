@@ -6,8 +6,22 @@ export { AgentTool, checkAsk } from './agent-tool.ts';
 export type { AnswerSchema, JsonSchema } from './answer-schema.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App, notResumable } from './app.ts';
-export type { ArtifactService } from './artifacts/artifact-service.ts';
+export type {
+  ArtifactPlace,
+  ArtifactRef,
+  ArtifactService,
+  ArtifactStream,
+  ArtifactUpload,
+  ArtifactVersion,
+  UserArtifact,
+} from './artifacts/artifact-service.ts';
+export type { ArtifactOwner, OwnedFile, StoredVersion } from './artifacts/base-artifact-service.ts';
+export { artifactUri, BaseArtifactService } from './artifacts/base-artifact-service.ts';
+export { FileArtifactService } from './artifacts/file-artifact-service.ts';
 export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
+export { LOAD_ARTIFACTS, LoadArtifactsTool } from './artifacts/load-artifacts-tool.ts';
+export type { ArtifactAbout } from './artifacts/stored-part.ts';
+export { artifactAboutSchema } from './artifacts/stored-part.ts';
 export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
 export type { AuthenticatedFunctionToolOptions } from './auth/authenticated-function-tool.ts';
 export { AuthenticatedFunctionTool } from './auth/authenticated-function-tool.ts';
@@ -83,6 +97,7 @@ export {
 } from './event.ts';
 export { progressId } from './flow/call-tools.ts';
 export { assertContinues } from './flow/continuation.ts';
+export { artifactsOfSession } from './flow/forward-artifacts.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
 export { questionNames } from './flow/question.ts';
 export { isCredentialQuestion } from './flow/question-id.ts';

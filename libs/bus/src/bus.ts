@@ -1,4 +1,5 @@
 import type { Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
+import type { ObjectBucket, RecordBucket } from './objects/buckets.ts';
 
 /** A message as handlers see it. */
 export interface Message {
@@ -151,6 +152,11 @@ export interface Bus extends AsyncDisposable {
   /** Writes the card of a service; it stays when the service stops. */
   announce(card: CardInput): Promise<void>;
   readonly directory: Directory;
+
+  /** Bytes of any length; the bucket was made by the provisioning step. */
+  objects(bucket: string): ObjectBucket;
+  /** Small values that change one upon the other; the bucket was made by the provisioning step. */
+  records(bucket: string): RecordBucket;
 
   /** Answers $SRV.PING, INFO and STATS for this service. */
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;

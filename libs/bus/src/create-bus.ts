@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { encodeToken, header, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { encodeToken, header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import {
   type Bus,
   type ConsumeOptions,
@@ -10,6 +10,7 @@ import {
 import { createInbox } from './calls/inbox.ts';
 import { request } from './calls/request.ts';
 import { serve } from './calls/serve.ts';
+import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from './claims.ts';
 import { whenConnected } from './gate.ts';
 import type { Link, OnError, Packet } from './link.ts';
 import { assertSubject, createMessage, encodeJson } from './message.ts';
@@ -46,9 +47,11 @@ export function createBus(parts: BusParts): Bus {
   const { link, service, replica, subjects, directory, onError } = parts;
   const { heartbeatMs = defaultHeartbeatMs } = parts;
   const stats = createStats();
-  const inbox = createInbox(link);
+  const claims = createClaims(link, subjects);
+  const sendInOrder = inOrderOfSending(link);
+  const inbox = createInbox(link, claims);
   const running = new Set<Started>();
-  const own = { link, replica, heartbeatMs, stats, onError };
+  const own = { link, claims, replica, heartbeatMs, stats, onError };
   let disposed: Promise<void> | undefined;
 
   /** What is still running when the bus is closed is stopped with it. */
@@ -83,13 +86,15 @@ export function createBus(parts: BusParts): Bus {
         headers: options?.headers ?? {},
         bytes: encodeJson(payload),
       };
-      await whenConnected(link);
-      link.send(packet);
+      await sendInOrder(packet, async () => {
+        await whenConnected(link);
+        link.send(await claims.shrink(packet, 'news'));
+      });
     },
 
     subscribe: (subject, onMessage, onGap) => keep(subscribe(own, subject, onMessage, onGap)),
     request: (subject, payload, options) =>
-      request({ link, inbox, service, replica }, subject, payload, options),
+      request({ link, claims, inbox, service, replica }, subject, payload, options),
 
     async serve(subject, handler, options) {
       await whenConnected(link);
@@ -103,7 +108,15 @@ export function createBus(parts: BusParts): Bus {
         bytes: encodeJson(payload),
       };
       await whenConnected(link);
-      return link.enqueue(packet);
+      const small = await claims.shrink(packet, 'work');
+      const { duplicate, isSure } = await link.enqueue(small).catch((thrown) => {
+        // Of one that may have been stored its payload stays.
+        if (!MeshError.from(thrown).retryable) claims.drop(small);
+        throw thrown;
+      });
+      // The one that was first has a payload of its own.
+      if (duplicate && isSure) claims.drop(small);
+      return { duplicate };
     },
 
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
@@ -115,6 +128,9 @@ export function createBus(parts: BusParts): Bus {
       await whenConnected(link);
       await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
     },
+
+    objects: (bucket) => link.objects(bucket),
+    records: (bucket) => link.records(bucket),
 
     async register(info, endpoints) {
       await whenConnected(link);
@@ -131,7 +147,7 @@ export function createBus(parts: BusParts): Bus {
 }
 
 async function subscribe(
-  { link, onError }: { link: Link; onError: OnError },
+  { link, claims, onError }: { link: Link; claims: Claims; onError: OnError },
   subject: string,
   onMessage: (message: Message) => void,
   onGap?: () => void,
@@ -145,16 +161,24 @@ async function subscribe(
       onError(thrown, where);
     }
   };
+  // Told when the broker knows the subscription again: what is read elsewhere then, and what comes here, leave no hole
+  // between.
+  const tell = onGap && (() => void link.flush().then(() => guarded(onGap)));
+  const arrive = inOrderOfArrival(claims);
   const listening = await link.listen(
     subject,
-    (packet: Packet) => guarded(() => onMessage(createMessage(packet))),
+    (packet: Packet) =>
+      arrive(packet, {
+        deliver: (whole) => guarded(() => onMessage(createMessage(whole))),
+        fail(error) {
+          onError(error, where);
+          tell?.();
+        },
+      }),
     {
       onLost: (error) => onError(error, where),
     },
   );
-  // Told when the broker knows the subscription again: what is read elsewhere then, and what comes here, leave no hole
-  // between.
-  const tell = onGap && (() => void link.flush().then(() => guarded(onGap)));
   const forget = tell ? link.onConnected(tell) : () => {};
   return startOnce(async () => {
     forget();

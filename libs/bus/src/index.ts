@@ -28,3 +28,10 @@ export { openDeadLetters } from './nats/dead-letters.ts';
 export type { NatsAddress } from './nats/dial.ts';
 export type { ProvisionOptions } from './nats/provision.ts';
 export { provision } from './nats/provision.ts';
+export type {
+  ObjectBucket,
+  OpenedObject,
+  RecordBucket,
+  StoredObject,
+  StoredRecord,
+} from './objects/buckets.ts';

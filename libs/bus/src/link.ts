@@ -1,4 +1,5 @@
 import type { Headers, MeshError, QueueName } from '@agentmesh/protocol';
+import type { ObjectBucket, RecordBucket } from './objects/buckets.ts';
 
 /** What travels: bytes and headers on a subject. */
 export interface Packet {
@@ -66,6 +67,8 @@ export interface Link {
   /** Replies to this connection go to `<inbox>.<token>`. */
   readonly inbox: string;
   readonly connected: boolean;
+  /** What a message may hold, headers included, in bytes. */
+  readonly maxPayload: number;
   /** Aborted when the connection is closed for good. */
   readonly closed: AbortSignal;
 
@@ -84,11 +87,14 @@ export interface Link {
   /** Called when the broker refused to take a packet for a subject. Returns how to stop. */
   onDenied(listener: (subject: string) => void): () => void;
 
-  /** Stores a packet that carries `Nats-Msg-Id`. */
-  enqueue(packet: Packet): Promise<{ duplicate: boolean }>;
+  /** Stores a packet that carries `Nats-Msg-Id`. `isSure` is false when a duplicate may be this packet itself, sent again. */
+  enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;
   openWork(queue: QueueName): Promise<WorkSource>;
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
+
+  objects(bucket: string): ObjectBucket;
+  records(bucket: string): RecordBucket;
 
   close(): Promise<void>;
 }

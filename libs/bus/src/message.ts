@@ -69,18 +69,24 @@ export function assertMessageId({ headers }: Packet): void {
 /** Far above what headers take: below it they need not be measured. */
 const headerRoom = 64 * 1024;
 
-/** @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
-export function assertSize({ bytes, headers }: Packet, limit: number): void {
-  if (bytes.length + headerRoom < limit) return;
-  let size = bytes.length;
+/** Are payload and headers within the broker's limit in bytes? */
+export function fits(packet: Packet, limit: number): boolean {
+  return packet.bytes.length + headerRoom < limit || sizeOf(packet) <= limit;
+}
+
+function sizeOf({ bytes, headers }: Packet): number {
   // `NATS/1.0`, the lines, an empty line.
-  for (const [name, value] of Object.entries(headers)) {
-    size += encoder.encode(`${name}: ${value}\r\n`).length;
-  }
-  size += 12;
-  if (size <= limit) return;
+  const lines = Object.entries(headers).map(
+    ([name, value]) => encoder.encode(`${name}: ${value}\r\n`).length,
+  );
+  return lines.reduce((sum, length) => sum + length, bytes.length + 12);
+}
+
+/** @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
+export function assertSize(packet: Packet, limit: number): void {
+  if (fits(packet, limit)) return;
   throw new MeshError(
     'invalid_argument',
-    `a message of ${size} bytes, ${bytes.length} of them payload, is over the server's limit of ${limit}; send less`,
+    `a message of ${sizeOf(packet)} bytes, ${packet.bytes.length} of them payload, is over the server's limit of ${limit}; send less`,
   );
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +63,45 @@ describe('a NATS server that is killed and comes back', () => {
     await restart();
     await sending;
     await until(() => finished.size === total, { what: 'all of the work' });
+  });
+
+  it('keeps an object as it is that is written and read meanwhile, and a record that is written', async () => {
+    const bus = await connect('files');
+    const objects = bus.objects(names.artifactBucket);
+    const records = bus.records(names.artifactBucket);
+    const bytes = randomBytes(4_000_000);
+    let restarted: Promise<void> | undefined;
+    const { id } = await objects.put(
+      (async function* () {
+        for (let at = 0; at < bytes.length; at += 65_536) {
+          if (at === 65_536 * 8) restarted = restart();
+          yield bytes.subarray(at, at + 65_536);
+        }
+      })(),
+    );
+    await restarted;
+    const written = records.write('restart', new TextEncoder().encode('1'), 0);
+    const read: Uint8Array[] = [];
+    const opened = (await objects.open(id)) ?? expect.fail();
+    for await (const chunk of opened.bytes) {
+      read.push(chunk);
+      if (read.length === 8) restarted = restart();
+    }
+    await restarted;
+    expect(Buffer.concat(read).equals(bytes)).toBe(true);
+    expect(await written).toBe(true);
+    expect((await records.read('restart')).revision).toBeGreaterThan(0);
+  });
+
+  it('carries large payloads again', async () => {
+    const [caller, callee] = [await connect('large_caller'), await connect('large_callee')];
+    const subject = names.toolCall('large');
+    await callee.serve(subject, echo);
+    await restart();
+    const text = 'x'.repeat(3_000_000);
+    // The one may be back before the other.
+    const answered = () => resultOf(caller.request(subject, text)).catch(() => undefined);
+    await until(async () => (await answered()) === text, { what: 'the answer' });
   });
 
   it('finds subscriptions, services and the card watch as they were', async () => {

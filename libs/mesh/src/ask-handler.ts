@@ -29,6 +29,7 @@ import {
   parse,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import { inArtifactSession } from './artifacts/artifact-session.ts';
 import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -178,12 +179,13 @@ async function* work(
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
+  const artifactSession = step?.artifactSession ?? parent?.artifactSession ?? parent?.session;
   const incoming = hopHeaders(request.headers);
   const resume = incoming[header.resume];
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const events = runInvocation({
-    ...served.services,
+    ...inArtifactSession(served.services, artifactSession),
     agent,
     session,
     sessionService: fenced(mesh.sessions, token, attempt),

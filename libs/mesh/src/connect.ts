@@ -3,6 +3,7 @@ import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
+import { openArtifacts } from './artifacts/open-artifacts.ts';
 import { createMesh, type Mesh } from './mesh.ts';
 
 export interface ConnectOptions {
@@ -30,6 +31,8 @@ export interface ConnectOptions {
   memory?: Omit<MemoryOptions, 'onWarning'>;
   /** How long sessions of an app are kept, and how much of them; default all, for ever. */
   retention?: RetentionOf;
+  /** Where artifacts are kept: `nats`, or the `file:` address of a folder that all processes share; default `nats`. */
+  artifacts?: string;
   /** Read the cards of others; default true. */
   cards?: boolean;
 }
@@ -86,7 +89,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     jobs,
     memory,
     log,
-    ...(namespace !== undefined && { namespace }),
+    artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
+    namespace,
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
     ...(box && { box }),
     ...(credentials && { credentials }),
@@ -128,6 +132,7 @@ export async function connectService(
     namespace: config.namespace,
     sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
     retention: retentionOf(config),
+    artifacts: config.artifacts,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });

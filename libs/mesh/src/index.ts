@@ -1,3 +1,4 @@
+export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
 export { cancelInvocation } from './cancel-invocation.ts';
 export type { ConnectedMesh, ConnectOptions } from './connect.ts';
 export { connectMesh, connectService } from './connect.ts';

@@ -1,4 +1,5 @@
 import {
+  type ArtifactService,
   type CredentialServices,
   type InvocationServices,
   type MemoryService,
@@ -16,6 +17,8 @@ import {
 } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { JobRecords } from '@agentmesh/store';
+import { deletingArtifacts } from './artifacts/delete-with-session.ts';
+import { openArtifacts } from './artifacts/open-artifacts.ts';
 
 /** Results of remote tools by call id, so that a repeated call gets the first one's. */
 export interface CallResults {
@@ -41,6 +44,8 @@ export interface Mesh {
   readonly heads: SessionHeads;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
+  /** Keeps files of sessions and users, for all processes of the mesh. */
+  readonly artifacts: ArtifactService;
   readonly subjects: Subjects;
   readonly log: Logger;
   /** Seals what people answer with; without it none of that is taken. */
@@ -52,20 +57,23 @@ export interface Mesh {
 }
 
 /** What agents and tools of this process may use, if they are not given their own. */
-export function meshServices({ credentials, memory }: Mesh): InvocationServices {
-  return { ...credentials, ...(memory && { memoryService: memory }) };
+export function meshServices({ artifacts, credentials, memory }: Mesh): InvocationServices {
+  return { artifactService: artifacts, ...credentials, ...(memory && { memoryService: memory }) };
 }
 
-export type MeshParts = Omit<Mesh, 'subjects' | 'heads'> & {
+export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
   namespace?: string;
   /** How much the events may take that are kept between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
+  /** Default: those in the object store of NATS. */
+  artifacts?: ArtifactService;
 };
 
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
-  const { sessions } = parts;
+  const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
+  const sessions = deletingArtifacts(parts.sessions, artifacts);
   const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
-  return { ...parts, heads, subjects: subjects(namespace) };
+  return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
 }
 
 /** The card of an agent, if the mesh knows it. */

@@ -87,6 +87,7 @@ export function permissionsOf(
         names.operation(every, every),
         names.pending,
         names.invocationCancel(every),
+        ...claiming(names),
       ],
       subscribe: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every), inbox],
       answers: false,
@@ -105,6 +106,8 @@ export function permissionsOf(
         names.invocationEvent(every),
         '$SRV.PING.>',
         ...cards.publish,
+        ...artifactUse(names),
+        ...claiming(names),
       ],
       subscribe: [
         names.invocationEvent(every),
@@ -121,6 +124,8 @@ export function permissionsOf(
     return {
       publish: [
         announces,
+        ...artifactUse(names),
+        ...claiming(names),
         // Whoever may publish an outcome may answer any call of that agent: no tool that need not.
         ...(manifest.longRunning ? jobRights(names, manifest, all) : []),
       ],
@@ -132,6 +137,8 @@ export function permissionsOf(
     publish: [
       announces,
       ...cards.publish,
+      ...artifactUse(names),
+      ...claiming(names),
       // Who ends an invocation publishes the run whose turn it is in the session: of its own, or of another agent of its tree.
       ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to)),
       // An agent that is asked hands over to these too, and waits for their answer.
@@ -204,6 +211,24 @@ function cardReading({ cardBucket }: Subjects) {
     publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`],
     subscribe: [`$KV.${cardBucket}.>`],
   };
+}
+
+/** Any file of any user: whose it is, is known to the process and not to NATS. Nothing of it makes or deletes streams, or makes consumers. */
+function artifactUse({ artifactBucket }: Subjects): string[] {
+  return [`$KV.${artifactBucket}.>`, ...streamUse(`KV_${artifactBucket}`), ...objectUse(artifactBucket)];
+}
+
+/** Who may send or hear anything may find that it was too large for a message. */
+function claiming({ claimBucket }: Subjects): string[] {
+  return [claimBucket('news'), claimBucket('work')].flatMap(objectUse);
+}
+
+function objectUse(bucket: string): string[] {
+  return [`$O.${bucket}.C.*`, `$O.${bucket}.M.*`, ...streamUse(`OBJ_${bucket}`)];
+}
+
+function streamUse(stream: string): string[] {
+  return ['INFO', 'MSG.GET', 'PURGE'].map((verb) => `$JS.API.STREAM.${verb}.${stream}`);
 }
 
 function workTaking({ workStream, workConsumer }: Subjects, { kind, name }: QueueName): string[] {

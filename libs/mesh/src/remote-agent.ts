@@ -20,6 +20,7 @@ import {
   parse,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
+import { artifactSessionOf } from './artifacts/artifact-session.ts';
 import { binding } from './binding.ts';
 import { askHeaders } from './hop.ts';
 import { agentCard, type Mesh } from './mesh.ts';
@@ -70,6 +71,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
       ...(inputResponse !== undefined && { input: inputResponse }),
       state: pickScopes(state.toRecord(), ['session']),
       parent: {
+        ...artifactSessionOf(toolContext.services),
         app: toolContext.appName,
         user: toolContext.userId,
         session: toolContext.sessionId,
@@ -108,6 +110,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
       message: context.userContent ?? { role: 'user', parts: [] },
       runConfig,
       step: {
+        ...artifactSessionOf(context),
         app: context.appName,
         user: context.userId,
         session: context.session.id,

@@ -1,6 +1,7 @@
 import { BaseTool, type Context, FirstWord, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
 import { MeshError, parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
+import { artifactSessionOf } from './artifacts/artifact-session.ts';
 import { binding } from './binding.ts';
 import { hopHeaders } from './hop.ts';
 import { type Mesh, toolCard } from './mesh.ts';
@@ -55,6 +56,7 @@ export class RemoteTool extends BaseTool {
       ...(toolConfirmation && { toolConfirmation }),
       ...(inputResponse !== undefined && { inputResponse }),
       context: {
+        ...artifactSessionOf(toolContext.services),
         app: toolContext.appName,
         user: toolContext.userId,
         session: toolContext.sessionId,

@@ -13,6 +13,7 @@ import {
   withCredentials,
 } from '@agentmesh/agent';
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
+import { inArtifactSession } from './artifacts/artifact-session.ts';
 
 /**
  * Runs a tool for a call of another process. Yields what it says on its way; a failure is a result too.
@@ -73,7 +74,7 @@ function contextOf(
   const { toolConfirmation, inputResponse, answers, callId = newFunctionCallId() } = call;
   const operationSubject = call.context?.operationSubject;
   return new Context(
-    { ...originOf(call, abortSignal), services },
+    { ...originOf(call, abortSignal), services: inArtifactSession(services, call.context?.artifactSession) },
     {
       actions: createEventActions(),
       functionCallId: callId,

@@ -59,8 +59,12 @@ export const runCommandSchema = z.object({
 export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
 
+/** The session whose files are worked with, where it is not the one that is named: within a call, the caller's. */
+const artifactSessionSchema = id.optional();
+
 /** The call on whose behalf an agent is asked: the child session belongs to it. */
 export const parentSchema = z.object({
+  artifactSession: artifactSessionSchema,
   app: id,
   user: id,
   session: id,
@@ -71,6 +75,7 @@ export const parentSchema = z.object({
 
 /** The place in a session at which an agent is a step of another one's workflow. */
 export const stepSchema = z.object({
+  artifactSession: artifactSessionSchema,
   app: id,
   user: id,
   session: id,
@@ -135,6 +140,7 @@ export const toolCallSchema = z.object({
   args: record.default({}),
   context: z
     .object({
+      artifactSession: artifactSessionSchema,
       app: z.string(),
       user: z.string(),
       session: z.string(),

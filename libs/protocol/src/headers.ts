@@ -18,6 +18,8 @@ export const header = {
   resume: 'Mesh-Resume',
   /** Which replica sends. */
   replica: 'Mesh-Replica',
+  /** The payload was too large for a message: `<kind>.<object>.<bytes>` says where it lies. */
+  claim: 'Mesh-Claim',
   messageId: 'Nats-Msg-Id',
   error: 'Nats-Service-Error',
   errorCode: 'Nats-Service-Error-Code',

@@ -58,7 +58,7 @@ export { parseRedisUrl } from './redis-address.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
 export { shortId } from './short-id.ts';
-export type { QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
+export type { ClaimKind, QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';
 export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';
 export { nextTrace, traceIdOf } from './trace.ts';

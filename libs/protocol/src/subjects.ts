@@ -13,6 +13,9 @@ export type ServiceKind = 'agent' | 'tool';
 /** Work queues in JetStream: runs of an agent, updates of its long-running calls, jobs of a long-running tool. */
 export type QueueKind = 'run' | 'operation' | 'job';
 
+/** What a message is whose payload lies elsewhere: heard now or never, or kept in a queue until it is worked on. */
+export type ClaimKind = 'news' | 'work';
+
 /** A work queue by what lies in it and whose it is. */
 export interface QueueName {
   kind: QueueKind;
@@ -83,6 +86,10 @@ export function subjects(namespace = 'mesh') {
     deadStream: `${namespace.toUpperCase()}_DEAD`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
+    /** The object bucket of what artifacts hold, and the key-value bucket of what there are. */
+    artifactBucket: `${namespace.toUpperCase()}_ARTIFACTS`,
+    /** The object bucket of payloads that are too large for a message: of news, or of what lies in queues. */
+    claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
     /** Key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${one(name)}`,
     /** Name under which a service answers the NATS services protocol, which knows no namespaces. */

@@ -27,6 +27,7 @@ describe('readConfig', () => {
       redisPrefix: undefined,
       redisCaFile: undefined,
       redisWaitReplicas: 0,
+      artifacts: 'nats',
       logLevel: 'info',
       logFormat: 'json',
       healthPort: undefined,

@@ -70,6 +70,14 @@ export const serviceConfig = {
     z.string(),
     { optional: true },
   ),
+  artifacts: variable(
+    'MESH_ARTIFACTS',
+    'where artifacts are kept: nats, or the file: address of a folder that all processes share',
+    z.union([z.literal('nats'), z.url({ protocol: /^file$/ })], {
+      error: 'must be nats, or an address such as file:///var/lib/artifacts',
+    }),
+    { default: 'nats' },
+  ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
     'least level that is logged: trace, debug, info, warn, error, fatal or silent',

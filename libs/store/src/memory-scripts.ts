@@ -85,12 +85,12 @@ local function credit(number, score)
 end
 -- A word of several terms is had by what has them all.
 local function having_all(word)
-  local args = { 'ZINTER', #word.keys }
+  local args = { #word.keys }
   for _, key in ipairs(word.keys) do args[#args + 1] = key end
   args[#args + 1] = 'WEIGHTS'
   for _, weight in ipairs(word.weights) do args[#args + 1] = string.format('%.17g', weight) end
   args[#args + 1] = 'WITHSCORES'
-  local found = redis.call(unpack(args))
+  local found = redis.call('ZINTER', unpack(args))
   for n = #found - 1, math.max(1, #found - 2 * query.width + 1), -2 do credit(found[n], tonumber(found[n + 1])) end
 end
 local function among_candidates(key, weight)

@@ -29,6 +29,12 @@ export const gatewayConfig = {
     oneOf('reject', 'enqueue'),
     { default: 'reject' },
   ),
+  uploadLimit: variable(
+    'MESH_UPLOAD_LIMIT',
+    'largest artifact that may be uploaded as bytes, in bytes',
+    integer(1_024, 1_099_511_627_776),
+    { default: '1073741824' },
+  ),
   bodyLimit: variable('MESH_BODY_LIMIT', 'largest request body, in bytes', integer(1_024, 104_857_600), {
     default: '10485760',
   }),

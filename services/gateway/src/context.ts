@@ -5,7 +5,7 @@ import type { GatewayConfig } from './config.ts';
 /** What handlers may use. */
 export interface GatewayContext {
   readonly mesh: ConnectedMesh;
-  readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent'>;
+  readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'>;
   readonly log: Logger;
   /** Aborted when the gateway stops and waits no longer for runs in hand. */
   readonly stopping: AbortSignal;

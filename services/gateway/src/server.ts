@@ -2,7 +2,7 @@ import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { GatewayContext } from './context.ts';
 import { answerClientError, answerError } from './errors.ts';
-import { routes } from './handlers/index.ts';
+import { type Route, routes } from './handlers/index.ts';
 
 /** The HTTP server with all routes, not yet listening. */
 export function buildServer(context: GatewayContext, bodyLimit: number): FastifyInstance {
@@ -31,8 +31,14 @@ export function buildServer(context: GatewayContext, bodyLimit: number): Fastify
       `there is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is`,
     );
   });
-  for (const { method, url, handle } of routes) {
-    server.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
-  }
+  const add = (to: FastifyInstance, { method, url, handle }: Route) =>
+    to.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
+  for (const route of routes.filter(({ takesBytes }) => !takesBytes)) add(server, route);
+  // By itself: to no other route is a body of any type what it asks for.
+  server.register(async (own) => {
+    own.removeAllContentTypeParsers();
+    own.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
+    for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(own, route);
+  });
   return server;
 }

@@ -1,6 +1,7 @@
 import { connectService, servePending } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type Logger, startHealth } from '@agentmesh/service';
+import { startArtifactSweep } from './artifact-sweep.ts';
 import { orderlyClose } from './close-server.ts';
 import type { GatewayConfig } from './config.ts';
 import { buildServer } from './server.ts';
@@ -24,6 +25,7 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
     [mesh.subjects.pending],
   );
   owners.defer(() => shown.stop());
+  owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
   const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config.bodyLimit);
   const close = orderlyClose(server);

@@ -1,8 +1,8 @@
 import type { Context } from '@agentmesh/agent';
 import type { Scenario } from '../kit.ts';
-import { call, llm, say, tool } from './parts.ts';
+import { asked, call, llm, say, tool } from './parts.ts';
 
-// Files and memories are of one process here, so the tools are too.
+// Files are of the mesh, so the tools are processes of their own; what is remembered is of one process.
 const save = tool('save', async ({ name, text }, context) => ({
   version: await context.saveArtifact(String(name), { text: String(text) }),
 }));
@@ -24,7 +24,7 @@ export const artifactScenarios: Scenario[] = [
   {
     name: 'a file that one tool saves and another one loads',
     section: '§5.7',
-    parts: { root: llm('root', { tools: [save, load] }) },
+    parts: { root: llm('root', { tools: ['save', 'load'] }), save, load },
     root: 'root',
     script: {
       root: [
@@ -41,7 +41,7 @@ export const artifactScenarios: Scenario[] = [
   {
     name: "a file of the user's, in another session",
     section: '§8.2',
-    parts: { root: llm('root', { tools: [save, load] }) },
+    parts: { root: llm('root', { tools: ['save', 'load'] }), save, load },
     root: 'root',
     script: {
       root: [
@@ -56,7 +56,7 @@ export const artifactScenarios: Scenario[] = [
   {
     name: 'a file in the instruction',
     section: '§3.4',
-    parts: { root: llm('root', { instruction: '«{artifact.a.txt?}»', tools: [save] }) },
+    parts: { root: llm('root', { instruction: '«{artifact.a.txt?}»', tools: ['save'] }), save },
     root: 'root',
     script: { root: [call('save', { name: 'a.txt', text: 'one' }), say('ok'), say('ok')] },
     turns: ['go', 'again'],
@@ -73,15 +73,33 @@ export const artifactScenarios: Scenario[] = [
     name: 'a file that an agent used as a tool saves and its caller loads',
     section: '§5.4',
     parts: {
-      root: (kit) =>
-        llm('root', {
-          tools: [load, () => new kit.AgentTool({ agent: llm('child', { tools: [save] })(kit) })],
-        })(kit),
+      root: llm('root', { tools: ['load', asked('child')] }),
+      child: llm('child', { tools: ['save'] }),
+      save,
+      load,
     },
     root: 'root',
     script: {
       root: [call('child', { request: 'save' }), call('load', { name: 'a.txt' }), say('ok')],
       child: [call('save', { name: 'a.txt', text: 'one' }), say('saved')],
+    },
+    turns: ['go'],
+  },
+  {
+    name: 'a file that an agent used as a tool by another one saves',
+    section: '§5.4',
+    parts: {
+      root: llm('root', { tools: ['load', asked('child')] }),
+      child: llm('child', { tools: [asked('grandchild')] }),
+      grandchild: llm('grandchild', { tools: ['save'] }),
+      save,
+      load,
+    },
+    root: 'root',
+    script: {
+      root: [call('child', { request: 'save' }), call('load', { name: 'a.txt' }), say('ok')],
+      child: [call('grandchild', { request: 'save' }), say('had it saved')],
+      grandchild: [call('save', { name: 'a.txt', text: 'one' }), say('saved')],
     },
     turns: ['go'],
   },

@@ -1,60 +1,76 @@
-import { MeshError } from '@agentmesh/protocol';
-import type { Part } from '@google/genai';
-import type { ArtifactService } from './artifact-service.ts';
+import {
+  type ArtifactOwner,
+  artifactUri,
+  BaseArtifactService,
+  type OwnedFile,
+  type StoredVersion,
+} from './base-artifact-service.ts';
+import { streamOf } from './byte-stream.ts';
+import type { ArtifactAbout } from './stored-part.ts';
 
-type Place = { appName: string; userId: string; sessionId: string };
+type Kept = StoredVersion & { chunks: Uint8Array[] };
+type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
 /** Files in memory; gone with the process. */
-export class InMemoryArtifactService implements ArtifactService {
+export class InMemoryArtifactService extends BaseArtifactService {
   /** Versions by owner (a session, or a user for names with `user:`) and name. */
-  readonly #files = new Map<string, Map<string, Part[]>>();
+  readonly #files = new Map<string, { owner: ArtifactOwner; names: Map<string, Kept[]> }>();
 
-  async saveArtifact(request: Parameters<ArtifactService['saveArtifact']>[0]): Promise<number> {
-    const { filename, artifact } = request;
-    assertArtifact(filename, artifact);
-    const owner = ownerOf(request, filename);
-    const files = this.#files.get(owner) ?? new Map<string, Part[]>();
-    this.#files.set(owner, files);
-    const versions = files.get(filename) ?? [];
-    files.set(filename, versions);
-    return versions.push(structuredClone(artifact)) - 1;
+  protected override async store(
+    file: OwnedFile,
+    about: ArtifactAbout,
+    bytes: ReadableStream<Uint8Array>,
+  ): Promise<number> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of bytes) {
+      chunks.push(chunk.slice());
+      size += chunk.length;
+    }
+    const { owner, filename } = file;
+    const files = this.#files.get(keyOf(owner)) ?? { owner, names: new Map<string, Kept[]>() };
+    this.#files.set(keyOf(owner), files);
+    const versions = files.names.get(filename) ?? [];
+    files.names.set(filename, versions);
+    const version = versions.length;
+    const canonicalUri = artifactUri('memory', file, version);
+    versions.push({ version, canonicalUri, size, createTime: Date.now(), about, chunks });
+    return version;
   }
 
-  async loadArtifact(request: Parameters<ArtifactService['loadArtifact']>[0]): Promise<Part | undefined> {
-    const versions = this.#versions(request, request.filename);
-    return structuredClone(versions.at(request.version ?? -1));
+  protected override async open(file: OwnedFile, version: number | undefined) {
+    const found = this.#versions(file).at(version ?? -1);
+    if (!found) return undefined;
+    const { chunks, ...stored } = found;
+    return { ...structuredClone(stored), bytes: streamOf(...chunks.map((chunk) => chunk.slice())) };
   }
 
-  async listArtifactKeys(request: Place): Promise<string[]> {
-    const owners = [ownerOf(request, ''), ownerOf(request, 'user:')];
-    return owners.flatMap((owner) => [...(this.#files.get(owner)?.keys() ?? [])]).sort();
+  protected override async versions(file: OwnedFile): Promise<StoredVersion[]> {
+    return this.#versions(file).map(({ chunks: _chunks, ...stored }) => structuredClone(stored));
   }
 
-  async deleteArtifact(request: Place & { filename: string }): Promise<void> {
-    this.#files.get(ownerOf(request, request.filename))?.delete(request.filename);
+  protected override async names(owner: ArtifactOwner): Promise<string[]> {
+    return [...(this.#files.get(keyOf(owner))?.names.keys() ?? [])];
   }
 
-  async listVersions(request: Place & { filename: string }): Promise<number[]> {
-    return [...this.#versions(request, request.filename).keys()];
+  protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
+    const names = this.#files.get(keyOf(owner))?.names;
+    if (filename !== undefined) return names?.delete(filename) ? 1 : 0;
+    this.#files.delete(keyOf(owner));
+    return names?.size ?? 0;
   }
 
-  #versions(place: Place, filename: string): Part[] {
-    return this.#files.get(ownerOf(place, filename))?.get(filename) ?? [];
+  protected override async *owners({ appName, userId }: User): AsyncGenerator<ArtifactOwner> {
+    for (const { owner } of [...this.#files.values()]) {
+      if (owner.appName === appName && owner.userId === userId) yield owner;
+    }
+  }
+
+  #versions({ owner, filename }: OwnedFile): Kept[] {
+    return this.#files.get(keyOf(owner))?.names.get(filename) ?? [];
   }
 }
 
-function ownerOf({ appName, userId, sessionId }: Place, filename: string): string {
-  return JSON.stringify(filename.startsWith('user:') ? [appName, userId] : [appName, userId, sessionId]);
-}
-
-/** @throws MeshError `invalid_argument` for a name or content that cannot be a file. */
-export function assertArtifact(filename: string, { inlineData, text, fileData }: Part): void {
-  if (filename === '' || filename === 'user:')
-    throw new MeshError('invalid_argument', 'an artifact needs a name');
-  if (inlineData === undefined && text === undefined && fileData === undefined) {
-    throw new MeshError(
-      'invalid_argument',
-      `artifact ${filename} has no content: give it text, inlineData or fileData`,
-    );
-  }
+function keyOf({ appName, userId, sessionId }: ArtifactOwner): string {
+  return JSON.stringify([appName, userId, ...(sessionId === undefined ? [] : [sessionId])]);
 }

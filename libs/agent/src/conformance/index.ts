@@ -1,3 +1,4 @@
+export { artifactServiceConformance } from './artifact-service.ts';
 export type { MakeCredentialServices } from './credential-services.ts';
 export { credentialServicesConformance } from './credential-services.ts';
 export { memoryServiceConformance } from './memory-service.ts';

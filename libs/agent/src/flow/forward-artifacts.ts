@@ -5,14 +5,28 @@ import type { InvocationContext } from '../invocation-context.ts';
 export function forwardArtifacts({
   artifactService,
   session,
-}: InvocationContext): ArtifactService | undefined {
-  if (!artifactService) return undefined;
-  const sessionId = session.id;
+}: Pick<InvocationContext, 'artifactService' | 'session'>): ArtifactService | undefined {
+  // Deeper down it is still the first caller's.
+  return artifactService?.sessionId === undefined
+    ? artifactService && artifactsOfSession(artifactService, session.id)
+    : artifactService;
+}
+
+/** The same files, whatever session they are asked for in. */
+export function artifactsOfSession(artifacts: ArtifactService, sessionId: string): ArtifactService {
   return {
-    saveArtifact: (r) => artifactService.saveArtifact({ ...r, sessionId }),
-    loadArtifact: (r) => artifactService.loadArtifact({ ...r, sessionId }),
-    listArtifactKeys: (r) => artifactService.listArtifactKeys({ ...r, sessionId }),
-    deleteArtifact: (r) => artifactService.deleteArtifact({ ...r, sessionId }),
-    listVersions: (r) => artifactService.listVersions({ ...r, sessionId }),
+    sessionId,
+    saveArtifact: (r) => artifacts.saveArtifact({ ...r, sessionId }),
+    loadArtifact: (r) => artifacts.loadArtifact({ ...r, sessionId }),
+    listArtifactKeys: (r) => artifacts.listArtifactKeys({ ...r, sessionId }),
+    deleteArtifact: (r) => artifacts.deleteArtifact({ ...r, sessionId }),
+    listVersions: (r) => artifacts.listVersions({ ...r, sessionId }),
+    listArtifactVersions: (r) => artifacts.listArtifactVersions({ ...r, sessionId }),
+    getArtifactVersion: (r) => artifacts.getArtifactVersion({ ...r, sessionId }),
+    saveArtifactStream: (r) => artifacts.saveArtifactStream({ ...r, sessionId }),
+    loadArtifactStream: (r) => artifacts.loadArtifactStream({ ...r, sessionId }),
+    // A user is not a session: who means all of one gets all of one.
+    deleteAll: (r) => artifacts.deleteAll(r.sessionId === undefined ? r : { ...r, sessionId }),
+    listUserArtifacts: (r) => artifacts.listUserArtifacts(r),
   };
 }

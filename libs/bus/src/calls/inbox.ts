@@ -1,4 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
+import { type Claims, inOrderOfArrival } from '../claims.ts';
 import { closedError, whenConnected } from '../gate.ts';
 import type { Link, Listening, Packet } from '../link.ts';
 
@@ -6,6 +7,8 @@ import type { Link, Listening, Packet } from '../link.ts';
 export interface ReplyListener {
   onPacket(packet: Packet): void;
   onFail(error: MeshError): void;
+  /** Something has come; of what is large, some of it. */
+  onHeard?(): void;
 }
 
 interface OpenCall extends ReplyListener {
@@ -19,8 +22,9 @@ export interface Inbox {
   call(packet: Packet, listener: ReplyListener): Promise<() => void>;
 }
 
-export function createInbox(link: Link): Inbox {
+export function createInbox(link: Link, claims: Claims): Inbox {
   const calls = new Map<string, OpenCall>();
+  const arrive = inOrderOfArrival(claims);
   let counter = 0;
   let listening: Promise<Listening> | undefined;
 
@@ -34,7 +38,15 @@ export function createInbox(link: Link): Inbox {
     const call = calls.get(packet.subject.slice(link.inbox.length + 1));
     if (!call) return;
     call.answered = true;
-    call.onPacket(packet);
+    arrive(packet, {
+      deliver(whole) {
+        // Nobody else is sent it.
+        claims.drop(packet);
+        call.onPacket(whole);
+      },
+      fail: call.onFail,
+      heard: () => call.onHeard?.(),
+    });
   }
 
   function listen(): Promise<Listening> {

@@ -2,6 +2,7 @@ import { errorTable, type Frame, type Headers, header, type WireError } from '@a
 import { whenConnected } from '../gate.ts';
 import type { Link, Packet } from '../link.ts';
 import { encodeJson, headerText } from '../message.ts';
+import type { Callee } from './serve.ts';
 
 /** The way back to the caller of one request. */
 export interface Replies {
@@ -12,47 +13,70 @@ export interface Replies {
   close(): void;
 }
 
-type Publish = (headers: Headers, bytes: Uint8Array) => void;
+/** The numbers of frames are given when they go out; until then, one as long as any. */
+const anySeq = '9'.repeat(12);
+
+interface Way {
+  link: Link;
+  /** Sends a reply that is small enough. */
+  publish(packet: Packet): void;
+  /** A reply without a payload. */
+  bare(headers: Headers): Packet;
+  /** A reply, small enough. */
+  pack(headers: Headers, bytes: Uint8Array): Promise<Packet>;
+}
 
 /** Numbered frames for who accepts them, the last word alone for who does not. */
-export function createReplies(link: Link, request: Packet, replica: string, heartbeatMs: number): Replies {
+export function createReplies(
+  { link, claims, replica, heartbeatMs }: Pick<Callee, 'link' | 'claims' | 'replica' | 'heartbeatMs'>,
+  request: Packet,
+): Replies {
   const subject = request.reply;
   // Only to an inbox: a request that names any other subject would have us speak there with our rights.
   if (!subject?.startsWith('_INBOX')) return { send: async () => {}, close() {} };
-  const publish: Publish = (headers, bytes) =>
-    link.send({ subject, headers: { ...headers, [header.replica]: replica }, bytes });
-  return request.headers[header.accept] === 'frames'
-    ? frameReplies(link, publish, heartbeatMs)
-    : plainReply(link, publish);
+  const packetOf = (headers: Headers, bytes: Uint8Array): Packet => ({
+    subject,
+    headers: { ...headers, [header.replica]: replica },
+    bytes,
+  });
+  const way: Way = {
+    link,
+    publish: (packet) => link.send(packet),
+    bare: (headers) => packetOf(headers, new Uint8Array()),
+    async pack(headers, bytes) {
+      const small = await claims.shrink(packetOf(headers, bytes), 'news');
+      if (!link.connected) await whenConnected(link);
+      return small;
+    },
+  };
+  return request.headers[header.accept] === 'frames' ? frameReplies(way, heartbeatMs) : plainReply(way);
 }
 
-function plainReply(link: Link, publish: Publish): Replies {
+function plainReply({ publish, pack }: Way): Replies {
   return {
     async send(frame) {
       if (frame.type !== 'result' && frame.type !== 'error') return;
-      const bytes = encodeJson(frame.data);
-      if (!link.connected) await whenConnected(link);
-      publish(frame.type === 'error' ? errorHeaders(frame.data) : {}, bytes);
+      publish(await pack(frame.type === 'error' ? errorHeaders(frame.data) : {}, encodeJson(frame.data)));
     },
     close() {},
   };
 }
 
-function frameReplies(link: Link, publish: Publish, heartbeatMs: number): Replies {
+function frameReplies({ link, publish, bare, pack }: Way, heartbeatMs: number): Replies {
   let seq = 0;
   const timer = setInterval(() => {
     // A heartbeat that waits for a connection would be a lie when it comes.
     if (!link.connected) return;
     try {
-      put('heartbeat', {}, new Uint8Array());
+      put(bare(frameHeaders('heartbeat')));
     } catch {
       // The connection closes under us; nothing may escape from a timer.
     }
   }, heartbeatMs);
 
   /** Counts what went out, and only that: a frame that could not be sent leaves no gap. */
-  function put(type: Frame['type'], headers: Headers, bytes: Uint8Array) {
-    publish({ ...headers, [header.frame]: type, [header.seq]: String(seq) }, bytes);
+  function put(packet: Packet) {
+    publish({ ...packet, headers: { ...packet.headers, [header.seq]: String(seq) } });
     seq += 1;
     timer.refresh();
   }
@@ -60,12 +84,15 @@ function frameReplies(link: Link, publish: Publish, heartbeatMs: number): Replie
   return {
     async send(frame) {
       if (frame.type === 'heartbeat') return;
-      const bytes = encodeJson(frame.data);
-      if (!link.connected) await whenConnected(link);
-      put(frame.type, frame.type === 'error' ? errorHeaders(frame.data) : {}, bytes);
+      const headers = frame.type === 'error' ? errorHeaders(frame.data) : {};
+      put(await pack({ ...headers, ...frameHeaders(frame.type) }, encodeJson(frame.data)));
     },
     close: () => clearInterval(timer),
   };
+}
+
+function frameHeaders(type: Frame['type']): Headers {
+  return { [header.frame]: type, [header.seq]: anySeq };
 }
 
 function errorHeaders({ code, message }: WireError): Headers {

@@ -1,5 +1,6 @@
 import { header, MeshError } from '@agentmesh/protocol';
 import { heartbeatMs, type ReceivedFrame, type RequestOptions } from '../bus.ts';
+import type { Claims } from '../claims.ts';
 import { abortError, whenConnected } from '../gate.ts';
 import type { Link, Packet } from '../link.ts';
 import { createMailbox } from '../mailbox.ts';
@@ -9,6 +10,7 @@ import { readFrame } from './read-frame.ts';
 
 export interface Caller {
   link: Link;
+  claims: Claims;
   inbox: Inbox;
   service: string;
   replica: string;
@@ -39,9 +41,9 @@ export async function* request(
   let expected = 0;
   let silence: ReturnType<typeof watchSilence> | undefined;
   let close: (() => void) | undefined;
+  let sent: Packet | undefined;
 
   function onPacket(reply: Packet) {
-    silence?.heard();
     try {
       frames.put(readFrame(reply, subject, expected++));
     } catch (thrown) {
@@ -49,16 +51,28 @@ export async function* request(
     }
   }
 
+  /** It was one replica's to read, and the answer has come, or nobody waits for it. */
+  function drop() {
+    if (sent) caller.claims.drop(sent);
+  }
+
   async function send() {
     await whenConnected(caller.link, over.signal);
+    sent = await caller.claims.shrink(packet, 'news');
+    if (over.signal.aborted) return;
     silence = watchSilence(silenceMs, () => over.abort(silenceError(subject, silenceMs)));
-    close = await caller.inbox.call(packet, { onPacket, onFail: frames.fail });
+    close = await caller.inbox.call(sent, {
+      onPacket,
+      onFail: frames.fail,
+      onHeard: () => silence?.heard(),
+    });
     if (over.signal.aborted) close();
   }
 
   try {
     // Not awaited: whatever ends the request ends the waiting for it to be sent, too.
-    send().catch(frames.fail);
+    const sending = send().catch(frames.fail);
+    void sending.then(() => over.signal.aborted && drop());
     for (;;) {
       const frame = await frames.take();
       yield frame;
@@ -67,6 +81,7 @@ export async function* request(
   } finally {
     over.abort(new MeshError('cancelled', 'nobody reads the answer any more'));
     close?.();
+    drop();
     silence?.stop();
     clearTimeout(deadline);
     signal?.removeEventListener('abort', onAbort);

@@ -6,6 +6,7 @@ import {
   type ServeOptions,
   type Started,
 } from '../bus.ts';
+import type { Claims } from '../claims.ts';
 import { assertPositive } from '../limits.ts';
 import type { Link, OnError, Packet } from '../link.ts';
 import { createMessage, maxTimerMs, remainingMs } from '../message.ts';
@@ -15,6 +16,7 @@ import { createReplies, type Replies } from './replies.ts';
 
 export interface Callee {
   link: Link;
+  claims: Claims;
   replica: string;
   heartbeatMs: number;
   stats: Stats;
@@ -39,9 +41,10 @@ export async function serve(
     const answered = answer(callee, subject, packet, async (replies) => {
       if (busy) throw busyError(maxInFlight);
       await replies.send({ type: 'accepted', data: { replica: callee.replica } });
-      await untilDeadline(packet, stopping.signal, (signal) =>
-        runHandler(handler, { ...createMessage(packet), signal }, replies, onError),
-      );
+      await untilDeadline(packet, stopping.signal, async (signal) => {
+        const message = createMessage(await callee.claims.restore(packet));
+        await runHandler(handler, { ...message, signal }, replies, onError);
+      });
     })
       .catch((thrown) => onError(thrown, where))
       .finally(() => inFlight.delete(answered));
@@ -68,7 +71,7 @@ async function answer(
   run: (replies: Replies) => Promise<void>,
 ): Promise<void> {
   const counted = callee.stats.start(subject);
-  const replies = createReplies(callee.link, packet, callee.replica, callee.heartbeatMs);
+  const replies = createReplies(callee, packet);
   let failure: unknown;
   try {
     await run(replies);

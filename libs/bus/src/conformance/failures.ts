@@ -147,19 +147,19 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
       expect(await resultOf(caller.request(subject, 'fine'))).toBe('fine');
     });
 
-    it('say so when request or answer are too large', async () => {
+    it('say so when request or answer are over the limit', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
+      const large = 'x'.repeat(64 * 2 ** 20);
       await callee.serve(subject, async function* () {
-        yield { type: 'result', data: 'x'.repeat(2 ** 21) };
+        yield { type: 'result', data: large };
       });
-      const large = 'x'.repeat(2 ** 21);
-      await expectCode(
-        gather(caller.request(subject, large)),
-        'invalid_argument',
-        /2097154 .*limit of 1048576/,
-      );
-      await expectCode(gather(caller.request(subject, {})), 'internal', /2097154 .*limit of 1048576/);
+      const tooLarge = /67108866 bytes .*limit of 67108864/;
+      await expectCode(gather(caller.request(subject, large)), 'invalid_argument', tooLarge);
+      await expectCode(gather(caller.request(subject, {})), 'internal', tooLarge);
+      await expectCode(caller.publish(subject, large), 'invalid_argument', tooLarge);
+      const enqueued = caller.enqueue(subject, large, { messageId: name('m') });
+      await expectCode(enqueued, 'invalid_argument', tooLarge);
     });
 
     it('end when their own bus is closed', async () => {

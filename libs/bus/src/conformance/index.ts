@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { Bus } from '../bus.ts';
 import type { Link } from '../link.ts';
+import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';
+import { describeLargePayloads } from './large-payloads.ts';
 import { describeRequests } from './requests.ts';
 import { describeServing } from './serving.ts';
 import { describeSubscriptions } from './subscriptions.ts';
@@ -50,5 +52,7 @@ export function busConformance(name: string, makeWorld: () => Promise<World>): v
     describeServing(scene);
     describeWork(scene);
     describeDiscovery(scene);
+    describeBuckets(scene);
+    describeLargePayloads(scene);
   });
 }

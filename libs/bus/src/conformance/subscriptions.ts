@@ -72,9 +72,9 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       loop.self = loop;
       await expectCode(bus.publish(subject, loop), 'invalid_argument', /JSON/);
       await expectCode(
-        bus.publish(subject, 'x'.repeat(2 ** 21)),
+        bus.publish(subject, 'x'.repeat(64 * 2 ** 20)),
         'invalid_argument',
-        /2097154 .*limit of 1048576/,
+        /67108866 bytes .*limit of 67108864/,
       );
     });
 

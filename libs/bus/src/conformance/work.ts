@@ -214,11 +214,11 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent();
       const bus = await connect('w');
       const subject = names.agentRun(agent);
-      const large = 'x'.repeat(2 ** 21);
+      const large = 'x'.repeat(64 * 2 ** 20);
       await expectCode(
         bus.enqueue(subject, large, { messageId: 'a' }),
         'invalid_argument',
-        /2097154 .*limit of 1048576/,
+        /67108866 bytes .*limit of 67108864/,
       );
       await expectCode(bus.enqueue(subject, 1, { messageId: '' }), 'invalid_argument', /message id/);
       await expectCode(

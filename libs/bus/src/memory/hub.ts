@@ -4,6 +4,7 @@ import { createBus, createReplicaId } from '../create-bus.ts';
 import { createDirectory } from '../directory.ts';
 import type { CardSink, Link, OnError } from '../link.ts';
 import { createBroker } from './broker.ts';
+import { createBuckets } from './buckets.ts';
 import { createMemoryLink, type MemoryLink } from './link.ts';
 import { createWorkQueues } from './work-queue.ts';
 
@@ -29,6 +30,7 @@ export class MemoryHub {
   readonly #subjects;
   readonly #broker = createBroker();
   readonly #queues = createWorkQueues();
+  readonly #buckets = createBuckets();
   readonly #cards = new Map<string, Uint8Array>();
   readonly #sinks = new Set<CardSink>();
   readonly #links = new WeakMap<Bus, MemoryLink>();
@@ -84,6 +86,7 @@ export class MemoryHub {
     const parts = {
       broker: this.#broker,
       queues: this.#queues,
+      buckets: this.#buckets,
       putCard: (key: string, bytes: Uint8Array) => this.#putCard(key, bytes),
     };
     return createMemoryLink(parts, this.#subjects, service);

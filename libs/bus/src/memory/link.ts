@@ -3,12 +3,14 @@ import type { Subjects } from '@agentmesh/protocol';
 import type { Link, Packet } from '../link.ts';
 import { assertMessageId, assertSize } from '../message.ts';
 import type { Broker, Subscription } from './broker.ts';
+import type { MemoryBuckets } from './buckets.ts';
 import type { WorkQueues } from './work-queue.ts';
 
 /** What the connections of one hub share. */
 export interface HubParts {
   broker: Broker;
   queues: WorkQueues;
+  buckets: MemoryBuckets;
   putCard(key: string, bytes: Uint8Array): void;
 }
 
@@ -45,6 +47,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     get connected() {
       return !closing.signal.aborted;
     },
+    maxPayload,
     send(packet) {
       if (!closing.signal.aborted) hub.broker.publish(checked(packet));
     },
@@ -67,7 +70,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     onDenied: () => () => {},
     async enqueue(packet) {
       assertMessageId(packet);
-      return hub.queues.put(checked(packet));
+      return { ...hub.queues.put(checked(packet)), isSure: true };
     },
     async openWork({ kind, name }) {
       const subject = subjects.workSubject(kind, name);
@@ -81,6 +84,8 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
       };
     },
     putCard: async (key, bytes) => hub.putCard(key, bytes),
+    objects: (bucket) => hub.buckets.objects(bucket),
+    records: (bucket) => hub.buckets.records(bucket),
     close: async () => end(),
     kill: end,
   };

@@ -21,14 +21,16 @@ export async function enqueue(
   connection: NatsConnection,
   link: Link,
   { subject, headers, bytes }: Packet,
-): Promise<{ duplicate: boolean }> {
+): Promise<{ duplicate: boolean; isSure: boolean }> {
   const js = jetstream(connection, { timeout: attemptMs });
   const natsHeaders = toNatsHeaders(headers);
   const msgID = headers[header.messageId] ?? '';
-  const ack = await untilStored(connection, link, `enqueue to ${subject}`, () =>
-    js.publish(subject, bytes, { headers: natsHeaders, msgID }),
-  );
-  return { duplicate: ack.duplicate };
+  let tries = 0;
+  const ack = await untilStored(connection, link, `enqueue to ${subject}`, () => {
+    tries += 1;
+    return js.publish(subject, bytes, { headers: natsHeaders, msgID });
+  });
+  return { duplicate: ack.duplicate, isSure: tries === 1 };
 }
 
 /** Writes a card into the bucket. Repeating it changes nothing. */
@@ -43,7 +45,8 @@ export async function putCard(
   await untilStored(connection, link, `write card ${key}`, () => kv.put(key, bytes));
 }
 
-async function untilStored<T>(
+/** Publishes until it is stored, or cannot be. @throws MeshError */
+export async function untilStored<T>(
   connection: NatsConnection,
   link: Link,
   doing: string,

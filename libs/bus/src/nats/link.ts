@@ -5,7 +5,9 @@ import type { Link, Listening, ListenOptions, OnError, Packet } from '../link.ts
 import { assertMessageId, assertSize } from '../message.ts';
 import { enqueue, putCard } from './enqueue.ts';
 import { fromNats } from './errors.ts';
+import { openObjects } from './object-bucket.ts';
 import { toNatsHeaders, toPacket } from './packet.ts';
+import { openRecords } from './record-bucket.ts';
 import { watchStatus } from './status.ts';
 import { openWorkSource } from './work-source.ts';
 
@@ -47,6 +49,9 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     get connected() {
       return status.connected;
     },
+    get maxPayload() {
+      return maxPayload();
+    },
     send,
     flush,
     listen: (subject, onPacket, options) => listen(connection, link, subject, onPacket, options),
@@ -58,6 +63,8 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       return enqueue(connection, link, packet);
     },
     openWork: (queue) => openWorkSource({ connection, link, subjects, onError }, queue),
+    objects: (bucket) => openObjects(connection, link, bucket),
+    records: (bucket) => openRecords(connection, link, bucket),
     putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
     async close() {
       const timer = setTimeout(() => void connection.close(), closeMs);

@@ -1,4 +1,5 @@
 import {
+  type ClaimKind,
   every,
   subjects as namesOf,
   type QueueKind,
@@ -48,6 +49,8 @@ export const defaultAckWaitMs = 3_000;
 const duplicateWindowMs = 120_000;
 const maxAckPending = 1_000;
 const deadLetterAgeMs = 30 * 86_400_000;
+/** What was taken is deleted at once; these are for what nobody takes: news that all have heard by then, work as long as a dead letter. */
+const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLetterAgeMs };
 /** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
 const maxWaiting = 4_096;
 
@@ -87,7 +90,12 @@ export async function provision(options: ProvisionOptions): Promise<void> {
       await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
     }
     for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
-    await new Kvm(connection).create(names.cardBucket, { history: 1, storage: storageType, replicas });
+    const kept = { storage: storageType, replicas };
+    await new Kvm(connection).create(names.cardBucket, { history: 1, ...kept });
+    await new Kvm(connection).create(names.artifactBucket, { history: 1, ...kept });
+    await putObjectStream(manager, names.artifactBucket, kept);
+    for (const [kind, ttlMs] of Object.entries(claimTtlMs) as [ClaimKind, number][])
+      await putObjectStream(manager, names.claimBucket(kind), { ...kept, ttlMs });
   } catch (thrown) {
     throw fromNats(thrown, 'provision');
   } finally {
@@ -138,6 +146,25 @@ async function putDeadStream(
     max_age: nanos(deadLetterAgeMs),
     duplicate_window: nanos(duplicateWindowMs),
     deny_purge: true,
+  });
+}
+
+/** A bucket as the Object Store of NATS has it. */
+async function putObjectStream(
+  manager: JetStreamManager,
+  bucket: string,
+  { storage, replicas, ttlMs = 0 }: { storage: StorageType; replicas: number; ttlMs?: number },
+): Promise<void> {
+  await putStream(manager, {
+    name: `OBJ_${bucket}`,
+    subjects: [`$O.${bucket}.C.>`, `$O.${bucket}.M.>`],
+    storage,
+    num_replicas: replicas,
+    max_age: nanos(ttlMs),
+    discard: DiscardPolicy.New,
+    allow_rollup_hdrs: true,
+    allow_direct: true,
+    duplicate_window: nanos(duplicateWindowMs),
   });
 }
 

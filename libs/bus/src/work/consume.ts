@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConsumeOptions, Started, WorkItem, WorkOutcome } from '../bus.ts';
+import { MeshError } from '@agentmesh/protocol';
+import type { ConsumeOptions, Message, Started, WorkItem, WorkOutcome } from '../bus.ts';
+import type { Claims } from '../claims.ts';
 import { assertPositive } from '../limits.ts';
 import type { Delivery, Link, OnError, WorkSource } from '../link.ts';
 import { createMessage } from '../message.ts';
@@ -10,12 +12,15 @@ export type WorkHandler = (item: WorkItem) => Promise<WorkOutcome>;
 
 export interface Worker {
   link: Link;
+  claims: Claims;
   stats: Stats;
   onError: OnError;
 }
 
 /** Delay of an item whose handler threw, in ms: not at once, or a broken item would spin. */
 const afterThrowMs = 1_000;
+/** So often an item comes until its payload, which is not there, is taken to have gone for good. */
+const triesAtPayload = 3;
 
 /**
  * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot
@@ -67,7 +72,7 @@ export function consume(
 }
 
 async function workOn(
-  { stats, onError }: Worker,
+  { claims, stats, onError }: Worker,
   source: WorkSource,
   delivery: Delivery,
   handler: WorkHandler,
@@ -78,11 +83,14 @@ async function workOn(
   const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
   let failure: unknown;
   try {
-    const item: WorkItem = { ...createMessage(delivery), attempt, key };
+    const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key };
     // `async`: a handler that throws before its first await is one that throws, too.
     const outcome = await Promise.race([(async () => handler(item))(), handBack]);
-    if (outcome.done) await delivery.ack();
-    else if ('delayMs' in outcome) delivery.nak(outcome.delayMs);
+    if (outcome.done) {
+      await delivery.ack();
+      claims.drop(delivery);
+    }
+    if ('delayMs' in outcome) delivery.nak(outcome.delayMs);
   } catch (thrown) {
     failure = thrown;
     onError(thrown, `consume ${subject}`);
@@ -90,6 +98,23 @@ async function workOn(
   } finally {
     clearInterval(alive);
     counted(failure);
+  }
+}
+
+/** With its payload, wherever that lies. One whose payload has gone is a message that cannot be read, to be put away by its handler. */
+async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message> {
+  try {
+    return createMessage(await claims.restore(delivery));
+  } catch (thrown) {
+    const error = MeshError.from(thrown);
+    // Another replica may have done it and removed the payload; then it does not come again.
+    if (error.retryable || delivery.attempt < triesAtPayload) throw error;
+    return {
+      ...createMessage(delivery),
+      json() {
+        throw error;
+      },
+    };
   }
 }
 

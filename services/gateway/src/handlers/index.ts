@@ -1,6 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from '../context.ts';
 import { addToMemory } from './add-to-memory.ts';
+import { downloadArtifact, uploadArtifact } from './artifact-content.ts';
+import {
+  deleteArtifact,
+  getArtifact,
+  getArtifactMetadata,
+  listArtifactMetadata,
+  listArtifacts,
+  listArtifactVersions,
+  saveArtifact,
+} from './artifacts.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 import { createNamedSession } from './create-named-session.ts';
 import { createSession } from './create-session.ts';
@@ -26,15 +36,19 @@ import { version } from './version.ts';
 export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   handle: Handler;
+  /** The body is bytes of any type, and comes as a stream. */
+  takesBytes?: true;
 }
 
 const memory = '/apps/:app/users/:user/memory';
 const sessions = '/apps/:app/users/:user/sessions';
 const session = `${sessions}/:session`;
 const invocation = `${session}/invocations/:invocation`;
+const artifacts = `${session}/artifacts`;
+const artifact = `${artifacts}/:artifact`;
 
 /** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
 export const routes: Route[] = [
@@ -52,6 +66,17 @@ export const routes: Route[] = [
   { method: 'DELETE', url: memory, handle: deleteMemories },
   { method: 'POST', url: `${session}/rewind`, handle: rewind },
   { method: 'POST', url: `${session}/fork`, handle: fork },
+  { method: 'GET', url: artifacts, handle: listArtifacts },
+  { method: 'POST', url: artifacts, handle: saveArtifact },
+  { method: 'GET', url: artifact, handle: getArtifact },
+  { method: 'DELETE', url: artifact, handle: deleteArtifact },
+  { method: 'GET', url: `${artifact}/content`, handle: downloadArtifact },
+  { method: 'PUT', url: `${artifact}/content`, handle: uploadArtifact, takesBytes: true },
+  { method: 'GET', url: `${artifact}/versions`, handle: listArtifactVersions },
+  { method: 'GET', url: `${artifact}/versions/metadata`, handle: listArtifactMetadata },
+  { method: 'GET', url: `${artifact}/versions/:version`, handle: getArtifact },
+  { method: 'GET', url: `${artifact}/versions/:version/content`, handle: downloadArtifact },
+  { method: 'GET', url: `${artifact}/versions/:version/metadata`, handle: getArtifactMetadata },
   { method: 'GET', url: `${session}/pending`, handle: listPendingOfSession },
   { method: 'GET', url: '/apps/:app/users/:user/pending', handle: listPendingOfUser },
   { method: 'GET', url: `${session}/events`, handle: listEvents },

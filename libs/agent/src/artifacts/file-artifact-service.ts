@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { pathToFileURL } from 'node:url';
+import { parse } from '@agentmesh/protocol';
+import { z } from 'zod';
+import {
+  type ArtifactOwner,
+  BaseArtifactService,
+  type OwnedFile,
+  type StoredVersion,
+} from './base-artifact-service.ts';
+import { type ArtifactAbout, artifactAboutSchema } from './stored-part.ts';
+import {
+  list,
+  part,
+  removeEmpty,
+  sweep,
+  takeVersion,
+  unlessMissing,
+  versionsIn,
+  writeThrough,
+} from './version-folders.ts';
+
+const recordSchema = z.object({
+  owner: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string().optional() }),
+  filename: z.string(),
+  size: z.number(),
+  createTime: z.number(),
+  about: artifactAboutSchema,
+});
+type FileRecord = z.infer<typeof recordSchema>;
+type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
+
+/**
+ * Files in a folder, which any number of processes may share:
+ * `<app>/<user>/<owner>/<name>/<version>/{content,record.json}`. A version is written beside its place and takes it by one rename, so that it is there as a
+ * whole or not at all and no two have the same number. Names are never paths: each becomes a few plain letters and its hash.
+ */
+export class FileArtifactService extends BaseArtifactService {
+  readonly #root: string;
+  readonly #unfinished: string;
+  #swept: Promise<void> | undefined;
+
+  constructor(folder: string) {
+    super();
+    this.#root = join(resolve(folder), 'files');
+    this.#unfinished = join(resolve(folder), 'unfinished');
+  }
+
+  protected override async store(
+    file: OwnedFile,
+    about: ArtifactAbout,
+    bytes: ReadableStream<Uint8Array>,
+  ): Promise<number> {
+    this.#swept ??= sweep(this.#unfinished);
+    await this.#swept;
+    const begun = join(this.#unfinished, randomUUID());
+    await mkdir(begun, { recursive: true });
+    try {
+      const content = join(begun, 'content');
+      await pipeline(Readable.fromWeb(bytes), createWriteStream(content, { flags: 'wx' }));
+      const record: FileRecord = {
+        owner: file.owner,
+        filename: file.filename,
+        size: (await stat(content)).size,
+        createTime: Date.now(),
+        about,
+      };
+      await writeThrough(join(begun, 'record.json'), JSON.stringify(record), content);
+      return await takeVersion(begun, this.#pathOf(file));
+    } catch (error) {
+      await rm(begun, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  protected override async open(file: OwnedFile, wanted: number | undefined) {
+    const version = wanted ?? (await versionsIn(this.#pathOf(file))).at(-1);
+    const stored = version === undefined ? undefined : await this.#read(file, version);
+    if (!stored) return undefined;
+    // Opened before it is returned: what is deleted now is still read to its end.
+    const handle = await unlessMissing(open(join(this.#pathOf(file), String(version), 'content')));
+    if (!handle) return undefined;
+    const bytes = Readable.toWeb(createReadStream('', { fd: handle })) as ReadableStream<Uint8Array>;
+    return { ...stored, bytes };
+  }
+
+  protected override async versions(file: OwnedFile): Promise<StoredVersion[]> {
+    const found = (await versionsIn(this.#pathOf(file))).map((version) => this.#read(file, version));
+    return (await Promise.all(found)).filter((stored) => stored !== undefined);
+  }
+
+  protected override async names(owner: ArtifactOwner): Promise<string[]> {
+    const records = await recordsOf(this.#pathOfOwner(owner));
+    return records.map(({ filename }) => filename);
+  }
+
+  protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
+    const folder = this.#pathOfOwner(owner);
+    const names = filename === undefined ? await list(folder) : [part(filename)];
+    let count = 0;
+    for (const name of names) {
+      // The latest first: what is left of a deletion that was cut short are old versions, and not a gap before new ones.
+      const versions = (await versionsIn(join(folder, name))).reverse();
+      if (versions.length > 0) count += 1;
+      for (const version of versions) await this.#removeVersion(join(folder, name, String(version)));
+      await removeEmpty(join(folder, name));
+    }
+    for (const at of [folder, join(folder, '..'), join(folder, '../..')]) await removeEmpty(at);
+    return count;
+  }
+
+  protected override async *owners({ appName, userId }: User): AsyncGenerator<ArtifactOwner> {
+    const folder = join(this.#root, part(appName), part(userId));
+    for (const name of await list(folder)) {
+      const [record] = await recordsOf(join(folder, name), 1);
+      if (record) yield ownerOf(record);
+    }
+  }
+
+  /** Out of sight by one rename; a reader that has it open reads on. */
+  async #removeVersion(path: string): Promise<void> {
+    await mkdir(this.#unfinished, { recursive: true });
+    const gone = join(this.#unfinished, randomUUID());
+    await unlessMissing(rename(path, gone));
+    await rm(gone, { recursive: true, force: true });
+  }
+
+  async #read(file: OwnedFile, version: number): Promise<StoredVersion | undefined> {
+    const folder = join(this.#pathOf(file), String(version));
+    const record = await readRecord(join(folder, 'record.json'));
+    if (!record) return undefined;
+    const { size, createTime, about } = record;
+    const canonicalUri = pathToFileURL(join(folder, 'content')).href;
+    return { version, canonicalUri, size, createTime, about };
+  }
+
+  #pathOf({ owner, filename }: OwnedFile): string {
+    return join(this.#pathOfOwner(owner), part(filename));
+  }
+
+  #pathOfOwner({ appName, userId, sessionId }: ArtifactOwner): string {
+    const last = sessionId === undefined ? 'user' : `session-${part(sessionId)}`;
+    return join(this.#root, part(appName), part(userId), last);
+  }
+}
+
+/** The latest record of each file of an owner. */
+async function recordsOf(folder: string, limit = Number.POSITIVE_INFINITY): Promise<FileRecord[]> {
+  const records: FileRecord[] = [];
+  for (const name of await list(folder)) {
+    const latest = (await versionsIn(join(folder, name))).at(-1);
+    const record =
+      latest === undefined ? undefined : await readRecord(join(folder, name, String(latest), 'record.json'));
+    if (record) records.push(record);
+    if (records.length >= limit) break;
+  }
+  return records;
+}
+
+async function readRecord(path: string): Promise<FileRecord | undefined> {
+  const text = await unlessMissing(readFile(path, 'utf8'));
+  return text === undefined ? undefined : parse(recordSchema, JSON.parse(text), 'the record of an artifact');
+}
+
+function ownerOf({ owner: { appName, userId, sessionId } }: FileRecord): ArtifactOwner {
+  return { appName, userId, ...(sessionId !== undefined && { sessionId }) };
+}

@@ -1,0 +1,103 @@
+import { MeshError, parse } from '@agentmesh/protocol';
+import type { Part } from '@google/genai';
+import { z } from 'zod';
+
+/** What is kept of a version beside its bytes. */
+export const artifactAboutSchema = z.object({
+  mimeType: z.string(),
+  customMetadata: z.record(z.string(), z.unknown()),
+  /** The part without its bytes: they go where its kind has them. */
+  part: z.record(z.string(), z.unknown()),
+});
+
+export type ArtifactAbout = z.infer<typeof artifactAboutSchema>;
+
+export const octetStream = 'application/octet-stream';
+/** Longest name of a file, in bytes of UTF-8. */
+const maxNameBytes = 512;
+/** Longest record of a version beside its bytes, in characters of JSON. */
+const maxAboutLength = 64 * 1024;
+
+/** A part taken apart. @throws MeshError `invalid_argument` for one that is no file */
+export function takeApart(
+  filename: string,
+  artifact: Part,
+  customMetadata: Record<string, unknown> = {},
+): { about: ArtifactAbout; bytes: Uint8Array } {
+  const { inlineData, text, fileData } = artifact;
+  if (inlineData !== undefined) {
+    const { data = '', ...rest } = inlineData;
+    const mimeType = inlineData.mimeType ?? octetStream;
+    const part = { ...artifact, inlineData: rest };
+    return { about: checked({ mimeType, customMetadata, part }), bytes: Buffer.from(data, 'base64') };
+  }
+  if (text !== undefined) {
+    const { text: _text, ...part } = artifact;
+    return { about: checked({ mimeType: 'text/plain', customMetadata, part }), bytes: Buffer.from(text) };
+  }
+  if (fileData !== undefined) {
+    const mimeType = fileData.mimeType ?? octetStream;
+    return { about: checked({ mimeType, customMetadata, part: { ...artifact } }), bytes: new Uint8Array() };
+  }
+  throw new MeshError(
+    'invalid_argument',
+    `artifact ${filename} has no content: give it text, inlineData or fileData`,
+  );
+}
+
+/** What is kept beside the bytes of a stream. */
+export function aboutStream(mimeType = octetStream, customMetadata: Record<string, unknown> = {}) {
+  return checked({ mimeType, customMetadata, part: { inlineData: { mimeType } } });
+}
+
+/** The part again. */
+export function putTogether({ part }: ArtifactAbout, bytes: Uint8Array): Part {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (part.inlineData) {
+    return { ...part, inlineData: { ...(part.inlineData as object), data: buffer.toString('base64') } };
+  }
+  return part.fileData ? { ...part } : { ...part, text: buffer.toString() };
+}
+
+/** As JSON keeps it: what cannot be written must not be noticed at the first load. */
+function checked(about: ArtifactAbout): ArtifactAbout {
+  let text: string;
+  try {
+    text = JSON.stringify(about);
+  } catch (cause) {
+    throw new MeshError('invalid_argument', 'the metadata of an artifact must be JSON', { cause });
+  }
+  if (text.length > maxAboutLength) {
+    throw new MeshError(
+      'invalid_argument',
+      `the metadata of an artifact is over ${maxAboutLength} characters; put what is large into a file`,
+    );
+  }
+  return parse(artifactAboutSchema, JSON.parse(text), 'the metadata of an artifact');
+}
+
+/** @throws MeshError `invalid_argument` for a name that no file can have */
+export function assertFilename(filename: string): string {
+  if (filename === '' || filename === 'user:')
+    throw new MeshError('invalid_argument', 'an artifact needs a name');
+  if (!filename.isWellFormed())
+    throw new MeshError('invalid_argument', 'the name of an artifact must be well-formed Unicode');
+  if (Buffer.byteLength(filename) > maxNameBytes) {
+    throw new MeshError(
+      'invalid_argument',
+      `the name of an artifact is over ${maxNameBytes} bytes; use a shorter one`,
+    );
+  }
+  return filename;
+}
+
+/** @throws MeshError `invalid_argument` */
+export function assertVersion(version: number | undefined): number | undefined {
+  if (version === undefined || (Number.isSafeInteger(version) && version >= 0)) return version;
+  throw new MeshError('invalid_argument', `a version is a whole number from 0, not ${version}`);
+}
+
+/** Does a name belong to the user rather than to a session? */
+export function isOfUser(filename: string): boolean {
+  return filename.startsWith('user:');
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MeshError } from '@agentmesh/protocol';
+
+/** What was begun so long ago is no longer being written, in ms. */
+const abandonedMs = 86_400_000;
+const triesAtVersion = 1_000;
+
+/** A name as part of a path: its plain letters for people, its hash to tell it from all others, on disks too that ignore case. */
+export function part(name: string): string {
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 32);
+  return `${plain}.${hash}`;
+}
+
+/** Takes the next number that is free: a folder is never renamed onto one that holds something. */
+export async function takeVersion(begun: string, folder: string): Promise<number> {
+  for (let tries = 0; tries < triesAtVersion; tries += 1) {
+    await mkdir(folder, { recursive: true });
+    const version = ((await versionsIn(folder)).at(-1) ?? -1) + 1;
+    try {
+      await rename(begun, join(folder, String(version)));
+      await syncFolder(folder);
+      return version;
+    } catch (error) {
+      // Taken meanwhile; or the folder was empty, and a deletion has removed it.
+      if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
+    }
+  }
+  throw new MeshError('unavailable', `no version could be had in ${triesAtVersion} tries; try again`);
+}
+
+/** The record is written when the content is on the disk, and is on the disk itself when this resolves. */
+export async function writeThrough(path: string, text: string, content: string): Promise<void> {
+  const bytes = await open(content, 'r+');
+  await bytes.sync();
+  await bytes.close();
+  const handle = await open(path, 'wx');
+  await handle.writeFile(text);
+  await handle.sync();
+  await handle.close();
+}
+
+/** A rename outlives a loss of power when its folder was written; not every system lets one do that. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder).catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+export async function versionsIn(folder: string): Promise<number[]> {
+  const names = (await list(folder)).filter((name) => /^\d+$/.test(name));
+  return names.map(Number).sort((a, b) => a - b);
+}
+
+export async function list(folder: string): Promise<string[]> {
+  return (await unlessMissing(readdir(folder))) ?? [];
+}
+
+export async function removeEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error) => {
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
+  });
+}
+
+/** Removes what processes began that died since. */
+export async function sweep(folder: string): Promise<void> {
+  for (const name of await list(folder)) {
+    const path = join(folder, name);
+    const found = await unlessMissing(stat(path));
+    if (found && found.mtimeMs < Date.now() - abandonedMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+export async function unlessMissing<T>(doing: Promise<T>): Promise<T | undefined> {
+  try {
+    return await doing;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

@@ -1,0 +1,182 @@
+import { type ClaimKind, header, subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { describe, expect, it } from 'vitest';
+import type { Bus } from '../bus.ts';
+import { gather, resultOf, textOf } from './expect.ts';
+import type { Scene } from './world.ts';
+
+const names = subjects();
+const mebibyte = 2 ** 20;
+/** Differs from any other of its kind and length. */
+const large = (letter: string, size = 5 * mebibyte) => letter.repeat(size);
+
+const kept = (bus: Bus, kind: ClaimKind) => bus.objects(names.claimBucket(kind)).ids();
+/** Waits until nothing is kept that was not kept before; other tests leave what nobody takes. */
+async function isGone(bus: Bus, kind: ClaimKind, before: string[]): Promise<void> {
+  await until(async () => (await kept(bus, kind)).every((id) => before.includes(id)));
+}
+
+/** What is over the broker's limit crosses every kind of hop as what is not. */
+export function describeLargePayloads(scene: Scene): void {
+  const { connect, name } = scene;
+
+  describe('payloads over the limit of the broker', () => {
+    it('cross a request and its answer, in whatever order with small ones, and nothing stays', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const before = await kept(caller, 'news');
+      const subject = names.toolCall(name('t'));
+      await callee.serve(subject, async function* (request) {
+        yield { type: 'progress', data: 'small' };
+        yield { type: 'progress', data: large('a') };
+        yield { type: 'progress', data: 'small' };
+        yield { type: 'progress', data: large('b', mebibyte) };
+        yield { type: 'result', data: request.json() };
+      });
+      const frames = await gather(caller.request(subject, large('c')));
+      const data = frames.flatMap((frame) =>
+        'data' in frame && frame.type !== 'accepted' ? [frame.data] : [],
+      );
+      expect(data.map((each) => [String(each)[0], String(each).length])).toEqual([
+        ['s', 5],
+        ['a', 5 * mebibyte],
+        ['s', 5],
+        ['b', mebibyte],
+        ['c', 5 * mebibyte],
+      ]);
+      await isGone(caller, 'news', before);
+    });
+
+    it.each([-200, -100, -60, -40, -20, -2, 0, 100])(
+      'cross at %d bytes from the limit, too',
+      async (more) => {
+        const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+        const subject = names.toolCall(name('t'));
+        await callee.serve(subject, async function* (request) {
+          yield { type: 'result', data: request.json() };
+        });
+        const text = large('x', mebibyte + more);
+        expect(await resultOf(caller.request(subject, text))).toBe(text);
+      },
+    );
+
+    it('cross while many are on their way at once', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.toolCall(name('t'));
+      await callee.serve(subject, async function* (request) {
+        yield { type: 'result', data: request.json() };
+      });
+      const before = await kept(caller, 'news');
+      const texts = ['a', 'bb', 'c', 'dd', 'e'].map((word) =>
+        word.length > 1 ? word : large(word, 2 * mebibyte),
+      );
+      const results = texts.map((text) => resultOf(caller.request(subject, text)));
+      expect((await Promise.all(results)).every((text, n) => text === texts[n])).toBe(true);
+      await isGone(caller, 'news', before);
+    });
+
+    it('are heard by all who listen, in the order in which they were published', async () => {
+      const [speaker, ...listeners] = await Promise.all(
+        ['speaker', 'one', 'two'].map((each) => connect(each)),
+      );
+      const subject = names.invocationEvent(name('i'));
+      const heard: string[][] = [[], []];
+      for (const [n, listener] of listeners.entries())
+        await listener.subscribe(subject, (message) => void heard[n]?.push(String(message.json())));
+      const said = ['1', large('2'), '3', large('4', 2 * mebibyte), '5'];
+      // Not one after the other: the bus keeps the order.
+      await Promise.all(said.map((text) => speaker?.publish(subject, text)));
+      await until(() => heard.every(({ length }) => length === said.length));
+      for (const each of heard) expect(each.every((text, n) => text === said[n])).toBe(true);
+    });
+
+    it('lie in a queue until they are worked on, again when that fails, and then nothing of them does', async () => {
+      const agent = name('agent');
+      await scene.provision([agent]);
+      const bus = await connect('worker');
+      const before = await kept(bus, 'work');
+      const text = large('w');
+      await bus.enqueue(names.agentRun(agent), text, { messageId: `${agent}.1` });
+      const again = await bus.enqueue(names.agentRun(agent), text, { messageId: `${agent}.1` });
+      expect(again).toEqual({ duplicate: true });
+      await until(async () => (await kept(bus, 'work')).length === before.length + 1);
+      const seen: string[] = [];
+      const started = await bus.consumeRuns(
+        agent,
+        async (item) => {
+          seen.push(String(item.json()));
+          return seen.length === 1 ? { done: false, delayMs: 0 } : { done: true };
+        },
+        { slots: 1 },
+      );
+      await until(() => seen.length === 2);
+      expect(seen.every((each) => each === text)).toBe(true);
+      await isGone(bus, 'work', before);
+      await started.stop();
+    });
+
+    it('of work that have gone are said to, so that the item can be put away', async () => {
+      const agent = name('agent');
+      await scene.provision([agent]);
+      const bus = await connect('worker');
+      await bus.enqueue(names.agentRun(agent), large('w'), { messageId: `${agent}.1` });
+      for (const id of await kept(bus, 'work')) await bus.objects(names.claimBucket('work')).delete(id);
+      const failures: unknown[] = [];
+      const started = await bus.consumeRuns(
+        agent,
+        async (item) => {
+          try {
+            item.json();
+          } catch (error) {
+            failures.push(error);
+          }
+          return { done: true };
+        },
+        { slots: 1 },
+      );
+      await until(() => failures.length === 1, { timeoutMs: 20_000 });
+      expect(failures[0]).toMatchObject({
+        code: 'failed_precondition',
+        message: expect.stringContaining('not there'),
+      });
+      await started.stop();
+    }, 30_000);
+
+    it('are told to clients in other languages by a header', async () => {
+      const callee = await connect('callee');
+      const link = await scene.openLink();
+      const subject = names.toolCall(name('t'));
+      await callee.serve(subject, async function* () {
+        yield { type: 'result', data: large('p') };
+      });
+      const replies: Parameters<Parameters<typeof link.listen>[1]>[0][] = [];
+      await link.listen(`${link.inbox}.p`, (packet) => void replies.push(packet));
+      link.send({ subject, headers: {}, bytes: new TextEncoder().encode('{}'), reply: `${link.inbox}.p` });
+      await until(() => replies.length === 1);
+      expect(textOf(replies[0])).toBe('');
+      const [kind, id = '', size] = replies[0]?.headers[header.claim]?.split('.') ?? [];
+      expect([kind, size]).toEqual(['news', String(5 * mebibyte + 2)]);
+      const object = await link.objects(names.claimBucket('news')).open(id);
+      const text = Buffer.concat(await Array.fromAsync(object?.bytes ?? [])).toString();
+      expect(JSON.parse(text)).toBe(large('p'));
+      await link.objects(names.claimBucket('news')).delete(id);
+    });
+
+    it.each(['x', 'news.a', 'news..1', 'other.a.1', 'news.a.1.b', 'news.no-such.5'])(
+      'named by the claim %j, which is none, are refused',
+      async (claim) => {
+        const callee = await connect('callee');
+        const link = await scene.openLink();
+        const subject = names.toolCall(name('t'));
+        await callee.serve(subject, async function* () {
+          yield { type: 'result', data: 'ok' };
+        });
+        const replies: Parameters<Parameters<typeof link.listen>[1]>[0][] = [];
+        await link.listen(`${link.inbox}.p`, (packet) => void replies.push(packet));
+        const headers = { [header.claim]: claim };
+        link.send({ subject, headers, bytes: new Uint8Array(), reply: `${link.inbox}.p` });
+        await until(() => replies.length === 1);
+        expect(replies[0]?.headers[header.error]).toMatch(/names no payload|not there any more/);
+      },
+    );
+  });
+}

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { FileArtifactService, InMemoryArtifactService, InMemorySessionService } from '@agentmesh/agent';
+import { MemoryHub } from '@agentmesh/bus';
+import { describe, expect, it } from 'vitest';
+import { deletingArtifacts } from './delete-with-session.ts';
+import { MeshArtifactService } from './mesh-artifact-service.ts';
+import { openArtifacts } from './open-artifacts.ts';
+
+const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+
+async function setUp() {
+  const artifacts = new InMemoryArtifactService();
+  const inner = new InMemorySessionService();
+  const sessions = deletingArtifacts(inner, artifacts);
+  await sessions.createSession(ref);
+  for (const filename of ['own', 'user:kept'])
+    await artifacts.saveArtifact({ ...ref, filename, artifact: { text: 'x' } });
+  return { artifacts, inner, sessions };
+}
+
+describe('the deletion of a session', () => {
+  it('takes its files with it, and leaves those of the user', async () => {
+    const { artifacts, sessions } = await setUp();
+    await sessions.deleteSession(ref);
+    expect(await sessions.getSession(ref)).toBeUndefined();
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
+  });
+
+  it('can be done again when it was cut short', async () => {
+    const { artifacts, inner, sessions } = await setUp();
+    const die = async () => {
+      throw new Error('died');
+    };
+    const dying = deletingArtifacts(new Proxy(inner, { get: () => die }), artifacts);
+    await expect(dying.deleteSession(ref)).rejects.toThrow('died');
+    // Whoever lists sessions finds it, and can delete it.
+    expect(await sessions.getSession(ref)).toBeDefined();
+    await sessions.deleteSession(ref);
+    expect(await sessions.getSession(ref)).toBeUndefined();
+  });
+
+  it('takes what was saved while it went on', async () => {
+    const { artifacts, inner } = await setUp();
+    const late = new Proxy(inner, {
+      get(target, name) {
+        if (name !== 'deleteSession') return Reflect.get(target, name);
+        return async () => {
+          await artifacts.saveArtifact({ ...ref, filename: 'late', artifact: { text: 'x' } });
+          await target.deleteSession(ref);
+        };
+      },
+    });
+    await deletingArtifacts(late, artifacts).deleteSession(ref);
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
+  });
+});
+
+it('artifacts lie where the configuration says', async () => {
+  const bus = await new MemoryHub().connect({ service: 'test' });
+  expect(openArtifacts('nats', bus)).toBeInstanceOf(MeshArtifactService);
+  const folder = await mkdtemp(join(tmpdir(), 'artifacts-'));
+  const files = openArtifacts(pathToFileURL(folder).href, bus);
+  expect(files).toBeInstanceOf(FileArtifactService);
+  await files.saveArtifact({ ...ref, filename: 'f', artifact: { text: 'x' } });
+  expect(await new FileArtifactService(folder).loadArtifact({ ...ref, filename: 'f' })).toEqual({
+    text: 'x',
+  });
+  await rm(folder, { recursive: true });
+});

@@ -1,0 +1,20 @@
+/** Words that are counted as no subject of a text. */
+const shortest = 4;
+
+/** What a text is about, in words for people: a stand-in for a model that would read it. */
+export function analyse(text: string, query: string, remembered: readonly string[]): string {
+  const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const asked = new Set(query.toLowerCase().match(/\p{L}+/gu) ?? []);
+  const lines = text.split('\n').filter((line) => {
+    const own = line.toLowerCase().match(/\p{L}+/gu) ?? [];
+    return own.some((word) => word.length >= shortest && asked.has(word));
+  });
+  return [
+    `Asked for: ${query}`,
+    `Words: ${words.length}`,
+    ...(lines.length > 0
+      ? ['Lines about it:', ...lines.map((line) => `- ${line.trim()}`)]
+      : ['No line is about it.']),
+    ...(remembered.length > 0 ? ['From earlier talks:', ...remembered.map((each) => `- ${each}`)] : []),
+  ].join('\n');
+}

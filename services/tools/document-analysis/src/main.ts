@@ -1,0 +1,4 @@
+import { runToolService } from '@agentmesh/mesh';
+import { documentAnalysisTool } from './tool.ts';
+
+await runToolService({ tool: documentAnalysisTool });

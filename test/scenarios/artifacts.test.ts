@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { type Event, getFunctionResponses } from '@agentmesh/agent';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import type { Sample } from '@agentmesh/deploy/samples';
+import { agentManifest, toolManifest } from '@agentmesh/mesh';
+import {
+  latestFunctionResponses,
+  latestUserText,
+  type ScriptedGemini,
+  startScriptedGemini,
+} from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastText, restClient } from '../rest-client.ts';
+import { archivist, copyFile, helper } from './artifacts/definitions.ts';
+
+const folder = 'test/scenarios/artifacts';
+const services: Sample[] = [
+  { manifest: agentManifest(archivist), folder: `${folder}/archivist` },
+  { manifest: agentManifest(helper), folder: `${folder}/helper` },
+  { manifest: toolManifest(copyFile), folder: `${folder}/tool` },
+];
+const mebibyte = 1024 * 1024;
+
+let model: ScriptedGemini;
+let mesh: LocalMesh;
+let client: ReturnType<typeof restClient>;
+
+beforeAll(async () => {
+  model = await startScriptedGemini({
+    script: (request) => {
+      if (latestFunctionResponses(request).length > 0) return { text: 'done' };
+      const [verb, name = ''] = latestUserText(request).split(' ');
+      if (verb === 'delegate') return { calls: [{ name: 'helper', args: { request: `copy ${name}` } }] };
+      return verb === 'copy' ? { calls: [{ name: 'copy_file', args: { name } }] } : { text: 'ok' };
+    },
+  });
+  mesh = await launchMesh({ services, env: { MODEL_URL: model.url } });
+  client = restClient(mesh.gatewayUrl);
+}, 60_000);
+afterAll(async () => {
+  await mesh?.[Symbol.asyncDispose]();
+  await model?.close();
+});
+
+const pathOf = (session: string) => `/apps/archive/users/u1/sessions/${session}/artifacts`;
+const json = async (response: Response) => ({ status: response.status, body: await response.json() });
+const copied = (events: Event[]) =>
+  events.flatMap(getFunctionResponses).find(({ name }) => name === 'copy_file')?.response as {
+    version: number;
+    size: number;
+    sha256: string;
+    rise: number;
+  };
+
+/** Bytes that compress badly and are never all there. */
+function* blocks(count: number, hash: { update(bytes: Uint8Array): unknown }) {
+  const block = Buffer.alloc(mebibyte);
+  for (let at = 0; at < block.length; at += 4) block.writeUInt32LE(Math.imul(at, 2_654_435_761) >>> 0, at);
+  for (let n = 0; n < count; n += 1) {
+    block.writeUInt32LE(n);
+    hash.update(block);
+    yield Buffer.from(block);
+  }
+}
+
+async function upload(session: string, name: string, count: number) {
+  const hash = createHash('sha256');
+  const init: RequestInit & { duplex: 'half' } = {
+    method: 'PUT',
+    headers: { 'content-type': 'video/mp4' },
+    body: ReadableStream.from(blocks(count, hash)),
+    duplex: 'half',
+  };
+  const response = await fetch(`${mesh.gatewayUrl}${pathOf(session)}/${name}/content`, init);
+  expect(response.status).toBe(200);
+  return { about: (await response.json()) as { version: number; size: number }, sha256: hash.digest('hex') };
+}
+
+async function download(session: string, name: string) {
+  const response = await client.send('GET', `${pathOf(session)}/${name}/content`);
+  const hash = createHash('sha256');
+  for await (const chunk of response.body ?? []) hash.update(chunk);
+  return { headers: response.headers, sha256: hash.digest('hex') };
+}
+
+const rssOf = (pid: number) => Number(execFileSync('ps', ['-o', 'rss=', '-p', `${pid}`])) * 1024;
+
+describe('artifacts on the mesh', () => {
+  it('of 100 MB are loaded and saved by a tool in another process that holds less than 30 MB of them', async () => {
+    const session = await client.createSession('archive');
+    // What is loaded and compiled at the first call is not what is measured.
+    await upload(session, 'small', 20);
+    await client.events('archive', session, 'copy small');
+    const before = rssOf(mesh.gateway.pid);
+    const sent = await upload(session, 'large', 100);
+    expect(sent.about).toMatchObject({ version: 0, size: 100 * mebibyte, mimeType: 'video/mp4' });
+    const result = copied(await client.events('archive', session, 'copy large'));
+    expect(result).toMatchObject({ version: 0, size: 100 * mebibyte, sha256: sent.sha256 });
+    const got = await download(session, 'copy_large');
+    expect(got.sha256).toBe(sent.sha256);
+    expect(got.headers.get('content-type')).toBe('video/mp4');
+    expect(got.headers.get('content-length')).toBe(String(100 * mebibyte));
+    expect(result.rise).toBeLessThan(30 * mebibyte);
+    expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(60 * mebibyte);
+  }, 120_000);
+
+  it('are those of the caller, for an agent that is used as a tool and the tool that it calls', async () => {
+    const session = await client.createSession('archive');
+    await client.send('POST', pathOf(session), { filename: 'note', artifact: { text: 'hello' } });
+    const events = await client.events('archive', session, 'delegate note');
+    expect(lastText(events)).toBe('done');
+    expect(events.find(({ actions }) => 'copy_note' in actions.artifactDelta)?.actions.artifactDelta).toEqual(
+      {
+        copy_note: 0,
+      },
+    );
+    const { body } = await json(await client.send('GET', pathOf(session)));
+    expect(body).toEqual(['copy_note', 'note']);
+  });
+
+  it('get a version for each save of two processes at once', async () => {
+    const session = await client.createSession('archive');
+    const other = restClient((await mesh.start('gateway')).address ?? '');
+    const saves = Array.from({ length: 20 }, async (_, n) => {
+      const body = { filename: 'same', artifact: { text: `${n}` } };
+      const response = await (n % 2 === 0 ? client : other).send('POST', pathOf(session), body);
+      return ((await response.json()) as { version: number }).version;
+    });
+    const versions = await Promise.all(saves);
+    expect(versions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    for (const [n, version] of versions.entries()) {
+      const { body } = await json(await other.send('GET', `${pathOf(session)}/same/versions/${version}`));
+      expect(body).toEqual({ text: `${n}` });
+    }
+  });
+
+  it('are saved of a message with files, when the run says so', async () => {
+    const session = await client.createSession('archive');
+    const inlineData = { mimeType: 'text/csv', data: 'YSxi', displayName: 'table.csv' };
+    const events = await client.events('archive', session, 'x', {
+      newMessage: { role: 'user', parts: [{ text: 'look' }, { inlineData }] },
+      runConfig: { saveInputBlobsAsArtifacts: true },
+    });
+    expect(lastText(events)).toBe('ok');
+    const { body } = await json(await client.send('GET', `${pathOf(session)}/table.csv`));
+    expect(body).toEqual({ inlineData });
+  });
+
+  it('go with their session, and those of the user stay', async () => {
+    const session = await client.createSession('archive');
+    for (const filename of ['own', 'user:kept'])
+      await client.send('POST', pathOf(session), { filename, artifact: { text: 'x' } });
+    await client.send('DELETE', `/apps/archive/users/u1/sessions/${session}`);
+    expect((await json(await client.send('GET', pathOf(session)))).body).toEqual(['user:kept']);
+  });
+});
+
+describe('the gateway', () => {
+  it('has the routes of ADK for artifacts', async () => {
+    const session = await client.createSession('archive');
+    const send = async (method: string, path: string, body?: unknown) =>
+      await json(await client.send(method, `${pathOf(session)}${path}`, body));
+    const custom_metadata = { snake_case: 1 };
+    const artifact = { inline_data: { mime_type: 'image/png', data: 'AAEC' } };
+    const saved = await send('POST', '', { filename: 'a/b.png', artifact, custom_metadata });
+    expect(saved).toMatchObject({
+      status: 200,
+      body: { version: 0, mimeType: 'image/png', size: 3, customMetadata: { snake_case: 1 } },
+    });
+    expect((await send('POST', '', { filename: 'a/b.png', artifact: { text: 'two' } })).body).toMatchObject({
+      version: 1,
+    });
+    const name = '/a%2Fb.png';
+    expect((await send('GET', '')).body).toContain('a/b.png');
+    expect((await send('GET', name)).body).toEqual({ text: 'two' });
+    const first = { inlineData: { mimeType: 'image/png', data: 'AAEC' } };
+    expect((await send('GET', `${name}?version=0`)).body).toEqual(first);
+    expect((await send('GET', `${name}/versions`)).body).toEqual([0, 1]);
+    expect((await send('GET', `${name}/versions/0`)).body).toEqual(first);
+    expect((await send('GET', `${name}/versions/latest`)).body).toEqual({ text: 'two' });
+    expect((await send('GET', `${name}/versions/0/metadata`)).body).toEqual(saved.body);
+    expect((await send('GET', `${name}/versions/metadata`)).body).toMatchObject([saved.body, { version: 1 }]);
+    const raw = await client.send('GET', `${pathOf(session)}${name}/versions/0/content`);
+    expect([...new Uint8Array(await raw.arrayBuffer())]).toEqual([0, 1, 2]);
+    expect(raw.headers.get('content-disposition')).toContain('attachment');
+    const missing = [`${name}/versions/7`, '/none', '/none/content', '/none/versions/0/metadata'];
+    for (const path of missing)
+      expect(await send('GET', path), path).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    const wrong = [await send('GET', `${name}/versions/x`), await send('POST', '', { filename: 'x' })];
+    wrong.push(await send('POST', '', { filename: '', artifact: { text: 'x' } }));
+    wrong.push(await send('POST', '', { filename: 'x', artifact: {} }));
+    for (const each of wrong) expect(each).toMatchObject({ status: 400, body: { code: 'invalid_argument' } });
+    expect((await client.send('DELETE', `${pathOf(session)}${name}`)).status).toBe(204);
+    expect((await send('GET', name)).status).toBe(404);
+    expect((await send('GET', '/versions')).status).toBe(404);
+  });
+
+  it('keeps nothing of an upload that breaks off, and refuses one for a session that there is not', async () => {
+    const session = await client.createSession('archive');
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        if (sent > 4) controller.error(new Error('the source has gone'));
+        else controller.enqueue(new Uint8Array(mebibyte));
+      },
+    });
+    const init: RequestInit & { duplex: 'half' } = { method: 'PUT', body, duplex: 'half' };
+    const put = fetch(`${mesh.gatewayUrl}${pathOf(session)}/f/content`, init);
+    await expect(put).rejects.toThrow();
+    expect((await json(await client.send('GET', `${pathOf(session)}/f/versions`))).body).toEqual([]);
+    const stranger = await client.send('POST', pathOf('none'), { filename: 'f', artifact: { text: 'x' } });
+    expect(stranger.status).toBe(404);
+  });
+});

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { AgentTool, type Context, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
+import { remoteAgent, remoteTool } from '@agentmesh/mesh';
+import { z } from 'zod';
+
+const { MODEL_URL = '' } = process.env;
+const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
+
+/** How far the memory of this process rises while something is done, in bytes. */
+async function riseOf<T>(work: () => Promise<T>): Promise<{ result: T; rise: number }> {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const look = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss());
+  }, 5);
+  const result = await work();
+  clearInterval(look);
+  return { result, rise: Math.max(most, process.memoryUsage.rss()) - before };
+}
+
+/** Saves a file once more under another name, in a process of its own. */
+export const copyFile = new FunctionTool({
+  name: 'copy_file',
+  description: 'copies a file',
+  parameters: z.object({ name: z.string() }),
+  async execute({ name }, context?: Context) {
+    const found = await context?.loadArtifactStream(name);
+    if (!context || !found) return { error: `no ${name}` };
+    const hash = createHash('sha256');
+    const note = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        hash.update(chunk);
+        controller.enqueue(chunk);
+      },
+    });
+    const { mimeType, size } = found;
+    const stream = found.stream.pipeThrough(note);
+    const { result: version, rise } = await riseOf(() =>
+      context.saveArtifactStream(`copy_${name}`, { stream, mimeType, customMetadata: { of: name } }),
+    );
+    return { version, size, sha256: hash.digest('hex'), rise, pid: process.pid };
+  },
+});
+
+export const helper = new LlmAgent({
+  name: 'helper',
+  description: 'copies files for others',
+  model,
+  tools: [remoteTool('copy_file')],
+});
+
+export const archivist = new LlmAgent({
+  name: 'archivist',
+  description: 'keeps files',
+  model,
+  tools: [remoteTool('copy_file'), new AgentTool({ agent: remoteAgent('helper') })],
+});

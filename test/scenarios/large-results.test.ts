@@ -1,0 +1,114 @@
+import { type Event, getFunctionResponses } from '@agentmesh/agent';
+import { connectNats } from '@agentmesh/bus';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import type { Sample } from '@agentmesh/deploy/samples';
+import { agentManifest, toolManifest } from '@agentmesh/mesh';
+import { subjects } from '@agentmesh/protocol';
+import {
+  latestFunctionResponses,
+  latestUserText,
+  type ScriptedGemini,
+  startScriptedGemini,
+  until,
+} from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastText, restClient } from '../rest-client.ts';
+import { clerk, scribe, write, writeLater } from './large-results/definitions.ts';
+
+const folder = 'test/scenarios/large-results';
+const services: Sample[] = [
+  { manifest: agentManifest(clerk), folder: `${folder}/clerk` },
+  { manifest: agentManifest(scribe), folder: `${folder}/scribe` },
+  { manifest: toolManifest(write), folder: `${folder}/tool` },
+  { manifest: toolManifest(writeLater), folder: `${folder}/later` },
+];
+const names = subjects();
+const size = 5_000_000;
+
+let model: ScriptedGemini;
+let mesh: LocalMesh;
+let client: ReturnType<typeof restClient>;
+
+beforeAll(async () => {
+  model = await startScriptedGemini({
+    script: (request) => {
+      const [response] = latestFunctionResponses(request);
+      // Who was asked by another agent passes on all; who talks to a person says how much it was.
+      const text = String(response?.response?.text ?? response?.response?.result ?? '');
+      if (response?.name === 'write') return { text };
+      if (response) return { text: `${text.length} ${text[0]}` };
+      const said = latestUserText(request);
+      // What others did is told to an agent in words.
+      if (said.includes('[clerk]')) return { calls: [{ name: 'write', args: { size } }] };
+      const [verb, arg = ''] = said.split(' ');
+      if (verb === 'write') return { calls: [{ name: 'write', args: { size } }] };
+      if (verb === 'later') return { calls: [{ name: 'write_later', args: { size } }] };
+      if (verb === 'ask') return { calls: [{ name: 'scribe', args: { request: 'write it' } }] };
+      if (verb === 'transfer')
+        return { calls: [{ name: 'transfer_to_agent', args: { agentName: 'scribe' } }] };
+      return { text: `heard ${verb?.length} ${arg}` };
+    },
+  });
+  mesh = await launchMesh({ services, env: { MODEL_URL: model.url } });
+  client = restClient(mesh.gatewayUrl);
+}, 60_000);
+afterAll(async () => {
+  await mesh?.[Symbol.asyncDispose]();
+  await model?.close();
+});
+
+const responsesOf = (events: Event[]) =>
+  events.flatMap((event) =>
+    getFunctionResponses(event).map(({ name, response }) => {
+      const text = String(response?.text ?? response?.result ?? '');
+      return [name, text.length, text[0]];
+    }),
+  );
+
+/** What lies in a bucket of payloads that nobody has taken yet. */
+async function kept(kind: 'news' | 'work'): Promise<string[]> {
+  await using bus = await connectNats({
+    url: mesh.natsUrl,
+    service: 'provision',
+    ...mesh.login('provision'),
+  });
+  return await bus.objects(names.claimBucket(kind)).ids();
+}
+
+describe('a result of 5 MB, over a broker that takes messages of 1 MB', () => {
+  it('crosses three hops: from a tool to an agent that is used as a tool, to its caller, to a client', async () => {
+    const session = await client.createSession('clerk_app');
+    const events = await client.events('clerk_app', session, 'ask');
+    expect(responsesOf(events)).toEqual([['scribe', size, 'w']]);
+    expect(lastText(events)).toBe(`${size} w`);
+    const stored = await client.send('GET', `/apps/clerk_app/users/u1/sessions/${session}`);
+    expect(responsesOf(((await stored.json()) as { events: Event[] }).events)).toEqual([
+      ['scribe', size, 'w'],
+    ]);
+  }, 60_000);
+
+  it('is said by an agent to which the conversation was transferred, and comes as a stream', async () => {
+    const session = await client.createSession('clerk_app');
+    const events = await Array.fromAsync(client.stream('clerk_app', session, 'transfer'));
+    expect(responsesOf(events).at(-1)).toEqual(['write', size, 'w']);
+    expect(lastText(events).length).toBe(size);
+  }, 60_000);
+
+  it('is the progress and the outcome of a job', async () => {
+    const session = await client.createSession('clerk_app');
+    const events = await client.events('clerk_app', session, 'later');
+    const last = responsesOf(events).at(-1);
+    expect(last).toEqual(['write_later', size, 'j']);
+    expect(lastText(events)).toBe(`${size} j`);
+  }, 60_000);
+
+  it('is a message of a person, too', async () => {
+    const session = await client.createSession('clerk_app');
+    const events = await client.events('clerk_app', session, `${'m'.repeat(size)} too`);
+    expect(lastText(events)).toBe(`heard ${size} too`);
+  }, 60_000);
+
+  it('leaves nothing behind of what was queued', async () => {
+    await until(async () => (await kept('work')).length === 0, { what: 'the bucket to be empty' });
+  });
+});
