@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   changeOf,
@@ -58,7 +59,7 @@ export class MemoryAdder {
     const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
     const drops = change.replaces && (stale.length > 0 || from !== '');
     // The mark goes first: after a process that dies here the next one looks at the whole session.
-    if (drops) await dropNumbers(place, stale, field);
+    if (drops && (await dropNumbers(place, stale, { field, from })) === undefined) return false;
     const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
     return await this.#addChange(place, sessionId, { ...change, events }, { field, from: drops ? '' : from });
   }
@@ -73,12 +74,16 @@ export class MemoryAdder {
     const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
     const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
     if (!mark) return await this.add(place, memories);
-    const end = JSON.stringify(mark);
+    // Each addition's marks are its own: one that was taken away and set again is another one.
+    const by = shortId(randomUUID());
+    const end = JSON.stringify({ ...mark, by });
     if (memories.length === 0)
-      return end === from || (await this.#addBatch(place, { memories: [], mark: { field, from, to: end } }));
+      return (
+        isAt(from, mark) || (await this.#addBatch(place, { memories: [], mark: { field, from, to: end } }))
+      );
     let before = from;
     return await this.add(place, memories, (last, isEnd) => {
-      const reached = JSON.stringify({ seq: seqs.get(last.id) ?? 0, eventId: last.id });
+      const reached = JSON.stringify({ seq: seqs.get(last.id) ?? 0, eventId: last.id, by });
       const step = { field, from: before, to: isEnd ? end : reached };
       before = step.to;
       return step;
@@ -121,6 +126,11 @@ export class MemoryAdder {
     const expired = oldest.filter((_, at) => entries[at] && isExpired(entries[at], ttlMs));
     if (expired.length > 0) await dropNumbers(place, expired);
   }
+}
+
+function isAt(from: string, { seq, eventId }: MemoryMark): boolean {
+  const mark: Partial<MemoryMark> = from === '' ? {} : JSON.parse(from);
+  return mark.seq === seq && mark.eventId === eventId;
 }
 
 /** Where it is kept how far a session is in memory. */

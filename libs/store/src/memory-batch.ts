@@ -89,7 +89,13 @@ export interface DroppedMemory {
 }
 
 /** The call of the script that removes memories, and the mark of a session. */
-export function dropCall(keys: MemoryKeys, memories: readonly DroppedMemory[], unmark?: string): MemoryCall {
+/** The mark of a session that is taken away: with `from` only while it stands there, or else nothing is done. */
+export interface Unmark {
+  field: string;
+  from?: string;
+}
+
+export function dropCall(keys: MemoryKeys, memories: readonly DroppedMemory[], unmark?: Unmark): MemoryCall {
   const { meta, entries, terms, order, unembedded, vectors } = keys;
   const all = new KeyList([meta, entries, terms, order, unembedded, vectors]);
   const dropped = memories.map(({ number, id, sessionId, terms: words }) => ({

@@ -1,6 +1,6 @@
 import type { StoredMemory } from '@agentmesh/agent';
 import type { MemoryKeys } from '@agentmesh/protocol';
-import { type DroppedMemory, dropCall } from './memory-batch.ts';
+import { type DroppedMemory, dropCall, type Unmark } from './memory-batch.ts';
 import { dropEmptyScript, dropMemoriesScript } from './memory-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
@@ -60,12 +60,15 @@ export async function readSession(
   return new Map(found.flatMap((id, at) => (at % 2 ? [] : [[id, Number(found[at + 1])]])));
 }
 
-/** Removes memories by their numbers; returns how many it was that did. `unmark`: a session that is in memory no longer. */
+/**
+ * Removes memories by their numbers; returns how many it was that did, or undefined when the session's mark was no longer where `unmark` says: somebody
+ * else is at it.
+ */
 export async function dropNumbers(
   place: MemoryPlace,
   numbers: readonly number[],
-  unmark?: string,
-): Promise<number> {
+  unmark?: Unmark,
+): Promise<number | undefined> {
   const { connection, keys } = place;
   let dropped = 0;
   for (let at = 0; at === 0 || at < numbers.length; at += dropSize) {
@@ -80,8 +83,12 @@ export async function dropNumbers(
         ? [{ number, id: memory.id, sessionId: memory.sessionId, terms: terms[n]?.split(' ') ?? [] }]
         : [];
     });
-    const call = dropCall(keys, memories, unmark);
-    dropped += await connection.script<number>(dropMemoriesScript, call.keys, call.args);
+    // Taken away with the first ones; from then on it must stay away.
+    const still = at > 0 && unmark?.from !== undefined ? { ...unmark, from: '' } : unmark;
+    const call = dropCall(keys, memories, still);
+    const count = await connection.script<number>(dropMemoriesScript, call.keys, call.args);
+    if (count < 0) return undefined;
+    dropped += count;
   }
   return dropped;
 }
@@ -94,7 +101,7 @@ export async function dropAll(place: MemoryPlace): Promise<number> {
     const numbers = await readOrder(place, after, dropSize);
     const last = numbers.at(-1);
     if (last === undefined) break;
-    dropped += await dropNumbers(place, numbers);
+    dropped += (await dropNumbers(place, numbers)) ?? 0;
     after = last;
   }
   const { order, meta, entries, terms, vectors, unembedded } = keys;

@@ -35,7 +35,11 @@ return 1
 export const dropMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
 local dropped = 0
-if batch.unmark then redis.call('HDEL', KEYS[1], batch.unmark) end
+if batch.unmark then
+  local mark = redis.call('HGET', KEYS[1], batch.unmark.field) or ''
+  if batch.unmark.from and mark ~= batch.unmark.from then return -1 end
+  redis.call('HDEL', KEYS[1], batch.unmark.field)
+end
 for _, memory in ipairs(batch.memories) do
   local number = memory.number
   if tonumber(redis.call('ZSCORE', KEYS[memory.session], memory.member) or 0) == number then

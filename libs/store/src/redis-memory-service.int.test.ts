@@ -141,6 +141,37 @@ test('two processes that add and replace a session at once end with one of both,
   }
 });
 
+test.each([0, 1, 2, 3, 4])(
+  'a process that another one overtakes at its script %i begins anew',
+  async (atScript) => {
+    const place = await open();
+    const first = sessionOf('s', ...texts);
+    const second = sessionOf('s', ...texts.slice(0, 120));
+    for (const event of second.events) event.id = `second-${event.id}`;
+    await place.memory.addSessionToMemory(second);
+    const connection = await connectRedis({ url: server.url });
+    onTestFinished(async () => await connection[Symbol.asyncDispose]());
+    let scripts = 0;
+    const slow = new RedisMemoryService({
+      keys: keysOf(place.prefix),
+      connection: {
+        ...connection,
+        async script(script, keys, args) {
+          scripts += 1;
+          if (scripts - 1 === atScript) {
+            await place.memory.deleteMemories({ ...owner, sessionId: 's' });
+            await place.memory.addSessionToMemory(second);
+          }
+          return await connection.script(script, keys, args);
+        },
+      },
+    });
+    await slow.addSessionToMemory(first);
+    const { memories } = await place.memory.listMemories({ ...owner, limit: 1_000 });
+    expect(memories.map(({ id }) => id).sort()).toEqual(first.events.map(({ id }) => id).sort());
+  },
+);
+
 test('memories that are too old are not found, go with the next addition, and their keys expire', async () => {
   const place = await open(randomUUID(), { ttlMs: 60_000 });
   await place.memory.addSessionToMemory(sessionOf('s', 'old tea', 'new tea'));

@@ -118,14 +118,16 @@ export class RedisMemoryService implements MemoryService {
     ...owner
   }: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined> {
     const mark = await readMark(this.#place(owner), sessionId);
-    return mark === '' ? undefined : JSON.parse(mark);
+    if (mark === '') return undefined;
+    const { seq, eventId } = JSON.parse(mark) as MemoryMark;
+    return { seq, eventId };
   }
 
   async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
     const place = this.#place(owner);
     if (sessionId === undefined) return await dropAll(place);
     const numbers = await readSession(place, sessionId);
-    return await dropNumbers(place, [...numbers.values()], markField(sessionId));
+    return (await dropNumbers(place, [...numbers.values()], { field: markField(sessionId) })) ?? 0;
   }
 
   #place({ appName, userId }: MemoryOwner): MemoryPlace {
