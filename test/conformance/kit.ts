@@ -20,6 +20,8 @@ export type Kit = Pick<
   | 'BaseTool'
   | 'BaseToolset'
   | 'GlobalInstructionPlugin'
+  | 'TruncatingContextCompactor'
+  | 'TokenBasedContextCompactor'
   | 'createEvent'
 > & {
   /** The model of an agent: its answers are the scenario's `script` of that name. */

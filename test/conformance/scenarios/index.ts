@@ -2,6 +2,7 @@ import type { Scenario } from '../kit.ts';
 import { agentToolScenarios } from './agent-tools.ts';
 import { artifactScenarios } from './artifacts.ts';
 import { callbackScenarios } from './callbacks.ts';
+import { compactionScenarios } from './compaction.ts';
 import { confirmationScenarios } from './confirmation.ts';
 import { customAgentScenarios } from './custom-agents.ts';
 import { longRunningScenarios } from './long-running.ts';
@@ -21,6 +22,7 @@ import { workflowScenarios } from './workflows.ts';
 export const scenarios: readonly Scenario[] = [
   ...modelScenarios,
   ...promptScenarios,
+  ...compactionScenarios,
   ...outputScenarios,
   ...stateScenarios,
   ...toolScenarios,

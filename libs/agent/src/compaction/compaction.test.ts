@@ -147,7 +147,7 @@ describe('a prompt that is kept short', () => {
 
   it('keeps the first events where that is wanted', async () => {
     const { llm, requests } = await scriptedModel(...answers(4));
-    const contextCompactors = [new TruncatingContextCompactor({ threshold: 3, preserveLeadingEvents: 1 })];
+    const contextCompactors = [new TruncatingContextCompactor({ threshold: 2, preserveLeadingEvents: 1 })];
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors }));
     for (let n = 1; n <= 4; n += 1) await say(`question ${n}`);
     expect(shown(requests[3] ?? expect.fail())).toEqual(['question 1', 'answer 3', 'question 4']);
@@ -253,7 +253,7 @@ describe('a prompt that is kept short', () => {
 
   it.each([
     () => new TruncatingContextCompactor({ threshold: 0 }),
-    () => new TruncatingContextCompactor({ threshold: 2, preserveLeadingEvents: 2 }),
+    () => new TruncatingContextCompactor({ threshold: 2, preserveLeadingEvents: -1 }),
     () => new SlidingWindowContextCompactor({ compactionInterval: 0.5, summarizer: new NotingSummarizer() }),
     () =>
       new TokenBasedContextCompactor({

@@ -59,9 +59,9 @@ export class SlidingWindowContextCompactor implements SummarizingCompactor {
 }
 
 export interface TruncatingContextCompactorOptions {
-  /** So many events of the session are shown at most. */
+  /** So many of the last events are shown at most. */
   threshold: number;
-  /** So many of them are its first ones; default 0. */
+  /** And so many of its first ones; default 0. */
   preserveLeadingEvents?: number;
 }
 
@@ -74,9 +74,6 @@ export class TruncatingContextCompactor implements TruncatingCompactor {
   constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
     this.threshold = wholeNumber('threshold', threshold, 1);
     this.preserveLeadingEvents = wholeNumber('preserveLeadingEvents', preserveLeadingEvents, 0);
-    if (preserveLeadingEvents >= threshold) {
-      throw new MeshError('invalid_argument', 'preserveLeadingEvents must be less than the threshold');
-    }
   }
 }
 

@@ -25,9 +25,9 @@ export interface SummarizingCompactor {
 
 /** Shows a model the last events alone. Nothing is written, and what lies before them is not even read. */
 export interface TruncatingCompactor {
-  /** So many events at most. */
+  /** So many events at most, and those that the turn cannot do without. */
   readonly threshold: number;
-  /** So many of them are the first ones of the session. */
+  /** And so many of the first ones of the session. */
   readonly preserveLeadingEvents: number;
 }
 

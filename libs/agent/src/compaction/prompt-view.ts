@@ -38,7 +38,7 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
   let leading = 0;
   for (const { threshold, preserveLeadingEvents } of truncating) {
     const isLong = events.length - start > threshold;
-    from = isLong ? Math.max(from, events.length - threshold + preserveLeadingEvents) : from;
+    from = isLong ? Math.max(from, events.length - threshold) : from;
     leading = isLong ? Math.max(leading, preserveLeadingEvents) : leading;
   }
   const index = logIndex(events);
