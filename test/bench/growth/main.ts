@@ -6,10 +6,12 @@ import { startNats, startRedis } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
 import { spawnAgents } from '../spawn-agents.ts';
 import { median } from '../table.ts';
+import { meshWorld } from './mesh-world.ts';
 import { pastEvent } from './past.ts';
+import { processWorld } from './process-world.ts';
 import { prompts } from './prompts.ts';
 import { type RedisCost, redisCostOf } from './redis-meter.ts';
-import { adkWorld, memoryWorld, meshWorld, type World } from './worlds.ts';
+import type { World } from './world.ts';
 
 /** Lengths of the past, in events. */
 const lengths = (process.argv[2] ?? '10,100,1000,10000,100000').split(',').map(Number);
@@ -26,7 +28,9 @@ async function main(): Promise<void> {
   await using nats = await startNats();
   await using redisServer = await startRedis();
   await provision({ url: nats.url, agents: prompts.map((prompt) => `${prompt}_agent`) });
-  await using _agents = await spawnAgents('growth/agents.ts', nats.url, redisServer.url);
+  await using owners = new AsyncDisposableStack();
+  for (const prompt of prompts)
+    owners.use(await spawnAgents('growth/agents.ts', nats.url, redisServer.url, prompt));
   const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
   await using mesh = await connectMesh({
     service: 'driver',
@@ -35,16 +39,11 @@ async function main(): Promise<void> {
     log,
   });
   const redis = new Redis(redisServer.url);
-  // ADK prints a line per turn to the console.
-  const { info, debug } = console;
-  console.info = () => {};
-  console.debug = () => {};
   const meshWorlds = prompts.map((prompt) => meshWorld(mesh, redis, prompt));
   const worlds = [
     ...meshWorlds,
-    ...prompts.map(memoryWorld),
-    adkWorld('none', Number.POSITIVE_INFINITY),
-    adkWorld('full', Number.POSITIVE_INFINITY),
+    ...prompts.map((prompt) => owners.use(processWorld('agentmesh', prompt))),
+    ...(['none', 'full'] as const).map((prompt) => owners.use(processWorld('adk', prompt))),
   ];
   const figures = new Map<string, Figures>();
   const of = (world: World, past: number) => {
@@ -53,30 +52,15 @@ async function main(): Promise<void> {
     figures.set(key, found);
     return found;
   };
-  // Each world's shorter sessions are made anew for each round: their length is what it says.
-  const long = new Map<string, string>();
-  for (const past of lengths.filter((length) => length >= 10_000)) {
-    for (const world of worlds) {
-      process.stderr.write(`makes ${past} past events: ${world.name}\n`);
-      const session = await world.makeSession(past);
-      await world.turn(session);
-      long.set(`${world.name} ${past}`, session);
-    }
-  }
+  const sessions = await makeSessions(worlds);
   for (let round = 0; round <= rounds; round += 1) {
     for (const past of lengths) {
       for (const world of worlds) {
-        const known = long.get(`${world.name} ${past}`);
-        const isSlow = world.name.startsWith('ADK') && past >= 10_000;
-        if (isSlow && round > slowRounds) continue;
-        const session = known ?? (await world.makeSession(past));
-        // The process that works has had the session before.
-        if (known === undefined) await world.turn(session);
+        if (world.isSlow && past >= longLength && round > slowRounds) continue;
+        const session = sessions.get(`${world.name} ${past}`)?.[isLong(past) ? 0 : round] ?? '';
         let ms = 0;
         const turn = async () => {
-          const at = performance.now();
-          await world.turn(session);
-          ms = performance.now() - at;
+          ms = await world.turn(session);
         };
         const cost = meshWorlds.includes(world) ? await redisCostOf(redis, turn) : await turn();
         // The first round warms up.
@@ -87,7 +71,6 @@ async function main(): Promise<void> {
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
-  Object.assign(console, { info, debug });
   const p50 = (world: World, past: number) => median(of(world, past).times);
   const base = lengths[0] ?? 10;
   print(
@@ -108,17 +91,42 @@ async function main(): Promise<void> {
       [`${world.name}: bytes read`, ...costRow(world, 'bytes')],
     ]),
   );
-  await printBytes(redis, long);
+  await printBytes(redis, sessions);
   redis.disconnect();
 }
 
+/** From this length on a few turns more make no difference, and one session serves all rounds. */
+const longLength = 10_000;
+const isLong = (past: number) => past >= longLength;
+
+/**
+ * The sessions of each world and length, all made before anything is measured. The process that works on them has had each one before: what a session
+ * costs that is new to a process is not a turn's.
+ */
+async function makeSessions(worlds: readonly World[]): Promise<Map<string, string[]>> {
+  const sessions = new Map<string, string[]>();
+  for (const past of lengths) {
+    process.stderr.write(`makes sessions of ${past} events\n`);
+    for (const world of worlds) {
+      const made: string[] = [];
+      for (let n = 0; n < (isLong(past) ? 1 : rounds + 1); n += 1) {
+        const session = await world.makeSession(past);
+        await world.turn(session);
+        made.push(session);
+      }
+      sessions.set(`${world.name} ${past}`, made);
+    }
+  }
+  return sessions;
+}
+
 /** What an event takes, in JSON and in Redis. */
-async function printBytes(redis: Redis, long: ReadonlyMap<string, string>): Promise<void> {
+async function printBytes(redis: Redis, sessions: ReadonlyMap<string, string[]>): Promise<void> {
   const sample = Array.from({ length: 400 }, (_, n) => JSON.stringify(pastEvent(n, 'none_agent')).length);
   const json = Math.round(sample.reduce((sum, length) => sum + length, 0) / sample.length);
-  for (const [key, sessionId] of long) {
+  for (const [key, [sessionId = '']] of sessions) {
     const [, prompt, past] = /^agentmesh: durable turn, prompt: (\w+) (\d+)$/.exec(key) ?? [];
-    if (prompt === undefined || past === undefined) continue;
+    if (prompt === undefined || !isLong(Number(past))) continue;
     const ref = { appName: prompt, userId: 'growth', sessionId };
     const used = await redis.memory('USAGE', keysOf().events(ref), 'SAMPLES', 0);
     const events = await redis.xlen(keysOf().events(ref));
