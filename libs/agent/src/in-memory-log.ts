@@ -1,4 +1,5 @@
 import { type Event, type JsonEntry, jsonEntries, MeshError, toJson } from '@agentmesh/protocol';
+import { deepFreeze } from './freeze.ts';
 import type { GetSessionConfig, Session } from './session-service.ts';
 import { scopeOf } from './state.ts';
 
@@ -20,6 +21,7 @@ export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
 /** Adds what the session object does not know yet: the events that others committed meanwhile, and its own with `delta`. */
 export function bringUpToDate(session: Session, missed: Event[], delta: JsonEntry[]): void {
   for (const event of missed) {
+    deepFreeze(event);
     session.events.push(event);
     session.seq += 1;
     session.lastUpdateTime = event.timestamp;

@@ -51,6 +51,7 @@ import { type StateScope, scopeOf } from './state.ts';
 
 interface StoredSession {
   id: string;
+  incarnation: string;
   hidden: boolean;
   updated: number;
   state: JsonMap;
@@ -62,6 +63,8 @@ interface StoredSession {
   calls: Map<string, number>;
   /** Agent, or '' for all → number of the last event that its last summary stands for. */
   summaries: Map<string, number>;
+  /** Author → number of the last event. */
+  authors: Map<string, number>;
 }
 
 /** Keeps sessions in this process, for tests and for trying things out: what it holds ends with the process. */
@@ -92,6 +95,7 @@ export class InMemorySessionService implements SessionService {
     }
     const stored: StoredSession = {
       id: sessionId,
+      incarnation: randomUUID(),
       hidden,
       updated: Date.now(),
       state: new Map(),
@@ -99,6 +103,7 @@ export class InMemorySessionService implements SessionService {
       events: [],
       calls: new Map(),
       summaries: new Map(),
+      authors: new Map(),
     };
     ofUser.set(key, stored);
     this.#apply(ref, delta, { session: stored.state });
@@ -120,7 +125,7 @@ export class InMemorySessionService implements SessionService {
     const own = this.#invocations.get(key)?.firstSeqs.get(this.#keys.session(ref));
     const firstSeq = firstNeeded(need, stored, own);
     const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1).map(parseEvent);
-    return { session: this.#view(ref, stored, events), firstSeq };
+    return { session: this.#view(ref, stored, events), firstSeq, incarnation: stored.incarnation };
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -161,6 +166,7 @@ export class InMemorySessionService implements SessionService {
         { session: stored.state },
       );
     }
+    for (const [at, { author = '' }] of events.entries()) stored.authors.set(author, afterSeq + at + 1);
     stored.updated = last.timestamp;
   }
 

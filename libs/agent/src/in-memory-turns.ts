@@ -7,11 +7,12 @@ interface Log {
   events: readonly string[];
   calls: Map<string, number>;
   summaries: Map<string, number>;
+  authors: Map<string, number>;
 }
 
 /** The number of the first event that a turn needs. @param own that of its invocation, once it has one */
 export function firstNeeded(
-  { last, summaries, answers = [], fromSeq }: TurnNeed,
+  { last, summaries, answers = [], authors = [], fromSeq }: TurnNeed,
   log: Log,
   own: number | undefined,
 ): number {
@@ -20,7 +21,8 @@ export function firstNeeded(
     ...(summaries ?? []).map((agent) => (log.summaries.get(agent) ?? 0) + 1),
   ];
   const asked = answers.map((id) => log.calls.get(id));
-  const firsts = [...(windows.length > 0 ? windows : [1]), own, fromSeq, ...asked];
+  const spoken = Math.max(...authors.map((author) => log.authors.get(author) ?? 0), 0) || undefined;
+  const firsts = [...(windows.length > 0 ? windows : [1]), own, fromSeq, spoken, ...asked];
   return Math.max(Math.min(...firsts.filter((first) => first !== undefined)), 1);
 }
 
@@ -31,6 +33,7 @@ export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: str
   const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...asked);
   firstSeqs.set(session, first);
   for (const id of asks) log.calls.set(id, first);
+  log.authors.set(event.author ?? '', log.events.length);
   if (isRewind) log.summaries.clear();
   if (summary) log.summaries.set(summary.agent, summary.throughSeq);
 }

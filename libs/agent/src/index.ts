@@ -109,6 +109,7 @@ export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
 export type { UserMessage } from './flow/user-message.ts';
 export { askerCancelled, readMessage } from './flow/user-message.ts';
 export { withCredentials } from './flow/with-credentials.ts';
+export { deepFreeze } from './freeze.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { elsewhere, InMemorySessionService } from './in-memory-session-service.ts';

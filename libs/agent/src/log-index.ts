@@ -1,5 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
-import type { FunctionResponse } from '@google/genai';
+import type { FunctionCall, FunctionResponse } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import { type Question, questionOf } from './flow/question.ts';
 
@@ -35,7 +35,7 @@ export class LogIndex {
   #last: Event | undefined;
   readonly #ids = new Map<string, number>();
   readonly #invocations = new Map<string, number[]>();
-  readonly #authors = new Map<string, number>();
+  readonly #authors = new Map<string, number[]>();
   readonly #calls = new Map<string, number[]>();
   readonly #responses = new Map<string, LoggedResponse[]>();
   /** Invocations that questions and answers tie to another. */
@@ -46,7 +46,9 @@ export class LogIndex {
   readonly #open = new Map<string, Question>();
   readonly #due = new Map<string, Question>();
   readonly #compactions: Event[] = [];
-  /** What was rewound: positions of the first and the last event of each part. */
+  /** Positions of events that asked, answered, or closed a question. */
+  readonly #questionSteps: number[] = [];
+  /** What was rewound: positions of the first and the last event of each part, in order, none within another. */
   readonly #hidden: [first: number, last: number][] = [];
 
   constructor(events: readonly Event[]) {
@@ -66,9 +68,20 @@ export class LogIndex {
     }
   }
 
+  /** Was anything rewound? */
+  get hasHidden(): boolean {
+    return this.#hidden.length > 0;
+  }
+
   /** Was it rewound? Then it is in the log, and counts no more. */
   isHidden(position: number): boolean {
-    return this.#hidden.some(([first, last]) => first <= position && position <= last);
+    let [low, high] = [0, this.#hidden.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#hidden[middle]?.[1] ?? 0) < position) low = middle + 1;
+      else high = middle;
+    }
+    return (this.#hidden[low]?.[0] ?? Number.POSITIVE_INFINITY) <= position;
   }
 
   /** The events from a position on that were not rewound. */
@@ -114,7 +127,7 @@ export class LogIndex {
 
   /** Where this author spoke last; -1 for nowhere. */
   lastBy(author: string): number {
-    return this.#authors.get(author) ?? -1;
+    return this.#authors.get(author)?.at(-1) ?? -1;
   }
 
   /** The events that make a call of this id, in order: one, but for ids that were used twice. */
@@ -189,37 +202,78 @@ export class LogIndex {
   #add(event: Event, at: number): void {
     if (!this.#ids.has(event.id)) this.#ids.set(event.id, at);
     const { rewindBeforeInvocationId: before } = event.actions;
-    if (before === undefined) this.#index(event, at);
-    else this.#rewind(before, at);
+    if (typeof before === 'string') this.#rewind(before, at);
+    else this.#index(event, at);
   }
 
-  /** Forgets what was rewound, but for the ids of its events: nothing is committed twice. */
+  /** Forgets what was rewound, but for the ids of its events: nothing is committed twice. Each event is forgotten once at most. */
   #rewind(before: string, at: number): void {
-    // Of a log that was not read from its start, the invocation may lie before all that was read.
-    this.#hidden.push([this.#invocations.get(before)?.[0] ?? 0, at]);
-    const maps = [
-      ...[this.#invocations, this.#authors, this.#calls, this.#responses, this.#ties],
-      ...[this.#questions, this.#questionsOfCalls, this.#open, this.#due],
-    ];
-    for (const map of maps) map.clear();
-    this.#compactions.length = 0;
-    for (const [position, event] of this.#events.slice(0, at).entries())
-      if (!this.isHidden(position)) this.#index(event, position);
+    const first = this.#invocations.get(before)?.[0] ?? at;
+    let hidden = at;
+    while (hidden > first) {
+      const known = this.#hidden.at(-1);
+      if (known && known[1] === hidden - 1) {
+        this.#hidden.pop();
+        hidden = known[0];
+      } else {
+        hidden -= 1;
+        this.#forget(this.#events[hidden], hidden);
+      }
+    }
+    this.#hidden.push([hidden, at]);
+    let isAskedAnew = false;
+    for (; (this.#questionSteps.at(-1) ?? -1) >= hidden; this.#questionSteps.pop()) isAskedAnew = true;
+    if (isAskedAnew) this.#askAnew();
+  }
+
+  /** Takes the last event that counts out of the lists. */
+  #forget(event: Event | undefined, at: number): void {
+    if (!event) return;
+    this.#invocations.get(event.invocationId)?.pop();
+    this.#authors.get(event.author ?? '')?.pop();
+    if (this.#compactions.at(-1) === event) this.#compactions.pop();
+    for (const { id = '' } of getFunctionCalls(event)) {
+      const calls = this.#calls.get(id);
+      if (calls?.at(-1) === at) calls.pop();
+    }
+    for (const { id = '' } of getFunctionResponses(event)) this.#responses.get(id)?.pop();
+  }
+
+  /** Finds out anew what is asked, by the events that have to do with it. */
+  #askAnew(): void {
+    for (const map of [this.#questions, this.#questionsOfCalls, this.#open, this.#due]) map.clear();
+    const steps = this.#questionSteps.splice(0);
+    for (const at of steps) {
+      const event = this.#events[at];
+      if (!event) continue;
+      for (const response of getFunctionResponses(event)) this.#settle(event, response, at);
+      for (const call of getFunctionCalls(event)) this.#askIn(event, call, at);
+    }
   }
 
   #index(event: Event, at: number): void {
     const { invocationId, author = '' } = event;
     listIn(this.#invocations, invocationId).push(at);
-    this.#authors.set(author, at);
+    listIn(this.#authors, author).push(at);
     if (event.actions.compaction) this.#compactions.push(event);
     for (const response of getFunctionResponses(event)) this.#respond(event, response, at);
     for (const call of getFunctionCalls(event)) {
       if (call.id === undefined) continue;
       const calls = listIn(this.#calls, call.id);
       if (calls.at(-1) !== at) calls.push(at);
-      const question = author === 'user' ? undefined : questionOf(event, call);
-      if (question) this.#ask(question);
+      this.#askIn(event, call, at);
     }
+  }
+
+  #askIn(event: Event, call: FunctionCall, at: number): void {
+    const question = event.author === 'user' ? undefined : questionOf(event, call);
+    if (!question) return;
+    this.#noteQuestionStep(at);
+    this.#ask(question);
+  }
+
+  #noteQuestionStep(at: number): void {
+    if (this.#questionSteps.at(-1) !== at) this.#questionSteps.push(at);
   }
 
   #ask(question: Question): void {
@@ -237,15 +291,25 @@ export class LogIndex {
   }
 
   #respond(event: Event, response: FunctionResponse, position: number): void {
-    const { id = '', willContinue } = response;
+    const { id = '' } = response;
     listIn(this.#responses, id).push({ response, event, position });
-    const due = this.#due.get(id);
-    if (due && due.answeredIn !== event && willContinue !== true) this.#due.delete(id);
+    this.#settle(event, response, position);
     if (event.author !== 'user') return;
     const asked = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
     if (asked !== undefined && asked !== event.invocationId) this.#tie(asked, event.invocationId);
-    const question = this.#questions.get(id);
+  }
+
+  /** What a response does to questions: it answers one, or closes the call that one was asked for. */
+  #settle(event: Event, response: FunctionResponse, position: number): void {
+    const { id = '', willContinue } = response;
+    const due = this.#due.get(id);
+    if (due && due.answeredIn !== event && willContinue !== true) {
+      this.#noteQuestionStep(position);
+      this.#due.delete(id);
+    }
+    const question = event.author === 'user' ? this.#questions.get(id) : undefined;
     if (!question || question.answer) return;
+    this.#noteQuestionStep(position);
     question.answer = response;
     question.answeredIn = event;
     this.#open.delete(id);

@@ -80,17 +80,19 @@ export function turnChanges(event: Event): {
   asks: string[];
   answers: string[];
   summary: { agent: string; throughSeq: number } | undefined;
+  author: string;
   /** What was summed up may be among what counts no more. */
   isRewind: boolean;
 } {
-  const { author, branch, longRunningToolIds = [], actions } = event;
+  const { author = '', branch, longRunningToolIds = [], actions } = event;
   const isUser = author === 'user';
   const { agent = '', throughSeq } = actions.compaction ?? {};
   return {
     asks: isUser ? [] : [...new Set(longRunningToolIds)],
     answers: isUser ? [...new Set(getFunctionResponses(event).flatMap(({ id }) => id ?? []))] : [],
     // Of a branch nobody outside of it reads.
-    isRewind: actions.rewindBeforeInvocationId !== undefined,
+    author,
+    isRewind: typeof actions.rewindBeforeInvocationId === 'string',
     summary: throughSeq === undefined || branch !== undefined ? undefined : { agent, throughSeq },
   };
 }

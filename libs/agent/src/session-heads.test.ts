@@ -4,6 +4,7 @@ import { createEvent } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { logIndex } from './log-index.ts';
 import { SessionHeads } from './session-heads.ts';
+import { importSession, rewindSession } from './session-history.ts';
 import type { Session } from './session-service.ts';
 
 const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' };
@@ -70,6 +71,44 @@ describe('session heads', () => {
     await sessions.deleteSession(ref);
     await sessions.createSession(ref);
     expect(textsOf(await open())).toEqual([]);
+  });
+
+  it('reads anew what was deleted and made of its own events, changed', async () => {
+    const { sessions, heads, open } = await makeSession();
+    const first = await open();
+    heads.keep(first);
+    await sessions.deleteSession(ref);
+    const events = first.events.map((event) => ({
+      ...event,
+      content: { role: 'user', parts: [{ text: 'x' }] },
+    }));
+    await importSession(sessions, { ...ref, events });
+    expect(textsOf(await open())).toEqual(['x', 'x', 'x']);
+  });
+
+  it('reads all where something of what it would read was rewound', async () => {
+    const { sessions, heads, open, other } = await makeSession({ events: 200 });
+    await rewindSession(sessions, ref, 'e-1');
+    await sessions.appendEvent({
+      session: other,
+      event: createEvent({ invocationId: 'e-9', author: 'one' }),
+    });
+    const need = { last: 60 };
+    const part = (await heads.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
+    expect(part.events).toHaveLength(202);
+    expect(logIndex(part.events).visible()).toHaveLength(1);
+    heads.keep(part);
+    expect((await open()).events).toBe(part.events);
+  });
+
+  it('keeps no list that cannot be kept, and says nothing', async () => {
+    const { heads, open } = await makeSession();
+    const session = await open();
+    let deep: unknown[] = [];
+    for (let n = 0; n < 20_000; n += 1) deep = [deep];
+    session.events.push(createEvent({ actions: { stateDelta: { deep } } }));
+    session.seq += 1;
+    expect(() => heads.keep(session)).not.toThrow();
   });
 
   it('always gives the state as it is now, to each caller its own', async () => {

@@ -1,5 +1,14 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { InvocationRef, Session, SessionService, TurnNeed } from './session-service.ts';
+import { deepFreeze } from './freeze.ts';
+import { logIndex } from './log-index.ts';
+import {
+  type InvocationRef,
+  type Session,
+  type SessionService,
+  type TurnNeed,
+  type TurnSession,
+  unreadBefore,
+} from './session-service.ts';
 
 export interface SessionHeadsOptions {
   sessions: SessionService;
@@ -29,8 +38,8 @@ export class SessionHeads {
   /** Least recently used first. */
   readonly #heads = new Map<string, Event[]>();
   readonly #frozen = new WeakMap<Event[], Frozen>();
-  /** How many events of the session lie before those of a list. */
-  readonly #bases = new WeakMap<Event[], number>();
+  /** How many events of the session lie before those of a list, and which session of that id it is. */
+  readonly #lent = new WeakMap<Event[], { base: number; incarnation: string }>();
   #bytes = 0;
 
   constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionHeadsOptions) {
@@ -49,7 +58,9 @@ export class SessionHeads {
     const session = events && (await this.#continue(ref, need, events));
     if (session) return session;
     const turn = await this.#sessions.readTurn(ref, need);
-    return turn && this.#lend(turn.session);
+    if (!turn) return undefined;
+    if (isPartOfRewound(turn.session)) return await this.open(ref);
+    return this.#lend(turn);
   }
 
   /**
@@ -58,18 +69,18 @@ export class SessionHeads {
    */
   async refresh(session: Session): Promise<Session | undefined> {
     const { events, seq } = session;
-    const config = { afterSeq: Math.max(seq - overlap, 0) };
-    const now = await this.#sessions.getSession({ ...refOf(session), config });
-    if (!now || now.seq < seq) return undefined;
-    if (seq > 0 && !isSame(now.events[0], events.at(-1))) return undefined;
-    for (const event of now.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
-    return { ...now, events };
+    const all = { last: 0, fromSeq: unreadBefore(session) + 1 };
+    const now = await this.#sessions.readTurn({ ...refOf(session), invocationId: '' }, all, seq);
+    if (!now || !this.#isSame(now, events, seq)) return undefined;
+    for (const event of now.session.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
+    const current = { ...now.session, events };
+    return isPartOfRewound(current) ? undefined : current;
   }
 
   /** Keeps the events of a session for the next turn. The caller must not use it any more. */
   keep(session: Session): void {
     const { events, seq } = session;
-    const base = this.#bases.get(events) ?? 0;
+    const base = this.#lent.get(events)?.base ?? 0;
     // Changed by somebody's code it is of no use to others.
     if (this.#maxBytes === 0 || events.length === 0 || base + events.length !== seq) return;
     const key = keyOf(refOf(session));
@@ -98,7 +109,7 @@ export class SessionHeads {
   #freeze(events: Event[]): number {
     const { count, bytes } = this.#frozen.get(events) ?? { count: 0, bytes: 0 };
     let total = bytes;
-    for (let at = count; at < events.length; at += 1) total += indexBytes + freeze(events[at]);
+    for (let at = count; at < events.length; at += 1) total += indexBytes + deepFreeze(events[at]);
     this.#frozen.set(events, { count: events.length, bytes: total });
     return total;
   }
@@ -107,42 +118,45 @@ export class SessionHeads {
   async #continue(ref: InvocationRef, need: TurnNeed, events: Event[]): Promise<Session | undefined> {
     const known = this.#seqOf(events);
     const turn = await this.#sessions.readTurn(ref, need, known);
-    if (!turn || turn.session.seq < known) return undefined;
+    if (!turn) return undefined;
     const { session, firstSeq } = turn;
     // So much was said meanwhile that nothing of what is known is needed any more.
-    if (firstSeq > known) return this.#lend(session);
+    if (firstSeq > known) return isPartOfRewound(session) ? undefined : this.#lend(turn);
     const base = known - events.length;
-    if (firstSeq <= base || !isSame(session.events[0], events.at(-1))) return undefined;
+    if (firstSeq <= base || !this.#isSame(turn, events, known)) return undefined;
     for (const event of session.events.slice(overlap)) events.push(event);
     const unneeded = firstSeq - 1 - base;
     const isWorthIt = unneeded > Math.max(events.length / 2, leastTrimmed);
-    return this.#lend({ ...session, events: isWorthIt ? events.slice(unneeded) : events });
+    const current = { ...session, events: isWorthIt ? events.slice(unneeded) : events };
+    return isPartOfRewound(current) ? undefined : this.#lend({ ...turn, session: current });
   }
 
-  #lend(session: Session): Session {
-    this.#bases.set(session.events, session.seq - session.events.length);
+  #lend({ session, incarnation }: TurnSession): Session {
+    this.#lent.set(session.events, { base: unreadBefore(session), incarnation });
     return session;
   }
 
+  /** Is it the session that a list of events was read from, up to that number? */
+  #isSame({ session, incarnation }: TurnSession, events: Event[], seq: number): boolean {
+    const known = this.#lent.get(events)?.incarnation ?? incarnation;
+    if (incarnation !== known || session.seq < seq) return false;
+    return seq === 0 || isSame(session.events[0], events.at(-1));
+  }
+
   #seqOf(events: Event[]): number {
-    return (this.#bases.get(events) ?? 0) + events.length;
+    return (this.#lent.get(events)?.base ?? 0) + events.length;
   }
 }
 
 /** So many events are let go at once, at least: what is known of the others must be found out anew. */
 const leastTrimmed = 500;
 
-/** What a text, an object or a list takes beside its letters and parts, and an event in the index of its log; bytes, as measured, roughly. */
-const textBytes = 24;
-const shellBytes = 48;
+/** What an event takes in the index of its log, in bytes; as measured, roughly. */
 const indexBytes = 250;
 
-/** Freezes a value and all in it. Returns about how many bytes of memory it takes. */
-function freeze(value: unknown): number {
-  if (typeof value === 'string') return textBytes + value.length;
-  if (typeof value !== 'object' || value === null) return 8;
-  Object.freeze(value);
-  return Object.values(value).reduce<number>((sum, each) => sum + freeze(each), shellBytes);
+/** Where something was rewound, it is known of all the log alone what counts. */
+function isPartOfRewound(session: Session): boolean {
+  return unreadBefore(session) > 0 && logIndex(session.events).hasHidden;
 }
 
 function isSame(one: Event | undefined, other: Event | undefined): boolean {

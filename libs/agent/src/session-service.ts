@@ -41,6 +41,8 @@ export interface TurnNeed {
   summaries?: readonly string[];
   /** Ids of calls that are answered. */
   answers?: readonly string[];
+  /** Who spoke last of these. */
+  authors?: readonly string[];
   /** What begins with this number. */
   fromSeq?: number;
 }
@@ -50,6 +52,8 @@ export interface TurnSession {
   session: Session;
   /** Number of the first event that is needed; at least 1. */
   firstSeq: number;
+  /** Tells it from one that has its id before or after it. */
+  incarnation: string;
 }
 
 export interface ListSessionsRequest {

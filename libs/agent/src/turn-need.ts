@@ -7,7 +7,7 @@ import { LoopAgent } from './workflow/loop-agent.ts';
 import { RoutedAgent } from './workflow/routed-agent.ts';
 import { SequentialAgent } from './workflow/sequential-agent.ts';
 
-/** Who spoke last is looked for among at least so many events. */
+/** At least so many events, for code that looks at them. */
 const leastEvents = 50;
 
 /**
@@ -26,6 +26,7 @@ export function turnNeed(
   return {
     last: Math.max(leastEvents, ...known.map(({ last }) => last)),
     summaries: [...new Set(known.flatMap(({ summary }) => summary ?? []))],
+    authors: [...root.tree()].filter(({ isRemote }) => !isRemote).map(({ name }) => name),
     answers: (message?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []),
   };
 }

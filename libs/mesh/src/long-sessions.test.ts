@@ -99,4 +99,22 @@ describe('a long session whose prompts are short', () => {
     expect(parts.at(-1)?.functionResponse?.response).toEqual({ status: 'there' });
     expect(Math.max(...reads)).toBeLessThan(110);
   });
+
+  it('goes to the agent that spoke last, however long ago', async () => {
+    const world = memoryMesh();
+    const [root, billing] = [new ScriptedLlm(says('I am the root')), new ScriptedLlm(says('I am billing'))];
+    const sub = new LlmAgent({ name: 'billing', model: billing, ...short });
+    const agent = new LlmAgent({ name: 'root', model: root, subAgents: [sub], ...short });
+    await serveAgent(await world.connect('agent_root'), agent, { app: 'app' });
+    const { say, ref } = await world.chat('app');
+    const session = (await world.sessions.getSession(ref)) ?? expect.fail();
+    const content = { role: 'model', parts: [{ text: 'billing here' }] };
+    await world.sessions.appendEvent({
+      session,
+      event: createEvent({ invocationId: 'e-1', author: 'billing', content }),
+    });
+    await talk(world.sessions, ref, 150);
+    const { events } = await say('and my bill?');
+    expect(events.map(({ author }) => author)).toEqual(['billing']);
+  });
 });

@@ -1,4 +1,10 @@
-import { type GetSessionConfig, pickScopes, type Session, type StoredEvent } from '@agentmesh/agent';
+import {
+  deepFreeze,
+  type GetSessionConfig,
+  pickScopes,
+  type Session,
+  type StoredEvent,
+} from '@agentmesh/agent';
 import { type Event, type EventActions, MeshError, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
@@ -89,6 +95,7 @@ export function bringUpToDate(session: Session, events: StoredEvent[]): boolean 
   // Another call may have brought them while these were read.
   const news = events.filter(({ seq }) => seq > session.seq);
   for (const { seq, event } of news) {
+    deepFreeze(event);
     session.events.push(event);
     session.seq = seq;
     session.lastUpdateTime = event.timestamp;

@@ -197,9 +197,10 @@ export function turnArgs({
   answers,
   summary,
   isRewind,
+  author,
 }: ReturnType<typeof turnChanges>): (string | number)[] {
   const { agent, throughSeq } = summary ?? { agent: '', throughSeq: isRewind ? 'rewound' : '' };
-  return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq];
+  return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq, author];
 }
 
 /** What an event changes, as the commit script reads it. */

@@ -147,6 +147,9 @@ export class RedisSessionService implements SessionService {
     const state = new Map(
       events.flatMap(({ actions }) => splitDelta(actions.stateDelta, 'the state delta').session),
     );
+    const authors = new Map(
+      events.map(({ author = '' }, at) => [author, String(afterSeq + at + 1)] as const),
+    );
     const keys = this.#keys;
     const found = await this.#connection.script<1 | 'gone' | number>(
       appendHistoryScript,
@@ -154,6 +157,7 @@ export class RedisSessionService implements SessionService {
       [
         ...[ref.sessionId, afterSeq, last.timestamp, last.id, events.length, ...events.map(encodeEvent)],
         ...scriptArgs([...state]),
+        ...scriptArgs([...authors]),
         this.#retention(ref.appName).sessionTtlMs ?? '',
       ],
     );

@@ -96,7 +96,8 @@ local function list_arg()
   return list
 end
 local function note_turn(session, invocation, answered, token, seq)
-  local asks, answers, agent, through = list_arg(), list_arg(), next_arg(), next_arg()
+  local asks, answers, agent, through, author = list_arg(), list_arg(), next_arg(), next_arg(), next_arg()
+  redis.call('HSET', session, 'by:' .. author, seq)
   local known = redis.call('HGET', invocation, 'from:' .. token)
   local first = tonumber(known or seq)
   for _, id in ipairs(answers) do
@@ -203,13 +204,14 @@ return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), e
 
 /**
  * KEYS session, state, user, events, outbox, invocation, answered. ARGV how many events at most, what the reader knows or 0, session token, how many of the
- * last ones or '', from which on or '', then the agents whose summaries count and ids of calls that are answered, each with their count. Returns
+ * last ones or '', from which on or '', then the agents whose summaries count, ids of calls that are answered, and
+ * authors of whom it is needed who spoke last, each with their count. Returns
  * also the number of the first event that is needed.
  */
 export const readTurnScript = script(`
 local at = 0
 local function next_arg() at = at + 1; return ARGV[at] end
-local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first')
+local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first', 'nonce')
 if not meta[2] then return false end
 local seq, first = tonumber(meta[2]), nil
 local function reach(number)
@@ -220,6 +222,11 @@ if last ~= '' then reach(seq - last + 1) end
 for _ = 1, tonumber(next_arg()) do reach((redis.call('HGET', KEYS[1], 'through:' .. next_arg()) or 0) + 1) end
 if not first then first = 1 end
 for _ = 1, tonumber(next_arg()) do reach(redis.call('HGET', KEYS[7], 'c:' .. next_arg())) end
+local spoken = 0
+for _ = 1, tonumber(next_arg()) do
+  spoken = math.max(spoken, tonumber(redis.call('HGET', KEYS[1], 'by:' .. next_arg()) or 0))
+end
+if spoken > 0 then reach(spoken) end
 reach(redis.call('HGET', KEYS[6], 'from:' .. token))
 if from ~= '' then reach(from) end
 first = math.max(first, 1, tonumber(meta[3] or 1))
@@ -230,7 +237,7 @@ return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), e
 
 /**
  * KEYS session, events, state, sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
- * of the state with theirs, and how long it is kept in ms or ''. Returns 1, 'gone', or the seq that it has instead.
+ * of the state with theirs, authors and the number of the last event of each with theirs, and how long it is kept in ms or ''. Returns 1, 'gone', or the seq that it has instead.
  */
 export const appendHistoryScript = script(`${writeFields}${retain}
 local id, after, timestamp, last = next_arg(), tonumber(next_arg()), next_arg(), next_arg()
@@ -246,6 +253,7 @@ for n = 1, count do redis.call('XADD', KEYS[2], string.format('0-%d', after + n)
 redis.call('HSET', KEYS[1], 'seq', string.format('%d', after + count), 'updated', timestamp, 'history', (after + count) .. ' ' .. last)
 if hidden == '0' then redis.call('ZADD', KEYS[4], timestamp, id) end
 write_fields(KEYS[3], '')
+write_fields(KEYS[1], 'by:')
 retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[1], next_arg())
 return 1
 `);

@@ -22,7 +22,7 @@ const newestSize = 200;
 /** What the scripts that read a session return; the number of the first event that a turn needs comes from one of them. */
 type Picture = [
   /** `first` is the number of the first event that is kept, where others were cut off. */
-  meta: [updated: string, seq: string, first: string | null],
+  meta: [updated: string, seq: string, first: string | null, nonce?: string],
   state: string[],
   user: string[],
   log: LogEntry[],
@@ -54,13 +54,13 @@ export class SessionReader {
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
-    const { last = '', summaries = [], answers = [], fromSeq = '' } = need;
+    const { last = '', summaries = [], answers = [], authors = [], fromSeq = '' } = need;
     const keys = [
       ...this.#pictureKeys(ref),
       this.#keys.invocation(ref.appName, ref.userId, ref.invocationId),
       this.#keys.answered(ref),
     ];
-    const lists = [summaries, answers].flatMap((list) => [list.length, ...list]);
+    const lists = [summaries, answers, authors].flatMap((list) => [list.length, ...list]);
     const picture = this.#connection.script<Picture | null>(readTurnScript, keys, [
       ...[newestSize, knownSeq, encodeToken(ref.sessionId), last, fromSeq],
       ...lists,
@@ -72,7 +72,8 @@ export class SessionReader {
     });
     if (!found) return undefined;
     const { log, ...session } = found;
-    return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq };
+    const [[, , , incarnation = '']] = (await picture) ?? [['', '', null]];
+    return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq, incarnation };
   }
 
   #pictureKeys(ref: SessionRef): string[] {

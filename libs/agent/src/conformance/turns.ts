@@ -131,6 +131,27 @@ export function turns(service: TheService): void {
     expect(await read({ summaries: [''], last: 1 })).toHaveLength(9);
   });
 
+  test('reads on to who spoke last of some agents', async () => {
+    await append(eventOf({ author: 'one' }), eventOf({ author: 'two' }));
+    await talk(20);
+    expect(await read({ last: 1, authors: ['one', 'two', 'three'] })).toHaveLength(22);
+    expect(await read({ last: 1, authors: ['one'] })).toHaveLength(23);
+    expect(await read({ last: 1, authors: ['three'] })).toEqual([22, 22]);
+    const events = [eventOf({ author: 'three' }), eventOf({ author: 'four' })];
+    await service().appendHistory(ref, { afterSeq: 22, events });
+    expect(await read({ last: 0, authors: ['three', 'one'] })).toEqual([23, 23, 24]);
+  });
+
+  test('tells a session from another one that had its id', async () => {
+    const read = async () => (await service().readTurn({ ...ref, invocationId: 'new' }, {}))?.incarnation;
+    const first = await read();
+    await talk(1);
+    expect(await read()).toBe(first);
+    await service().deleteSession(ref);
+    await service().createSession(ref);
+    expect(await read()).not.toBe(first);
+  });
+
   test('reads from a number on that somebody gives', async () => {
     await talk(5);
     expect(await read({ last: 1, fromSeq: 3 })).toEqual([3, 3, 4, 5]);
