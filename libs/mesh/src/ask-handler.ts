@@ -249,7 +249,9 @@ async function sessionOf(
   if (step) {
     const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
     const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
-    return await knownSession(heads, ref, { ...turnNeed(agent, { ofApp }), fromSeq });
+    // A summary that was made outside of a branch does not stand for what is read within.
+    const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
+    return await knownSession(heads, ref, { ...need, fromSeq });
   }
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });

@@ -44,6 +44,8 @@ export function keys(prefix = 'am') {
       `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}:progress`,
     /** Sorted set: session ids by last update, in ms. */
     sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
+    /** Sorted set: session ids by when they end, in ms, where sessions are not kept for ever. */
+    sessionEnds: (app: string, user: string) => `${tag(app, user)}:session-ends`,
     /**
      * Hash: one invocation's status, `temp:` state, counters, and the seq of each of its event ids, which makes a repeated
      * commit a no-op; expires.

@@ -97,6 +97,7 @@ export class RedisSessionService implements SessionService {
         keys.user(appName, userId),
         keys.sessions(appName, userId),
         keys.appOutbox(appName, userId),
+        keys.sessionEnds(appName, userId),
       ],
       [
         randomUUID(),
@@ -153,7 +154,10 @@ export class RedisSessionService implements SessionService {
     const keys = this.#keys;
     const found = await this.#connection.script<1 | 'gone' | number>(
       appendHistoryScript,
-      [keys.session(ref), keys.events(ref), keys.state(ref), keys.sessions(ref.appName, ref.userId)],
+      [
+        ...[keys.session(ref), keys.events(ref), keys.state(ref)],
+        ...[keys.sessions(ref.appName, ref.userId), keys.sessionEnds(ref.appName, ref.userId)],
+      ],
       [
         ...[ref.sessionId, afterSeq, last.timestamp, last.id, events.length, ...events.map(encodeEvent)],
         ...scriptArgs([...state]),
@@ -287,6 +291,7 @@ export class RedisSessionService implements SessionService {
         keys.appOutbox(appName, userId),
         keys.pending(appName, userId),
         keys.answered(ref),
+        keys.sessionEnds(appName, userId),
       ],
       [
         ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],

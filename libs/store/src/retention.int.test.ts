@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createEvent, forkSession, rewindSession, type Session, unreadBefore } from '@agentmesh/agent';
+import {
+  createEvent,
+  forkSession,
+  importSession,
+  rewindSession,
+  type Session,
+  unreadBefore,
+} from '@agentmesh/agent';
 import { keys as keysOf } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
@@ -65,7 +72,7 @@ describe('a session with an end', () => {
     const session = await sessions.createSession(ref);
     await admin.pexpire(keys.session(ref), 1_000);
     await sessions.appendEvent({ session, event: said(1, { b: 1 }) });
-    const all = [keys.session(ref), keys.events(ref), keys.state(ref), keys.sessions('shop', 'ann')];
+    const all = [keys.session(ref), keys.events(ref), keys.state(ref)];
     const ends = await Promise.all(all.map((key) => admin.pexpiretime(key)));
     expect(new Set(ends).size).toBe(1);
     expect(await admin.pttl(keys.session(ref))).toBeGreaterThan(50_000);
@@ -77,6 +84,29 @@ describe('a session with an end', () => {
     await sessions.appendHistory(ref, { afterSeq: 0, events: [said(1, { b: 1 })] });
     for (const key of [keys.session(ref), keys.events(ref), keys.state(ref)])
       expect(await admin.pttl(key)).toBeGreaterThan(50_000);
+  });
+});
+
+describe('a session among others', () => {
+  test('is on the list as long as it is there, whatever time its events bear', async () => {
+    const { sessions } = await connect({ sessionTtlMs: 86_400_000 });
+    const old = createEvent({
+      invocationId: 'e-1',
+      author: 'helper',
+      timestamp: Date.now() - 9 * 86_400_000,
+    });
+    await importSession(sessions, { ...ref, events: [old] });
+    const session = (await sessions.getSession(ref)) ?? expect.fail();
+    await sessions.appendEvent({ session, event: { ...old, id: 'again' } });
+    expect((await sessions.listSessions({ appName: 'shop', userId: 'ann' })).totalItems).toBe(1);
+  });
+
+  test('of an agent that is used as a tool is there for long, whatever is said in its parent', async () => {
+    const { sessions, keys } = await connect({ sessionTtlMs: 400 });
+    const child = await sessions.createSession({ ...ref, sessionId: 'child', hidden: true });
+    await sessions.appendEvent({ session: child, event: asks('c1', 'e-1') });
+    for (const key of [keys.session, keys.events])
+      expect(await admin.pttl(key({ ...ref, sessionId: 'child' }))).toBeGreaterThan(80 * 86_400_000);
   });
 });
 
@@ -117,6 +147,20 @@ describe('a session of which only the last events are kept', () => {
     await talk(sessions, session, 100);
     const { events } = (await sessions.getSession(ref)) ?? expect.fail();
     expect(events[0]?.invocationId).toBe('asking');
+  });
+
+  test('keeps what the run at work goes back to, whoever commits beside it', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const session = await sessions.createSession(ref);
+    const run = { ...ref, invocationId: 'run' };
+    const taken = await sessions.takeSession(run, { run: '', whenBusy: 'reject' });
+    if (taken.state !== 'held') expect.fail('the session is not free');
+    const step = () => createEvent({ invocationId: 'run', author: 'helper' });
+    for (let n = 0; n < 60; n += 1)
+      await sessions.appendEvent({ session, event: step(), token: taken.token });
+    await sessions.appendEvent({ session, event: said(1) });
+    const { events } = (await sessions.getSession(ref)) ?? expect.fail();
+    expect(events).toHaveLength(61);
   });
 
   test('is copied as it is, and goes back only as far as its state is known', async () => {

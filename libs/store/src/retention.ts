@@ -14,21 +14,25 @@ export function retentionArgs({ sessionTtlMs, maxEvents }: Retention): (string |
   return [sessionTtlMs ?? '', maxEvents ?? ''];
 }
 
-// All keys of a session end at one instant: none outlives the others. What is left over by a tenth is cut off in one go, which costs less than an event at a time.
+/** A hidden session goes with the one whose call it belongs to; this long at least it waits for an answer by itself, ms. */
+const hiddenMs = 90 * 86_400_000;
+
+// All keys of a session end at one instant: none outlives the others. Events bear their authors' times: when a session ends is kept beside the list.
 export const retain = `
-local function retain(session, events, state, sessions, answered, ttl)
+local function retain(session, events, state, sessions, ends, answered, id, ttl)
   if ttl == '' then return end
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local at = string.format('%d', now + ttl)
+  local is_hidden = redis.call('HGET', session, 'hidden') == '1'
+  local at = string.format('%d', now + (is_hidden and math.max(ttl, ${hiddenMs}) or ttl))
   for _, key in ipairs({ session, events, state, answered }) do redis.call('PEXPIREAT', key, at) end
-  redis.call('PEXPIREAT', sessions, at, 'GT')
-  if redis.call('PTTL', sessions) == -1 then redis.call('PEXPIREAT', sessions, at) end
-  redis.call('ZREMRANGEBYSCORE', sessions, '-inf', string.format('(%d', now - ttl))
+  if not is_hidden then redis.call('ZADD', ends, at, id) end
 end
+-- What is left over by a tenth is cut off in one go, which costs less than an event at a time.
 local function trim(session, events, pending, answered, invocation, token, seq, most)
   if most == '' or seq <= most * 1.1 + tonumber(redis.call('HGET', session, 'first') or 1) - 1 then return end
-  local first = math.min(seq - most + 1, tonumber(redis.call('HGET', invocation, 'from:' .. token) or seq))
+  local work = tonumber(redis.call('HGET', session, 'work') or seq)
+  local first = math.min(seq - most + 1, work, tonumber(redis.call('HGET', invocation, 'from:' .. token) or seq))
   local own = token .. ':'
   for _, field in ipairs(redis.call('HKEYS', pending)) do
     if string.sub(field, 1, #own) == own then

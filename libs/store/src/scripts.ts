@@ -110,11 +110,12 @@ local function note_turn(session, invocation, answered, token, seq)
       if string.sub(field, 1, 8) == 'through:' then redis.call('HDEL', session, field) end
     end
   elseif through ~= '' then redis.call('HSET', session, 'through:' .. agent, through) end
+  return first
 end
 `;
 
 /**
- * KEYS session, state, user, sessions, outbox.
+ * KEYS session, state, user, sessions, outbox, ends of sessions.
  * ARGV nonce, id, now, hidden, state of the session as JSON, how long it is kept in ms or '', then session, user and app entries, each with its count before it.
  * The nonce tells a repetition of our own call from a second creator.
  */
@@ -129,13 +130,13 @@ if not known then
   write_fields(KEYS[2], '')
   write_fields(KEYS[3], '')
   write_outbox(KEYS[5], KEYS[1])
-  retain(KEYS[1], KEYS[1], KEYS[2], KEYS[4], KEYS[1], ttl)
+  retain(KEYS[1], KEYS[1], KEYS[2], KEYS[4], KEYS[6], KEYS[1], id, ttl)
 end
 return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+') }
 `);
 
 /**
- * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered.
+ * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered, ends of sessions.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
  * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
@@ -179,12 +180,14 @@ for _ = 1, tonumber(next_arg()) do
   local field, answered, answer = next_arg(), next_arg(), next_arg()
   if redis.call('HDEL', KEYS[8], field) == 1 then redis.call('HSETNX', KEYS[9], answered, answer) end
 end
-note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
+local first = note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
+-- What the run that has the session goes back to, also where others commit beside it.
+if fence ~= '' then redis.call('HSET', KEYS[1], 'work', first) end
 local is_aside, ttl, most = next_arg(), next_arg(), next_arg()
 if is_aside == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
 touch_invocation(KEYS[6], token, running_ms, ended_ms)
 trim(KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[6], token, seq, most)
-retain(KEYS[1], KEYS[2], KEYS[3], KEYS[5], KEYS[9], ttl)
+retain(KEYS[1], KEYS[2], KEYS[3], KEYS[5], KEYS[10], KEYS[9], id, ttl)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);
 
@@ -236,7 +239,7 @@ return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), e
 `);
 
 /**
- * KEYS session, events, state, sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
+ * KEYS session, events, state, sessions, ends of sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
  * of the state with theirs, authors and the number of the last event of each with theirs, and how long it is kept in ms or ''. Returns 1, 'gone', or the seq that it has instead.
  */
 export const appendHistoryScript = script(`${writeFields}${retain}
@@ -254,7 +257,7 @@ redis.call('HSET', KEYS[1], 'seq', string.format('%d', after + count), 'updated'
 if hidden == '0' then redis.call('ZADD', KEYS[4], timestamp, id) end
 write_fields(KEYS[3], '')
 write_fields(KEYS[1], 'by:')
-retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[1], next_arg())
+retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[1], id, next_arg())
 return 1
 `);
 
@@ -276,6 +279,17 @@ for n = 7, #KEYS do
       if string.sub(field, 1, #own) == own then redis.call('HDEL', KEYS[n], field) end
     end
   end
+end
+return 1
+`);
+
+/** KEYS sessions, ends of sessions. Takes those that have ended off the list: Redis itself has removed them. */
+export const dropEndedScript = script(`
+local time = redis.call('TIME')
+local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 1000)) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('ZREM', KEYS[2], id)
 end
 return 1
 `);

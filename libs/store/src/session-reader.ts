@@ -12,7 +12,7 @@ import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/p
 import type { AppState, Outbox } from './app-state.ts';
 import { assertCount, chooseEvents, type LogEntry, logPart, storedEventOf } from './event-log.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { readScript, readTurnScript } from './scripts.ts';
+import { dropEndedScript, readScript, readTurnScript } from './scripts.ts';
 import { stateOf } from './state-delta.ts';
 
 const pageSize = 1_000;
@@ -115,6 +115,8 @@ export class SessionReader {
     assertCount('limit', limit);
     assertCount('offset', offset);
     const list = this.#keys.sessions(appName, userId);
+    const ends = this.#keys.sessionEnds(appName, userId);
+    await this.#connection.script(dropEndedScript, [list, ends], []);
     const [totalItems, ids] = await Promise.all([
       this.#connection.run((redis) => redis.zcard(list)),
       limit === 0 ? [] : this.#connection.run((redis) => redis.zrevrange(list, offset, offset + limit - 1)),
