@@ -7,7 +7,7 @@ import { BaseToolset } from './base-toolset.ts';
 import { asList, type LlmCallbacks } from './callbacks.ts';
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { runCode } from './code-executors/run-code.ts';
-import type { BaseContextCompactor } from './compaction/context-compactor.ts';
+import { assertCompactors, type BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { ReadonlyContext } from './context.ts';
 import { createEvent } from './event.ts';
 import { callModel, describeFailure } from './flow/call-model.ts';
@@ -82,6 +82,7 @@ export class LlmAgent extends BaseAgent {
       Boolean(config.outputSchema) || (config.disallowTransferToParent ?? false);
     this.disallowTransferToPeers = Boolean(config.outputSchema) || (config.disallowTransferToPeers ?? false);
     this.includeContents = config.includeContents ?? 'default';
+    assertCompactors(this.name, config.contextCompactors);
     this.contextCompactors = config.contextCompactors;
     this.inputParameters = config.inputSchema;
     this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;

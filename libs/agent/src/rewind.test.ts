@@ -52,7 +52,7 @@ describe('a session that was rewound', () => {
         .visible()
         .map(({ author }) => author),
     ).toEqual(['user', 'root']);
-    await expect(rewind(second?.invocationId)).rejects.toThrow('there is no invocation');
+    await expect(rewind(second?.invocationId)).rejects.toThrow('has been rewound already');
   });
 
   it('asks nothing more that was asked there', async () => {

@@ -14,7 +14,7 @@ const pageSize = 200;
  * Takes a session back to how it was before an invocation: an event says so, and what lies between counts no more. It stays in the log; what it did to
  * `app:` and `user:` state, to files and elsewhere is not undone. Calls that were left open there wait no longer. Returns the event.
  *
- * @throws MeshError `not_found` for a session, or an invocation in it, that is not there; `resource_exhausted` while a run is at work in it
+ * @throws MeshError `not_found` for a session, or an invocation in it, that is not there; `failed_precondition` for one that was rewound already; `resource_exhausted` while a run is at work in it
  */
 export async function rewindSession(
   sessions: SessionService,
@@ -97,6 +97,7 @@ export async function importSession(
   sessions: SessionService,
   { events, ...request }: Parameters<SessionService['createSession']>[0] & { events: readonly Event[] },
 ): Promise<Session> {
+  assertHistory(events);
   const { id, appName, userId } = await sessions.createSession(request);
   const ref = { appName, userId, sessionId: id };
   try {
@@ -118,6 +119,28 @@ function renumbered(event: Event, unread: number): Event {
   return { ...event, actions: { ...event.actions, compaction: { ...compaction, throughSeq } } };
 }
 
+/** @throws MeshError `invalid_argument` for events that no log of ours could have */
+function assertHistory(events: readonly Event[]): void {
+  const known = new Set<string>();
+  const invocations = new Set<string>();
+  for (const [at, { id, invocationId, partial, actions }] of events.entries()) {
+    const { rewindBeforeInvocationId: before, compaction } = actions;
+    const key = JSON.stringify([invocationId, id]);
+    const problem = partial
+      ? 'is a piece of one; leave pieces out'
+      : known.has(key)
+        ? `has the id of an earlier one, ${id}`
+        : before !== undefined && !invocations.has(before)
+          ? `goes back before invocation ${before}, of which nothing comes before it`
+          : compaction && compaction.throughSeq > at
+            ? `sums up ${compaction.throughSeq} events, and has ${at} before it`
+            : undefined;
+    if (problem !== undefined) throw new MeshError('invalid_argument', `event ${at} ${problem}`);
+    known.add(key);
+    invocations.add(invocationId);
+  }
+}
+
 async function wholeSession(sessions: SessionService, ref: SessionRef): Promise<Session> {
   const { appName, userId, sessionId } = ref;
   const session = await sessions.getSession({ appName, userId, sessionId });
@@ -135,6 +158,8 @@ function startOf(events: readonly Event[], invocationId: string): number {
   const [first] = index.ofInvocation(invocationId);
   const start = first && index.positionOf(first.id);
   if (start !== undefined) return start;
+  if (events.some((event) => event.invocationId === invocationId))
+    throw new MeshError('failed_precondition', `invocation ${invocationId} has been rewound already`);
   throw new MeshError('not_found', `there is no invocation ${invocationId} in the session`);
 }
 

@@ -112,6 +112,14 @@ export interface Event {
 /** Key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
 
+const compactionSchema = z.object({
+  startTimestamp: z.number(),
+  endTimestamp: z.number(),
+  compactedContent: z.string(),
+  throughSeq: z.number().int().min(0),
+  agent: z.string().optional(),
+});
+
 const actionsSchema = z.looseObject({
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number().int().min(0)).default({}),
@@ -121,6 +129,9 @@ const actionsSchema = z.looseObject({
   skipSummarization: z.boolean().optional(),
   transferToAgent: z.string().optional(),
   escalate: z.boolean().optional(),
+  compaction: compactionSchema.optional(),
+  rewindBeforeInvocationId: z.string().min(1).optional(),
+  closedCalls: z.array(z.string()).optional(),
 });
 
 /** Reads a tool's actions from the wire; absent maps become empty ones. */
@@ -131,11 +142,13 @@ export const eventSchema = z.looseObject({
   id: z.string().min(1),
   invocationId: z.string(),
   author: z.string().optional(),
-  timestamp: z.number(),
+  // What a date can hold.
+  timestamp: z.number().min(-8.64e15).max(8.64e15),
   actions: actionsSchema,
   content: contentSchema.optional(),
   longRunningToolIds: z.array(z.string()).optional(),
   branch: z.string().optional(),
   partial: z.boolean().optional(),
+  nodeInfo: z.object({ path: z.string().optional() }).optional(),
   customMetadata: record.optional(),
 }) as unknown as z.ZodType<Event>;

@@ -4,6 +4,7 @@ import type { InvocationContext } from '../invocation-context.ts';
 import { unreadBefore } from '../session-service.ts';
 import { isTruncating, type SummarizingCompactor } from './context-compactor.ts';
 import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
+import { type BaseSummarizer, LlmSummarizer } from './summarizer.ts';
 
 /**
  * Before a model is asked: makes the summaries that are due, each an event of its own. A summary that cannot be had fails no turn: the prompt is
@@ -31,7 +32,8 @@ async function summarize(
   const [first, last, at] = [events[0], events.at(-1), positions[events.length - 1]];
   if (!first || !last || at === undefined) return undefined;
   const throughSeq = unreadBefore(context.session) + at + 1;
-  const compactedContent = await summaryOf(compactor, summaryFirst(history.summary, events), signal);
+  const { summarizer = new LlmSummarizer({ llm: agent.llm }) } = compactor;
+  const compactedContent = await summaryOf(summarizer, summaryFirst(history.summary, events), signal);
   if (compactedContent === undefined) return undefined;
   const scope = scopeOf(agent);
   return createEvent({
@@ -62,7 +64,7 @@ function summaryFirst(summary: string | undefined, events: readonly Event[]): re
 }
 
 async function summaryOf(
-  { summarizer }: SummarizingCompactor,
+  summarizer: BaseSummarizer,
   events: readonly Event[],
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {

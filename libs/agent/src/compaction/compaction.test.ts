@@ -11,6 +11,7 @@ import {
   TokenBasedContextCompactor,
   TruncatingContextCompactor,
 } from './compactors.ts';
+import { compactorsOf } from './events-compaction-config.ts';
 import { type BaseSummarizer, LlmSummarizer, toLines } from './summarizer.ts';
 
 /** Counts its summaries and notes what they were made of. */
@@ -249,6 +250,29 @@ describe('a prompt that is kept short', () => {
     const events = await say('question 2');
     expect(events.filter(({ actions }) => actions.compaction)).toHaveLength(1);
     expect(summarizer.asked).toHaveLength(1);
+  });
+
+  it("is summed up by the agent's own model where nothing else is said", async () => {
+    const { llm, requests } = await scriptedModel(
+      { text: 'answer 1' },
+      { text: 'the gist' },
+      { text: 'answer 2' },
+    );
+    const config = { eventsCompactionConfig: { compactionInterval: 1 } };
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm }), undefined, config);
+    await say('question 1');
+    await say('question 2');
+    expect(shown(requests[2] ?? expect.fail())).toEqual([
+      'Summary of the conversation before:\nthe gist',
+      'question 2',
+    ]);
+  });
+
+  it("says what is wrong with a compactor of ADK's kind, and with a configuration of nothing", () => {
+    const compactor = { shouldCompact: () => true, compact: () => {} } as never;
+    expect(() => new LlmAgent({ name: 'root', contextCompactors: [compactor] })).toThrow(/toSummarize/);
+    expect(() => compactorsOf({})).toThrow(/compactionInterval or a tokenThreshold/);
+    expect(() => new LlmSummarizer()).toThrow(/needs a model/);
   });
 
   it.each([

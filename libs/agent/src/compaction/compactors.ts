@@ -7,12 +7,13 @@ export interface TokenBasedContextCompactorOptions {
   tokenThreshold: number;
   /** So many of the last events are never summarized. */
   eventRetentionSize: number;
-  summarizer: BaseSummarizer;
+  /** Default: the agent's model. */
+  summarizer?: BaseSummarizer;
 }
 
 /** Summarizes all but the last events when the prompt gets longer than so many tokens. */
 export class TokenBasedContextCompactor implements SummarizingCompactor {
-  readonly summarizer: BaseSummarizer;
+  readonly summarizer: BaseSummarizer | undefined;
   readonly #threshold: number;
   readonly #retention: number;
 
@@ -33,12 +34,13 @@ export interface SlidingWindowContextCompactorOptions {
   compactionInterval: number;
   /** So many of the newest invocations stay in the prompt as they are, and go into the next summary; default 0. */
   overlapSize?: number;
-  summarizer: BaseSummarizer;
+  /** Default: the agent's model. */
+  summarizer?: BaseSummarizer;
 }
 
 /** Summarizes every so many invocations. */
 export class SlidingWindowContextCompactor implements SummarizingCompactor {
-  readonly summarizer: BaseSummarizer;
+  readonly summarizer: BaseSummarizer | undefined;
   readonly #interval: number;
   readonly #overlap: number;
 

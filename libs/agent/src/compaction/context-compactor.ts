@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { BaseSummarizer } from './summarizer.ts';
 
 /** What a prompt would be made of now. */
@@ -18,7 +18,8 @@ export interface PromptHistory {
  * stay there as they are.
  */
 export interface SummarizingCompactor {
-  readonly summarizer: BaseSummarizer;
+  /** Writes the summaries; default the agent's model. */
+  readonly summarizer?: BaseSummarizer | undefined;
   /** How many of the events, from the first on, a summary shall stand for now; 0 for none. */
   toSummarize(history: PromptHistory): number;
 }
@@ -33,6 +34,20 @@ export interface TruncatingCompactor {
 
 /** Keeps the prompts of a long conversation short; see ADK's context compactors. */
 export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
+
+/** @throws MeshError `invalid_argument` for what is none: those of ADK JS change the session's events in place, and are written otherwise here */
+export function assertCompactors(
+  agent: string,
+  compactors: readonly BaseContextCompactor[] | undefined,
+): void {
+  for (const compactor of compactors ?? []) {
+    if (isTruncating(compactor) || typeof compactor.toSummarize === 'function') continue;
+    throw new MeshError(
+      'invalid_argument',
+      `agent ${agent}: a context compactor needs toSummarize(history), or a threshold; ADK's shouldCompact and compact are not called (docs/sessions.md)`,
+    );
+  }
+}
 
 export function isTruncating(compactor: BaseContextCompactor): compactor is TruncatingCompactor {
   return 'threshold' in compactor;

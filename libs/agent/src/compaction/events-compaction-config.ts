@@ -1,10 +1,12 @@
+import { MeshError } from '@agentmesh/protocol';
 import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
 import type { BaseContextCompactor } from './context-compactor.ts';
 import type { BaseSummarizer } from './summarizer.ts';
 
 /** How the conversations of an app are kept short; the names are those of ADK for Python. */
 export interface EventsCompactionConfig {
-  summarizer: BaseSummarizer;
+  /** Writes the summaries; default the model of the agent whose prompt gets too long. */
+  summarizer?: BaseSummarizer;
   /** After so many invocations; see `SlidingWindowContextCompactor`. */
   compactionInterval?: number;
   overlapSize?: number;
@@ -16,13 +18,19 @@ export interface EventsCompactionConfig {
 /** @throws MeshError `invalid_argument` for figures that are none */
 export function compactorsOf(config: EventsCompactionConfig | undefined): BaseContextCompactor[] {
   if (!config) return [];
-  const { summarizer, compactionInterval, overlapSize = 0, tokenThreshold, eventRetentionSize = 0 } = config;
+  const { compactionInterval, overlapSize = 0, tokenThreshold, eventRetentionSize = 0 } = config;
+  const summarizer = config.summarizer && { summarizer: config.summarizer };
+  if (compactionInterval === undefined && tokenThreshold === undefined)
+    throw new MeshError(
+      'invalid_argument',
+      'eventsCompactionConfig needs a compactionInterval or a tokenThreshold',
+    );
   return [
     ...(tokenThreshold === undefined
       ? []
-      : [new TokenBasedContextCompactor({ tokenThreshold, eventRetentionSize, summarizer })]),
+      : [new TokenBasedContextCompactor({ tokenThreshold, eventRetentionSize, ...summarizer })]),
     ...(compactionInterval === undefined
       ? []
-      : [new SlidingWindowContextCompactor({ compactionInterval, overlapSize, summarizer })]),
+      : [new SlidingWindowContextCompactor({ compactionInterval, overlapSize, ...summarizer })]),
   ];
 }

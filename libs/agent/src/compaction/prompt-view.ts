@@ -2,7 +2,8 @@ import type { Event } from '@agentmesh/protocol';
 import { getFunctionResponses } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { isOnBranch } from '../journal.ts';
-import { logIndex } from '../log-index.ts';
+import { type LogIndex, logIndex } from '../log-index.ts';
+import type { BaseLlm } from '../models/llm.ts';
 import { unreadBefore } from '../session-service.ts';
 import { type BaseContextCompactor, isTruncating, type PromptHistory } from './context-compactor.ts';
 
@@ -12,6 +13,7 @@ export interface PromptReader {
   readonly includeContents: 'default' | 'none';
   /** Its own; undefined for those of the app. */
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
+  readonly llm: BaseLlm;
 }
 
 /** What of a session's log a prompt is made of. */
@@ -34,14 +36,15 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
   const { events } = context.session;
   const { summary, start } = lastSummary(agent, context);
   const truncating = compactorsFor(agent, context).filter(isTruncating);
+  const index = logIndex(events);
   let from = start;
   let leading = 0;
   for (const { threshold, preserveLeadingEvents } of truncating) {
-    const isLong = events.length - start > threshold;
-    from = isLong ? Math.max(from, events.length - threshold) : from;
+    const first = lastVisible(index, events.length, threshold);
+    const isLong = first > start;
+    from = Math.max(from, first);
     leading = isLong ? Math.max(leading, preserveLeadingEvents) : leading;
   }
-  const index = logIndex(events);
   if (from === 0) return { events: index.visible() };
   // A session that was not read from its start has no first events; those behind a summary are not its first ones.
   const isWhole = start === 0 && unreadBefore(context.session) === 0;
@@ -51,6 +54,16 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
     ...(summary !== undefined && { summary }),
     events: [...kept, ...needed, ...index.visible(from)],
   };
+}
+
+/** The position of the first of the last so many events that count. */
+function lastVisible(index: LogIndex, length: number, count: number): number {
+  let [at, left] = [length, count];
+  while (at > 0 && left > 0) {
+    at -= 1;
+    if (!index.isHidden(at)) left -= 1;
+  }
+  return at;
 }
 
 /** What a prompt cannot do without: the message that is answered, and the calls whose results are shown. */

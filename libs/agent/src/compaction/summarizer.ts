@@ -30,7 +30,10 @@ export class LlmSummarizer implements BaseSummarizer {
   readonly #llm: BaseLlm;
   readonly #prompt: string;
 
-  constructor({ llm, prompt = defaultPrompt }: LlmSummarizerOptions) {
+  /** @throws MeshError `invalid_argument` without a model */
+  constructor({ llm, prompt = defaultPrompt }: Partial<LlmSummarizerOptions> = {}) {
+    if (!llm)
+      throw new MeshError('invalid_argument', 'a summarizer needs a model: new LlmSummarizer({ llm })');
     this.#llm = llm;
     this.#prompt = prompt;
   }

@@ -108,6 +108,29 @@ export function history(service: TheService): void {
     expect(await service().getSession({ ...ref, sessionId: 'in' })).toBeUndefined();
   });
 
+  test.each<[string, () => Event[]]>([
+    ['is a piece', () => [eventOf({ partial: true })]],
+    ['has the id of an earlier one', () => [eventOf({ id: 'twice' }), eventOf({ id: 'twice' })]],
+    [
+      'goes back before invocation never',
+      () => [eventOf({ actions: { rewindBeforeInvocationId: 'never' } })],
+    ],
+    [
+      'sums up 7 events, and has 0',
+      () => [
+        eventOf({
+          actions: {
+            compaction: { startTimestamp: 0, endTimestamp: 0, throughSeq: 7, compactedContent: '' },
+          },
+        }),
+      ],
+    ],
+  ])('refuses history of which an event %s', async (problem, events) => {
+    const request = { ...ref, sessionId: 'in', events: events() };
+    await expect(importSession(service(), request)).rejects.toThrow(problem);
+    expect(await service().getSession({ ...ref, sessionId: 'in' })).toBeUndefined();
+  });
+
   test('appends history once, and only where it belongs', async () => {
     const events = [eventOf(), eventOf()];
     await service().appendHistory(ref, { afterSeq: 0, events });
