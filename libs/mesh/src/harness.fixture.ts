@@ -94,6 +94,13 @@ function memoryCallResults(): CallResults {
       return { state: 'claimed' };
     },
     release: async (tool, callId) => void claims.delete(`${tool}/${callId}`),
+    forget: async (tool, callId, final) => {
+      const key = `${tool}/${callId}`;
+      const known = results.get(key);
+      results.delete(key);
+      if (final) results.set(key, final);
+      return claims.delete(key) || (known !== undefined && known !== final);
+    },
   };
 }
 
@@ -157,6 +164,13 @@ function memoryJobs(): JobRecords {
       const known = entry(tool, job);
       if (!known.finished) known.followedUntil = 0;
       return known.finished?.result;
+    },
+    async forget(tool, job, final) {
+      const key = `${tool}/${job}`;
+      const known = entries.get(key);
+      entries.delete(key);
+      if (final) entry(tool, job).finished = { result: final, said: 0, heard: true };
+      return known !== undefined && known.finished?.result !== final;
     },
   };
 }
