@@ -32,7 +32,7 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
 ];
 
 /** A mesh in one process: each `connect` stands for a process of its own; messages are really serialised between them. */
-export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'memory'> = {}) {
+export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> = {}) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();
@@ -49,6 +49,8 @@ export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'memory'> = 
   return {
     hub,
     sessions,
+    callResults,
+    jobs,
     connect,
     /** What was logged as warning or error. */
     lines,

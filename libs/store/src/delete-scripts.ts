@@ -45,6 +45,18 @@ end
 return 1
 `);
 
+/** KEYS index, then invocations. ARGV session token. Returns how many of them were the session's own. */
+export const deleteOwnScript = script(`
+local count = 0
+for n = 2, #KEYS do
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then
+    redis.call('UNLINK', KEYS[n])
+    count = count + redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
+  end
+end
+return count
+`);
+
 /** KEYS index, then keys in its slot. ARGV members of the index that go too. Returns how many keys there were. */
 export const deleteKeptScript = script(`
 local count = 0

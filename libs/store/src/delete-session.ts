@@ -7,10 +7,12 @@ import {
   type StoredEvent,
 } from '@agentmesh/agent';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { z } from 'zod';
 import {
   closeSessionScript,
   deleteInvocationsScript,
   deleteKeptScript,
+  deleteOwnScript,
   deleteSessionScript,
 } from './delete-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -35,6 +37,11 @@ export async function deleteSession(
   ref: SessionRef,
   options: DeleteSessionOptions = {},
 ): Promise<void> {
+  await removeUnmentioned(deletion, ref);
+  await removeLog(deletion, ref, options);
+}
+
+async function removeLog(deletion: Deletion, ref: SessionRef, options: DeleteSessionOptions): Promise<void> {
   const { connection, keys, sessions } = deletion;
   const { appName, userId, sessionId } = ref;
   await connection.script(closeSessionScript, [keys.session(ref)], []);
@@ -107,5 +114,42 @@ async function deleteChild(
 ): Promise<void> {
   const key = deletion.keys.session(ref);
   const hidden = await deletion.connection.run((redis) => redis.hget(key, 'hidden'));
-  if (hidden === '1') await deleteSession(deletion, ref, options);
+  if (hidden === '1') await removeLog(deletion, ref, options);
+}
+
+/** Removes what the log does not tell of, as a process died before it did: from the list of what ends by itself. */
+async function removeUnmentioned(deletion: Deletion, ref: SessionRef): Promise<void> {
+  const { connection, keys } = deletion;
+  const index = keys.index(ref.appName, ref.userId);
+  const token = encodeToken(ref.sessionId);
+  for (let at = 0; ; ) {
+    const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
+    if (page.length === 0) return;
+    const kept = page.map(readKept);
+    const own = kept.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
+    const calls = kept.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
+    for (const call of calls) await forgetCall(deletion, ref, call);
+    await connection.script(
+      deleteKeptScript,
+      [index, ...own],
+      calls.map((call) => keptCall(ref, call)),
+    );
+    const records = kept.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
+    const deleted = await connection.script<number>(deleteOwnScript, [index, ...records], [token]);
+    at += page.length - own.length - calls.length - deleted;
+  }
+}
+
+const keptCallSchema = z.tuple([z.string(), z.string(), z.string()]);
+
+/** Reads a member of the index: a key in its slot, or a call. */
+export function readKept(member: string): {
+  key?: string;
+  call?: { sessionId: string; id: string; service?: string };
+} {
+  if (member.startsWith('key ')) return { key: member.slice('key '.length) };
+  const { data } = keptCallSchema.safeParse(JSON.parse(member.slice('call '.length)));
+  if (!data) return {};
+  const [sessionId, id, service] = data;
+  return { call: { sessionId, id, ...(service !== '' && { service }) } };
 }

@@ -1,9 +1,8 @@
 import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent';
 import type { Keys, SessionRef } from '@agentmesh/protocol';
-import { z } from 'zod';
 import { type AppState, writerOf } from './app-state.ts';
 import { deleteKeptScript, deleteUserScript, forgetWriterScript } from './delete-scripts.ts';
-import { forgetCall } from './delete-session.ts';
+import { forgetCall, readKept } from './delete-session.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { memberOf } from './redis-pending-calls.ts';
 import { stateOf } from './state-delta.ts';
@@ -16,7 +15,6 @@ interface Place {
 
 /** Members of the index that are looked at in one go. */
 const pageSize = 200;
-const keptCallSchema = z.tuple([z.string(), z.string(), z.string()]);
 
 /** What Redis keeps of a user beside the sessions. */
 export class RedisUserRecords implements UserRecords {
@@ -104,17 +102,11 @@ export class RedisUserRecords implements UserRecords {
     for (;;) {
       const page = await connection.run((redis) => redis.zrange(index, '0', String(pageSize - 1)));
       if (page.length === 0) return count;
-      const own = page.flatMap((member) => (member.startsWith('key ') ? [member.slice('key '.length)] : []));
-      const others = page.filter((member) => !member.startsWith('key '));
-      for (const member of others) await this.#forgetCall(user, member);
+      const kept = page.map(readKept);
+      for (const { call } of kept) if (call) await forgetCall(this.#place, { ...user, ...call }, call);
+      const own = kept.flatMap(({ key }) => key ?? []);
+      const others = page.filter((_, at) => kept[at]?.key === undefined);
       count += await connection.script<number>(deleteKeptScript, [index, ...own], others);
     }
-  }
-
-  async #forgetCall(user: UserOwner, member: string): Promise<void> {
-    const { data } = keptCallSchema.safeParse(JSON.parse(member.slice('call '.length)));
-    if (!data) return;
-    const [sessionId, id, service] = data;
-    await forgetCall(this.#place, { ...user, sessionId }, { id, ...(service !== '' && { service }) });
   }
 }
