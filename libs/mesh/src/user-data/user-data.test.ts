@@ -164,6 +164,7 @@ describe('all that is kept of a user', () => {
     };
     expect(await deleteUserData(client, user)).toMatchObject({ sessions: 4, complete: true });
     more = 1_000;
+    await give('u');
     expect(await deleteUserData(client, user)).toMatchObject({ complete: false });
   });
 
