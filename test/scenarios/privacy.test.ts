@@ -138,10 +138,10 @@ const jsonLines = (text: string): Record<string, unknown>[] =>
 
 describe('what is kept of a user', () => {
   it('is handed over by the command, and taken again as sessions', async () => {
-    const session = await live('ann');
-    const { code, err } = await command('user', 'export', app, 'ann', join(out, 'ann')).ended;
+    const session = await live('annika7');
+    const { code, err } = await command('user', 'export', app, 'annika7', join(out, 'annika7')).ended;
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    const text = await readFile(join(out, 'ann/records.jsonl'), 'utf8');
+    const text = await readFile(join(out, 'annika7/records.jsonl'), 'utf8');
     expect(text).not.toContain('SECRET');
     const records = jsonLines(text);
     const of = (kind: string) => records.filter((record) => record.kind === kind);
@@ -154,37 +154,37 @@ describe('what is kept of a user', () => {
         .sort(),
     ).toEqual([false, true]);
     for (const { file } of of('artifact'))
-      expect(await readFile(join(out, 'ann', String(file)), 'utf8')).toBe('of ann');
-    expect((await stat(join(out, 'ann/records.jsonl'))).mode & 0o077).toBe(0);
-    const body = JSON.parse(await readFile(join(out, `ann/sessions/${session}.json`), 'utf8'));
-    const made = await client.send('POST', `${path('anna')}/sessions`, body);
+      expect(await readFile(join(out, 'annika7', String(file)), 'utf8')).toBe('of annika7');
+    expect((await stat(join(out, 'annika7/records.jsonl'))).mode & 0o077).toBe(0);
+    const body = JSON.parse(await readFile(join(out, `annika7/sessions/${session}.json`), 'utf8'));
+    const made = await client.send('POST', `${path('annex')}/sessions`, body);
     expect(made.status).toBe(200);
     const copy = (await made.json()) as { events: object[]; state: object };
     expect(copy.events.slice(0, body.events.length)).toEqual(body.events);
-    expect(copy.state).toMatchObject({ started: 'ann', note: 'ann' });
-    const again = await command('user', 'export', app, 'ann', join(out, 'ann')).ended;
+    expect(copy.state).toMatchObject({ started: 'annika7', note: 'annika7' });
+    const again = await command('user', 'export', app, 'annika7', join(out, 'annika7')).ended;
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is not empty') });
-    await client.send('DELETE', path('anna'));
+    await client.send('DELETE', path('annex'));
   });
 
   it('is handed over by the gateway, line by line', async () => {
-    const response = await client.send('GET', `${path('ann')}/export`);
+    const response = await client.send('GET', `${path('annika7')}/export`);
     expect(response.headers.get('content-type')).toContain('ndjson');
     const records = jsonLines(await response.text());
     expect(records.at(-1)).toMatchObject({ kind: 'end', counts: { session: 2, pending: 2, credential: 1 } });
     const [artifact] = records.filter(({ kind }) => kind === 'artifact');
-    expect(await (await client.send('GET', String(artifact?.content))).text()).toBe('of ann');
+    expect(await (await client.send('GET', String(artifact?.content))).text()).toBe('of annika7');
   });
 
   it('is deleted for good, and of another user nothing is', async () => {
     await live('robert');
     const before = await (await client.send('GET', `${path('robert')}/export`)).text();
-    expect(await traces('ann')).not.toEqual([]);
-    expect(await command('user', 'delete', app, 'ann').ended).toMatchObject({
+    expect(await traces('annika7')).not.toEqual([]);
+    expect(await command('user', 'delete', app, 'annika7').ended).toMatchObject({
       code: 1,
       err: expect.stringContaining('--yes'),
     });
-    const { code, out: counts, err } = await command('user', 'delete', app, 'ann', '--yes').ended;
+    const { code, out: counts, err } = await command('user', 'delete', app, 'annika7', '--yes').ended;
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(JSON.parse(counts)).toMatchObject({
       ...{ sessions: 2, artifacts: 2, credentials: 1, pending: 2, stateKeys: 1, complete: true },
@@ -192,14 +192,17 @@ describe('what is kept of a user', () => {
     });
     expect(JSON.parse(counts).callResults).toBeGreaterThanOrEqual(3);
     // The worker of the job looks after it once in a second.
-    await until(async () => (await traces('ann')).length === 0, { what: 'the last trace in Redis' });
-    await until(async () => (await natsTraces('ann')).length === 0, { what: 'the last trace in NATS' });
+    await until(async () => (await traces('annika7')).length === 0, { what: 'the last trace in Redis' });
+    const inQueues = async () =>
+      (await natsTraces('annika7')).filter((subject) => !subject.includes('.dead.'));
+    await until(async () => (await inQueues()).length === 0, { what: 'the last message in NATS' });
+    expect(await natsTraces('annika7')).toEqual([]);
     const after = await (await client.send('GET', `${path('robert')}/export`)).text();
     // The job of the other one goes on.
     const moving = ['user', 'session', 'end'];
     const steady = (text: string) => jsonLines(text).filter(({ kind }) => !moving.includes(String(kind)));
     expect(steady(after)).toEqual(expect.arrayContaining(steady(before)));
-    const gone = await client.send('DELETE', path('ann'));
+    const gone = await client.send('DELETE', path('annika7'));
     expect(await gone.json()).toMatchObject({ sessions: 0, events: 0, callResults: 0, complete: true });
   });
 
@@ -240,6 +243,6 @@ describe('what is kept of a user', () => {
     expect(JSON.parse(counts)).toMatchObject({ complete: true });
     expect(await traces('dora')).toEqual([]);
     expect(await natsTraces('dora')).toEqual([]);
-    expect(await readdir(out)).toEqual(['ann']);
+    expect(await readdir(out)).toEqual(['annika7']);
   });
 });
