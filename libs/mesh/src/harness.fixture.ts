@@ -99,9 +99,10 @@ function memoryCallResults(): CallResults {
     forget: async (tool, callId, final) => {
       const key = `${tool}/${callId}`;
       const known = results.get(key);
-      results.delete(key);
-      if (final) results.set(key, final);
-      return claims.delete(key) || (known !== undefined && known !== final);
+      if (known !== undefined && known === final) return false;
+      const was = [results.delete(key), claims.delete(key)].includes(true);
+      if (was && final) results.set(key, final);
+      return was;
     },
   };
 }
@@ -170,9 +171,10 @@ function memoryJobs(): JobRecords {
     async forget(tool, job, final) {
       const key = `${tool}/${job}`;
       const known = entries.get(key);
+      if (!known || (final && known.finished?.result === final)) return false;
       entries.delete(key);
       if (final) entry(tool, job).finished = { result: final, said: 0, heard: true };
-      return known !== undefined && known.finished?.result !== final;
+      return true;
     },
   };
 }

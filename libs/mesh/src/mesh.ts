@@ -36,7 +36,7 @@ export interface CallResults {
   ): Promise<{ state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' }>;
   /** Gives up a claim without a result. */
   release(tool: string, callId: string, holder: string): Promise<void>;
-  /** Removes what is kept of a call; `final` takes its place for some minutes. Was there anything? */
+  /** Removes what is kept of a call; `final` takes the place of what is there for some minutes. Was there anything? */
   forget(tool: string, callId: string, final?: ToolResult): Promise<boolean>;
 }
 

@@ -25,7 +25,8 @@ export interface CallResults {
   /** Gives up a claim without a result; no-op for a claim of another, or none. */
   release(tool: string, callId: string, holder: string): Promise<void>;
   /**
-   * Removes a result, or a claim. `final`: in its place comes that result for {@link forgottenMs}, so that nobody who is still at the call keeps another.
+   * Removes a result, or a claim. `final`: in the place of one that is there comes that result for {@link forgottenMs}, so that nobody who is still at the
+   * call keeps another.
    *
    * @returns whether there was one
    */

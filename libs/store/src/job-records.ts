@@ -63,7 +63,8 @@ export interface JobRecords {
   /** The caller follows no longer. Returns the result if it has come just now: then the caller still takes it. */
   leave(tool: string, job: string): Promise<ToolResult | undefined>;
   /**
-   * Removes a job with all that it said. `final`: it ends with that result, for ten minutes, so that a worker that is still at it stops and keeps none.
+   * Removes a job with all that it said. `final`: one that is there ends with that result, for ten minutes, so that a worker that is still at it stops and
+   * keeps none.
    *
    * @returns whether there was one
    */
@@ -136,13 +137,12 @@ return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
 const forgetJobScript = script(`
 redis.call('UNLINK', KEYS[2])
 local known = redis.call('HGET', KEYS[1], 'result')
-if known == ARGV[1] then return 0 end
-local count = redis.call('UNLINK', KEYS[1])
+if known == ARGV[1] or redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
 if ARGV[1] ~= '' then
   redis.call('HSET', KEYS[1], 'result', ARGV[1], 'heard', 1)
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-return count
+return 1
 `);
 
 /** KEYS job. Returns the result or ''. */

@@ -362,13 +362,12 @@ return { 'claimed' }
 /** KEYS call. ARGV the result that takes the place of what is there, or '', and its ttl in ms. 1: there was one. */
 export const forgetCallScript = script(`
 local known = redis.call('HGET', KEYS[1], 'result')
-if known == ARGV[1] then return 0 end
-local count = redis.call('DEL', KEYS[1])
+if known == ARGV[1] or redis.call('DEL', KEYS[1]) == 0 then return 0 end
 if ARGV[1] ~= '' then
   redis.call('HSET', KEYS[1], 'result', ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-return count
+return 1
 `);
 
 /** KEYS call. ARGV holder. */

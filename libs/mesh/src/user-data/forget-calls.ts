@@ -5,7 +5,10 @@ import type { CallResults, Mesh } from '../mesh.ts';
 import { keyOf } from '../once-per-call.ts';
 
 /** What is kept of calls outside of the session that made them. */
-export type KeptCalls = { callResults: Pick<CallResults, 'forget'>; jobs: Pick<Mesh['jobs'], 'forget'> };
+export type KeptCalls = {
+  callResults: Pick<CallResults, 'forget' | 'put'>;
+  jobs: Pick<Mesh['jobs'], 'forget'>;
+};
 
 interface SeenCall {
   name: string;
@@ -25,6 +28,8 @@ const maxSeen = 2_000;
 /** So long after its last event nothing is kept of a call, in ms: jobs are kept for a week. */
 const keptMs = 8 * 86_400_000;
 const atOnce = 32;
+/** So long a call may be on its way to its tool, and so long it is known that it has ended, in ms. */
+const wayMs = 600_000;
 
 /** What a tool is told, and its caller, whose call went with its session. */
 const gone: ToolResult = {
@@ -126,10 +131,17 @@ class CallsOfLog {
     const again = Array.from({ length: rounds }, (_, n) => ({ context, answers: n + 1 }));
     const final = isOver ? undefined : gone;
     const { callResults, jobs } = this.#kept;
+    const mayCome = !isOver && last > Date.now() - wayMs;
+    const forgetResult = async (tool: string, key: string) => {
+      const was = await callResults.forget(tool, key, final);
+      // The worker of a job looks whether its call is still there; a tool does not.
+      if (!was && mayCome) await callResults.put(tool, key, gone, wayMs);
+      return was;
+    };
     const forgotten = [...made, ...again].flatMap((about) => {
       const call = { callId, args: {}, ...about };
       return servedNames(name).flatMap((tool) => [
-        callResults.forget(tool, keyOf(call, callId), final),
+        forgetResult(tool, keyOf(call, callId)),
         jobs.forget(tool, jobOf(call, callId), final),
       ]);
     });
