@@ -1,8 +1,30 @@
 import type { AuthConfig, AuthCredential } from './auth/auth-config.ts';
+import { endOf } from './auth/validity.ts';
 import type { Context } from './context.ts';
 
 /** Whose credentials: of one user in one app. A {@link Context} is one. */
 export type CredentialOwner = Pick<Context, 'appName' | 'userId'>;
+
+/** What a credential that is kept is for; nothing secret. */
+export interface KeptCredential {
+  credentialKey: string;
+  authType: AuthCredential['authType'];
+  /** When it ends, epoch ms; absent for one that does not, or can be renewed. */
+  endsAt?: number;
+}
+
+export function aboutCredential({ credentialKey }: AuthConfig, credential: AuthCredential): KeptCredential {
+  const endsAt = endOf(credential);
+  return { credentialKey, authType: credential.authType, ...(endsAt !== undefined && { endsAt }) };
+}
+
+/** Knows which credentials are kept, without being able to open them. */
+export interface CredentialRecords {
+  /** What the credentials of a user are for. */
+  listCredentials(owner: CredentialOwner): Promise<KeptCredential[]>;
+  /** Removes all of a user. Returns how many there were. */
+  deleteCredentials(owner: CredentialOwner): Promise<number>;
+}
 
 /** Keeps what people let agents use on their behalf, per app, user and `credentialKey`. The methods are ADK's. */
 export interface CredentialService {

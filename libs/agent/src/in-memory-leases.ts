@@ -58,6 +58,17 @@ export class InMemoryLeases {
     return lease && currentHolder(lease);
   }
 
+  /** The run that has the session, and those that wait. */
+  runsOf(key: string): string[] {
+    const waiting = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
+    return [this.holderOf(key) ?? [], waiting].flat();
+  }
+
+  /** Nobody has the session or waits for it any more. */
+  forget(key: string): void {
+    this.#leases.delete(key);
+  }
+
   /** Those that wait and are this one, or begin so. */
   waitingOf(key: string, id: string, prefix?: string): string[] {
     const names = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);

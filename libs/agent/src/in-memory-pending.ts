@@ -58,6 +58,17 @@ export class InMemoryPending implements PendingCalls {
     }
   }
 
+  /** Returns how many there were that waited. */
+  forgetUser({ appName, userId }: Omit<SessionRef, 'sessionId'>): number {
+    let count = 0;
+    for (const [key, { ref, isOpen }] of this.#calls) {
+      if (ref.userId !== userId || ref.appName !== appName) continue;
+      this.#calls.delete(key);
+      if (isOpen) count += 1;
+    }
+    return count;
+  }
+
   async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
     const wanted = [...this.#calls.values()].filter(
       ({ ref, isOpen }) =>

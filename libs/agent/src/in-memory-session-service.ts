@@ -37,6 +37,7 @@ import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
 import type {
   Attempt,
+  DeleteSessionOptions,
   InvocationRecord,
   InvocationRef,
   ListSessionsRequest,
@@ -48,11 +49,13 @@ import type {
   TurnSession,
 } from './session-service.ts';
 import { type StateScope, scopeOf } from './state.ts';
+import type { UserRecords } from './user-records.ts';
 
 interface StoredSession {
   id: string;
   incarnation: string;
   hidden: boolean;
+  created: number;
   updated: number;
   state: JsonMap;
   /** What it was created with. */
@@ -84,6 +87,34 @@ export class InMemorySessionService implements SessionService {
     hasEnded: (ref) => this.#knows(ref) && this.#invocation(ref).ends.has(ref.resume ?? ''),
   });
 
+  readonly users: UserRecords = {
+    sessionIds: async ({ appName, userId }) => {
+      const ofUser = this.#sessions.get(this.#keys.sessions(appName, userId));
+      return [...(ofUser?.values() ?? [])].map(({ id }) => id);
+    },
+    readSession: async (ref) => {
+      const stored = this.#find(ref);
+      if (!stored) return undefined;
+      const { id: sessionId, hidden, created, updated, events, state, initial } = stored;
+      const states = { state: withPrefix('', state), initialState: withPrefix('', initial) };
+      return { sessionId, hidden, created, updated, seq: events.length, ...states };
+    },
+    runsIn: async (ref) =>
+      this.#leases.runsOf(this.#keys.session(ref)).map((name) => ({ ...ref, ...runOfName(name) })),
+    readState: async ({ appName, userId }) =>
+      withPrefix('user:', this.#users.get(this.#keys.user(appName, userId))),
+    forgetQueue: async (ref) => this.#leases.forget(this.#keys.session(ref)),
+    deleteRest: async ({ appName, userId }) => {
+      const key = this.#keys.user(appName, userId);
+      const stateKeys = this.#users.get(key)?.size ?? 0;
+      this.#users.delete(key);
+      const prefix = this.#keys.invocation(appName, userId, '').slice(0, -'='.length);
+      const left = [...this.#invocations.keys()].filter((each) => each.startsWith(prefix));
+      for (const each of left) this.#invocations.delete(each);
+      return { stateKeys, pending: this.pending.forgetUser({ appName, userId }), others: left.length };
+    },
+  };
+
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
     const ref = { appName, userId, sessionId };
@@ -97,6 +128,7 @@ export class InMemorySessionService implements SessionService {
       id: sessionId,
       incarnation: randomUUID(),
       hidden,
+      created: Date.now(),
       updated: Date.now(),
       state: new Map(),
       initial: new Map(),
@@ -170,14 +202,18 @@ export class InMemorySessionService implements SessionService {
     stored.updated = last.timestamp;
   }
 
-  async deleteSession(ref: SessionRef): Promise<void> {
+  async deleteSession(ref: SessionRef, options: DeleteSessionOptions = {}): Promise<void> {
     const key = this.#keys.session(ref);
-    const calls = (this.#find(ref)?.events ?? []).flatMap((json) => getFunctionCalls(JSON.parse(json)));
+    const page = await this.readEvents({ ...ref, limit: Number.MAX_SAFE_INTEGER });
+    const calls = page.flatMap(({ event }) => getFunctionCalls(event));
     for (const { id } of calls) {
       // The session of an ask belongs to the call that it was made for.
       const child = { ...ref, sessionId: id ?? '' };
-      if (id !== undefined && isToken(id) && this.#find(child)?.hidden) await this.deleteSession(child);
+      if (id !== undefined && isToken(id) && this.#find(child)?.hidden)
+        await this.deleteSession(child, options);
     }
+    if (page.length > 0) await options.onEvents?.(ref, page);
+    await options.onEvents?.(ref, []);
     this.#sessions.get(this.#keys.sessions(ref.appName, ref.userId))?.delete(key);
     this.#leases.free(key);
     this.pending.forgetSession(ref);

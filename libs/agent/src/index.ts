@@ -78,7 +78,13 @@ export type { BaseSummarizer, LlmSummarizerOptions } from './compaction/summariz
 export { LlmSummarizer } from './compaction/summarizer.ts';
 export type { ConfirmationRequest, ContextOptions, ContextOrigin, InputQuestion } from './context.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, ReadonlyContext } from './context.ts';
-export type { CredentialOwner, CredentialService } from './credential-service.ts';
+export type {
+  CredentialOwner,
+  CredentialRecords,
+  CredentialService,
+  KeptCredential,
+} from './credential-service.ts';
+export { aboutCredential } from './credential-service.ts';
 export { deadlinePassed } from './deadlines.ts';
 export {
   answerText,
@@ -99,7 +105,7 @@ export { progressId } from './flow/call-tools.ts';
 export { assertContinues } from './flow/continuation.ts';
 export { artifactsOfSession } from './flow/forward-artifacts.ts';
 export { forwardEvents, withinCallKey } from './flow/forward-events.ts';
-export { questionNames } from './flow/question.ts';
+export { questionNames, questionOf } from './flow/question.ts';
 export { isCredentialQuestion } from './flow/question-id.ts';
 export { answerToQuestion, isPassedOn } from './flow/questions.ts';
 export { isRefused, orRefused, refusedReason } from './flow/refusal.ts';
@@ -212,6 +218,7 @@ export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts'
 export { askedAgain, askedAgainReason, defaultLeaseMs } from './session-leases.ts';
 export type {
   Attempt,
+  DeleteSessionOptions,
   GetSessionConfig,
   InvocationRecord,
   InvocationRef,
@@ -230,6 +237,7 @@ export type { StateScope } from './state.ts';
 export { pickScopes, State, scopeOf } from './state.ts';
 export { StreamingMode } from './streaming-mode.ts';
 export { turnNeed } from './turn-need.ts';
+export type { DeletedRecords, KeptSession, UserOwner, UserRecords } from './user-records.ts';
 export { EXIT_LOOP, ExitLoopTool } from './workflow/exit-loop-tool.ts';
 export type { LoopAgentConfig } from './workflow/loop-agent.ts';
 export { LoopAgent } from './workflow/loop-agent.ts';

@@ -1,6 +1,7 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { PendingCalls } from './pending-calls.ts';
 import type { SessionLeases } from './session-leases.ts';
+import type { UserRecords } from './user-records.ts';
 
 /** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
 export interface Session {
@@ -54,6 +55,16 @@ export interface TurnSession {
   firstSeq: number;
   /** Tells it from one that has its id before or after it. */
   incarnation: string;
+}
+
+export interface DeleteSessionOptions {
+  /**
+   * Called with each page of the log, and of those of hidden sessions, before they go, and with an empty one at the end of each: for what else is kept of
+   * the events. A deletion that goes on where another was cut short calls it with the same pages again.
+   */
+  onEvents?: (ref: SessionRef, page: readonly StoredEvent[]) => Promise<void>;
+  /** Told how much went beside the events. */
+  onDeleted?: (what: 'artifacts' | 'callResults', count: number) => void;
 }
 
 export interface ListSessionsRequest {
@@ -143,6 +154,9 @@ export interface SessionService extends SessionLeases {
   /** What waits for an answer from outside, kept in the same step as the events that ask and answer. */
   readonly pending: PendingCalls;
 
+  /** What is kept of a user over all sessions. */
+  readonly users: UserRecords;
+
   /**
    * Starts a session; a missing id is made up (UUID). `app:` and `user:` keys of `state` go to their scopes, `temp:` keys are dropped.
    * `hidden` sessions (an agent used as a tool has one per call) are not listed.
@@ -186,8 +200,14 @@ export interface SessionService extends SessionLeases {
    */
   appendHistory(ref: SessionRef, history: { afterSeq: number; events: readonly Event[] }): Promise<void>;
 
-  /** Removes a session with its events and state; `app:` and `user:` state stays. No-op for an unknown one. */
-  deleteSession(request: { appName: string; userId: string; sessionId: string }): Promise<void>;
+  /**
+   * Removes a session with its events and state, its hidden sessions, the records of its invocations, its sign-ins, and what it waits for; `app:` and `user:`
+   * state stays. From its begin on the session is gone for all others. No-op for an unknown one; one that was cut short is finished by another.
+   */
+  deleteSession(
+    request: { appName: string; userId: string; sessionId: string },
+    options?: DeleteSessionOptions,
+  ): Promise<void>;
 
   /**
    * Commits an event in one atomic step: appends it, applies its state delta in the right scopes, counts the sequence up; and

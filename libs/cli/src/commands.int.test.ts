@@ -1,9 +1,12 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runCommand } from './commands.ts';
 
 /** Answers when it is told to, and not when it is aborted. */
@@ -120,13 +123,41 @@ describe('the operator command', () => {
     expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
   });
 
-  it.each([[['nonsense']], [['dead-letters', 'show', 'x']], [['dead-letters', 'show']], [['cancel', 'app']]])(
-    'says how it is used: %s',
-    async (words) => {
-      await expect(command(...words)).rejects.toMatchObject({
-        code: 'invalid_argument',
-        message: expect.stringContaining('usage: agentmesh'),
-      });
-    },
-  );
+  it('hands over and deletes what is kept of a user', async () => {
+    const user = { appName: 'app', userId: 'gone' };
+    await mesh.sessions.createSession({ ...user, sessionId: 's/1', state: { a: 1, 'user:b': 2 } });
+    const ref = { ...user, sessionId: 's/1', filename: 'user:../../evil' };
+    await mesh.artifacts.saveArtifact({ ...ref, artifact: { text: 'bytes' } });
+    const folder = await mkdtemp(join(tmpdir(), 'agentmesh-export-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const [counts] = await command('user', 'export', 'app', 'gone', folder);
+    expect(JSON.parse(counts ?? '')).toEqual({ user: 1, state: 1, session: 1, artifact: 1 });
+    expect((await readdir(folder, { recursive: true })).sort()).toEqual([
+      ...['files', 'files/000001-v0-evil', 'records.jsonl', 'sessions', 'sessions/s=2F1.json'],
+    ]);
+    const session = JSON.parse(await readFile(join(folder, 'sessions/s=2F1.json'), 'utf8'));
+    expect(session).toEqual({ sessionId: 's/1', state: { a: 1 }, events: [] });
+    await expect(command('user', 'delete', 'app', 'gone')).rejects.toThrow('say --yes');
+    const [deleted] = await command('user', 'delete', 'app', 'gone', '--yes');
+    expect(JSON.parse(deleted ?? '')).toMatchObject({
+      sessions: 1,
+      artifacts: 1,
+      stateKeys: 1,
+      complete: true,
+    });
+  });
+
+  it.each([
+    [['user', 'delete', 'app', '--yes']],
+    [['user', 'export', 'app', 'u']],
+    [['nonsense']],
+    [['dead-letters', 'show', 'x']],
+    [['dead-letters', 'show']],
+    [['cancel', 'app']],
+  ])('says how it is used: %s', async (words) => {
+    await expect(command(...words)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('usage: agentmesh'),
+    });
+  });
 });

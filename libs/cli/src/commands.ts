@@ -1,7 +1,14 @@
 import { type DeadLetters, openDeadLetters, type StoredDeadLetter } from '@agentmesh/bus';
-import { type ConnectedMesh, cancelInvocation, connectService, replayDeadLetter } from '@agentmesh/mesh';
+import {
+  type ConnectedMesh,
+  cancelInvocation,
+  connectService,
+  deleteUserData,
+  replayDeadLetter,
+} from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
+import { writeExport } from './write-export.ts';
 
 /** What a command needs: where the mesh is, and where to write. */
 export interface Surroundings {
@@ -69,6 +76,31 @@ export const commands: Record<string, Command> = {
         const { status } = await cancelInvocation(mesh, ref, 'an operator cancelled it');
         around.print(status === 'running' ? 'told all who work on it' : `it has ended: ${status}`);
       }),
+  },
+  'user export': {
+    usage: '<app> <user> <folder>',
+    meaning: 'writes all that is kept of a user into a new folder; see docs/privacy.md',
+    async run([appName, userId, folder], around) {
+      if (!appName || !userId || !folder) throw new MeshError('invalid_argument', usage());
+      await withMesh(around, async (mesh) =>
+        around.print(JSON.stringify(await writeExport(mesh, { appName, userId }, folder))),
+      );
+    },
+  },
+  'user delete': {
+    usage: '<app> <user> --yes',
+    meaning: 'deletes all that is kept of a user, for good, and says how much it was',
+    async run(args, around) {
+      const [appName, userId, more] = args.filter((each) => each !== '--yes');
+      if (!appName || !userId || more !== undefined) throw new MeshError('invalid_argument', usage());
+      if (!args.includes('--yes')) {
+        const why = `this deletes all that is kept of user ${userId} in app ${appName}; say --yes if you mean it`;
+        throw new MeshError('invalid_argument', why);
+      }
+      await withMesh(around, async (mesh) =>
+        around.print(JSON.stringify(await deleteUserData(mesh, { appName, userId }))),
+      );
+    },
   },
 };
 

@@ -81,13 +81,14 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults, jobs, memory, credentials } = store;
+  const { sessions, callResults, jobs, memory, credentials, credentialRecords } = store;
   const mesh = createMesh({
     bus,
     sessions,
     callResults,
     jobs,
     memory,
+    credentialRecords,
     log,
     artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
     namespace,

@@ -32,7 +32,7 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
 ];
 
 /** A mesh in one process: each `connect` stands for a process of its own; messages are really serialised between them. */
-export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'memory'> = {}) {
+export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> = {}) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();
@@ -49,6 +49,8 @@ export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'memory'> = 
   return {
     hub,
     sessions,
+    callResults,
+    jobs,
     connect,
     /** What was logged as warning or error. */
     lines,
@@ -94,6 +96,14 @@ function memoryCallResults(): CallResults {
       return { state: 'claimed' };
     },
     release: async (tool, callId) => void claims.delete(`${tool}/${callId}`),
+    forget: async (tool, callId, final) => {
+      const key = `${tool}/${callId}`;
+      const known = results.get(key);
+      if (known !== undefined && known === final) return false;
+      const was = [results.delete(key), claims.delete(key)].includes(true);
+      if (was && final) results.set(key, final);
+      return was;
+    },
   };
 }
 
@@ -157,6 +167,14 @@ function memoryJobs(): JobRecords {
       const known = entry(tool, job);
       if (!known.finished) known.followedUntil = 0;
       return known.finished?.result;
+    },
+    async forget(tool, job, final) {
+      const key = `${tool}/${job}`;
+      const known = entries.get(key);
+      if (!known || (final && known.finished?.result === final)) return false;
+      entries.delete(key);
+      if (final) entry(tool, job).finished = { result: final, said: 0, heard: true };
+      return true;
     },
   };
 }

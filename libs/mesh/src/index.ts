@@ -39,3 +39,7 @@ export { serveAgent } from './serve-agent.ts';
 export type { ServeToolOptions } from './serve-tool.ts';
 export { serveTool } from './serve-tool.ts';
 export { serviceName } from './service-name.ts';
+export type { DeletedUserData, DeleteUserOptions } from './user-data/delete-user-data.ts';
+export { deleteUserData } from './user-data/delete-user-data.ts';
+export type { ExportedArtifact, UserRecord } from './user-data/export-user-data.ts';
+export { exportUserData } from './user-data/export-user-data.ts';

@@ -83,10 +83,11 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   }
   const lost = new AbortController();
   const moot = new AbortController();
+  const gone = new AbortController();
   using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
-  const signal = AbortSignal.any([stopping, lost.signal, moot.signal, cancel.signal]);
+  const signal = AbortSignal.any([stopping, lost.signal, moot.signal, gone.signal, cancel.signal]);
   let result: ToolResult;
-  using alive = keepJob(attempt, { lost, moot, cancel });
+  using alive = keepJob(attempt, { lost, moot, gone, cancel });
   // It may have lain in the queue for long.
   await alive.look();
   try {
@@ -103,6 +104,11 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
       return { done: false, delayMs: 0 };
     }
     result = signal.aborted ? stopped(signal.reason) : brokenBy(tool.name, error);
+  }
+  // What is kept of its session is deleted: nobody comes for the result, and nothing of it may stay.
+  if (gone.signal.aborted) {
+    await mesh.jobs.forget(tool.name, order.job);
+    return done;
   }
   const kept = await mesh.jobs.finish(tool.name, order.job, result);
   // Who answered in its place knows; who cancelled it wants to hear nothing more.
@@ -151,7 +157,7 @@ async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Pro
 /** Shows that the worker lives, and stops it when the job is another's, or when the call has its answer. */
 function keepJob(
   { mesh, tool, order, holder }: Attempt,
-  { lost, moot, cancel }: { lost: AbortController; moot: AbortController; cancel: CancelSignal },
+  { lost, moot, gone, cancel }: Record<'lost' | 'moot' | 'gone', AbortController> & { cancel: CancelSignal },
 ): Disposable & { look(): Promise<void> } {
   const look = async () => {
     const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
@@ -162,7 +168,7 @@ function keepJob(
     if (cancelled !== undefined) cancel.cancel(cancelled);
     const state = await mesh.sessions.pending.stateOf(call);
     if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));
-    if (state === 'unknown') moot.abort(new MeshError('cancelled', 'the call is gone with its session'));
+    if (state === 'unknown') gone.abort(new MeshError('cancelled', 'the call is gone with its session'));
   };
   const timer = setInterval(
     () => void look().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),

@@ -1,5 +1,6 @@
 import {
   type ArtifactService,
+  type CredentialRecords,
   type CredentialServices,
   type InvocationServices,
   type MemoryService,
@@ -19,6 +20,7 @@ import type { Logger } from '@agentmesh/service';
 import type { JobRecords } from '@agentmesh/store';
 import { deletingArtifacts } from './artifacts/delete-with-session.ts';
 import { openArtifacts } from './artifacts/open-artifacts.ts';
+import { forgettingCalls } from './user-data/forget-calls.ts';
 
 /** Results of remote tools by call id, so that a repeated call gets the first one's. */
 export interface CallResults {
@@ -34,6 +36,8 @@ export interface CallResults {
   ): Promise<{ state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' }>;
   /** Gives up a claim without a result. */
   release(tool: string, callId: string, holder: string): Promise<void>;
+  /** Removes what is kept of a call; `final` takes the place of what is there for some minutes. Was there anything? */
+  forget(tool: string, callId: string, final?: ToolResult): Promise<boolean>;
 }
 
 /** What everything on the mesh stands on: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
@@ -52,6 +56,8 @@ export interface Mesh {
   readonly box?: SecretBox;
   /** Keeps credentials of people; without it none are kept. */
   readonly credentials?: CredentialServices;
+  /** What credentials are kept for; a process that cannot open them has it too. */
+  readonly credentialRecords?: CredentialRecords;
   /** What users said, for all agents and tools; without it none of them remembers anything. */
   readonly memory?: MemoryService;
 }
@@ -71,7 +77,7 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
 
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
-  const sessions = deletingArtifacts(parts.sessions, artifacts);
+  const sessions = deletingArtifacts(forgettingCalls(parts.sessions, parts), artifacts);
   const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
   return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
 }

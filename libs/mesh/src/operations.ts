@@ -67,9 +67,16 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const ref = await whereAsked(mesh, callId, update);
   const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
   assertOwn(served, asked, update);
-  return update.final
-    ? await takeOutcome(served, item, asked, update)
-    : await takeProgress(served, item, asked, update);
+  try {
+    return update.final
+      ? await takeOutcome(served, item, asked, update)
+      : await takeProgress(served, item, asked, update);
+  } catch (thrown) {
+    const isGone = MeshError.from(thrown).code === 'not_found';
+    // The session is deleted just now: what a job says of it must not be put away for somebody to read.
+    if (isGone && update.seq !== undefined) return lateWord(callId, update);
+    throw thrown;
+  }
 }
 
 /**

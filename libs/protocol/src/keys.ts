@@ -42,6 +42,13 @@ export function keys(prefix = 'am') {
     /** Stream: what the work of a call has said on its way; entry `0-<n>`; in the slot of {@link job}. */
     jobProgress: (tool: string, job: string) =>
       `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}:progress`,
+    /** Sorted set: as {@link sessions}, of the hidden ones: those of agents used as tools. */
+    hiddenSessions: (app: string, user: string) => `${tag(app, user)}:hidden-sessions`,
+    /**
+     * Sorted set: what is kept of the user for a time, and could not be found otherwise, by when it ends, ms: `key <key>` in the user's slot, and
+     * `call <json>` for an entry of {@link asking} and {@link deadlines}; expires.
+     */
+    index: (app: string, user: string) => `${tag(app, user)}:index`,
     /** Sorted set: session ids by last update, in ms. */
     sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
     /** Sorted set: session ids by when they end, in ms, where sessions are not kept for ever. */
@@ -55,6 +62,8 @@ export function keys(prefix = 'am') {
     /** String: a credential of the user, sealed; expires with a token that nothing refreshes. */
     credential: (app: string, user: string, credentialKey: string) =>
       `${tag(app, user)}:credential:${shortId(credentialKey)}`,
+    /** Hash: what the credentials of the user are for, by the last part of their keys, as JSON; nothing secret. */
+    credentials: (app: string, user: string) => `${tag(app, user)}:credentials`,
     /** String: who renews that credential now; expires. */
     credentialTurn: (app: string, user: string, credentialKey: string) =>
       `${tag(app, user)}:credential-turn:${shortId(credentialKey)}`,

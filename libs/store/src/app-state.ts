@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
 import { applyAppScript, dropOutboxScript } from './scripts.ts';
@@ -21,8 +22,8 @@ export function appState(connection: RedisConnection, keys: Keys) {
   const applyOutbox = async (appName: string, userId: string, outbox: Outbox): Promise<void> => {
     if (outbox.length === 0) return;
     const entries = outbox.flatMap(([id, fields]) => [id, fields.length / 2, ...fields]);
-    const user = keys.user(appName, userId);
-    await connection.script(applyAppScript, [keys.app(appName)], [user, ...entries]);
+    const writer = writerOf(keys, { appName, userId });
+    await connection.script(applyAppScript, [keys.app(appName)], [writer, ...entries]);
     const applied = outbox.map(([id]) => id);
     await connection.script(dropOutboxScript, [keys.appOutbox(appName, userId)], applied);
   };
@@ -40,7 +41,12 @@ export function appState(connection: RedisConnection, keys: Keys) {
 
 export type AppState = ReturnType<typeof appState>;
 
-/** A field holds `<outbox id> <user> <json>`. */
+/** Orders the commits of users at one instant, and does not tell who they are. */
+export function writerOf(keys: Keys, { appName, userId }: { appName: string; userId: string }): string {
+  return createHash('sha256').update(keys.user(appName, userId)).digest('base64url').slice(0, 16);
+}
+
+/** A field holds `<outbox id> <writer> <json>`. */
 function withoutVersion(value: string): string {
   return value.slice(value.indexOf(' ', value.indexOf(' ') + 1) + 1);
 }

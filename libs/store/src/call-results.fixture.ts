@@ -45,6 +45,22 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     expect(await store.callResults.get('a', 'b:c')).toEqual({ response: 1 });
   });
 
+  test('forgets a call, and ends one that somebody is at for some minutes', async () => {
+    const { callResults } = store;
+    const gone = { response: 'gone' };
+    const ttl = () => admin.run((client) => client.pttl(keys(prefix).call('f', 'c')));
+    expect(await callResults.forget('f', 'c', gone)).toBe(false);
+    expect(await ttl()).toBe(-2);
+    await callResults.put('f', 'c', { response: 1 }, 9_000_000);
+    expect(await callResults.forget('f', 'c')).toBe(true);
+    expect(await ttl()).toBe(-2);
+    await callResults.claim('f', 'c', 'me', 9_000_000);
+    expect(await callResults.forget('f', 'c', gone)).toBe(true);
+    expect(await callResults.forget('f', 'c', gone)).toBe(false);
+    expect(await callResults.put('f', 'c', { response: 'late' }, 9_000_000)).toEqual(gone);
+    expect(await ttl()).toBeLessThanOrEqual(600_000);
+  });
+
   test('lets a result expire, counted from the first', async () => {
     await store.callResults.put('t', 'c', { response: null }, 5_000);
     await store.callResults.put('t', 'c', { response: null }, 900_000);

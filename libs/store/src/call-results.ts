@@ -1,6 +1,6 @@
 import { type Keys, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
-import { claimCallScript, putCallScript, releaseCallScript } from './scripts.ts';
+import { claimCallScript, forgetCallScript, putCallScript, releaseCallScript } from './scripts.ts';
 
 /** What a claim came to: the work is ours, was done before, or is another's now. */
 export type CallClaim = { state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
@@ -24,7 +24,17 @@ export interface CallResults {
   claim(tool: string, callId: string, holder: string, ttlMs: number): Promise<CallClaim>;
   /** Gives up a claim without a result; no-op for a claim of another, or none. */
   release(tool: string, callId: string, holder: string): Promise<void>;
+  /**
+   * Removes a result, or a claim. `final`: in the place of one that is there comes that result for {@link forgottenMs}, so that nobody who is still at the
+   * call keeps another.
+   *
+   * @returns whether there was one
+   */
+  forget(tool: string, callId: string, final?: ToolResult): Promise<boolean>;
 }
+
+/** How long it is known that a call is not to have a result, in ms. */
+export const forgottenMs = 600_000;
 
 export function callResults(connection: RedisConnection, keys: Keys): CallResults {
   const keyOf = (tool: string, callId: string) => keys.call(tool, shortId(callId));
@@ -46,6 +56,10 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
     },
     async release(tool, callId, holder) {
       await connection.script(releaseCallScript, [keyOf(tool, callId)], [holder]);
+    },
+    async forget(tool, callId, final) {
+      const args = [final ? toJson(final, 'the result') : '', forgottenMs];
+      return (await connection.script<number>(forgetCallScript, [keyOf(tool, callId)], args)) === 1;
     },
   };
 }

@@ -1,12 +1,32 @@
-import { script } from './scripts.ts';
+import { noteKey, script } from './scripts.ts';
 
-/** KEYS sign-in. ARGV sealed sign-in, ttl. The first one stays: returns the one that is kept. */
-export const openSignInScript = script(`
+/** KEYS sign-in, index. ARGV sealed sign-in, ttl. The first one stays: returns the one that is kept. */
+export const openSignInScript = script(`${noteKey}
 if redis.call('HSETNX', KEYS[1], 'sign-in', ARGV[1]) == 1 then
   redis.call('HSET', KEYS[1], 'status', 'asked')
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  note_key(KEYS[2], KEYS[1], ARGV[2])
 end
 return redis.call('HGET', KEYS[1], 'sign-in')
+`);
+
+/** KEYS credential, credentials. ARGV what is kept, last part of the key, what it is for, end in ms or ''. */
+export const saveCredentialScript = script(`
+if ARGV[4] == '' then redis.call('SET', KEYS[1], ARGV[1]) else redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[4]) end
+return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+`);
+
+/**
+ * KEYS credentials, then credentials and their turns. ARGV last parts of the keys. Returns how many credentials there were.
+ */
+export const deleteCredentialsScript = script(`
+local count = 0
+for n, part in ipairs(ARGV) do
+  count = count + redis.call('EXISTS', KEYS[2 * n])
+  redis.call('DEL', KEYS[2 * n], KEYS[2 * n + 1])
+  redis.call('HDEL', KEYS[1], part)
+end
+return count
 `);
 
 /** KEYS sign-in. ARGV sealed answer, now. 1: it is kept. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ToolResult } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningRedis } from './redis-kinds.fixture.ts';
 import { connectRedisStore, type RedisStore } from './redis-store.ts';
@@ -24,6 +25,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       finish: (response: unknown) => jobs.finish('work', job, { response, isLastWord: true }),
       follow: (after = 0) => jobs.follow('work', job, after),
       leave: () => jobs.leave('work', job),
+      forget: (final?: ToolResult) => jobs.forget('work', job, final),
     };
   }
 
@@ -88,6 +90,24 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await finish('done')).toMatchObject({ heard: true });
       expect(await follow(3)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
       expect(await leave()).toEqual({ response: 'done', isLastWord: true });
+    });
+
+    it('are forgotten, and end for who is at them', async () => {
+      const { take, report, finish, follow, forget } = newJob();
+      const gone = { response: 'gone' };
+      expect(await forget(gone)).toBe(false);
+      await take('a');
+      await report('a', 1);
+      expect(await forget()).toBe(true);
+      expect(await follow()).toEqual({ progress: [] });
+      await take('a');
+      await report('a', 1);
+      expect(await forget(gone)).toBe(true);
+      expect(await forget(gone)).toBe(false);
+      expect(await take('a')).toMatchObject({ state: 'done', result: gone });
+      expect(await report('a', 2)).toBeUndefined();
+      expect(await finish('late')).toMatchObject({ result: gone });
+      expect(await follow()).toEqual({ progress: [], result: gone });
     });
 
     it('know that whoever followed has left', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Keys, type ToolResult, toJson } from '@agentmesh/protocol';
+import { forgottenMs } from './call-results.ts';
 import { clock } from './lease-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { script } from './scripts.ts';
@@ -61,6 +62,13 @@ export interface JobRecords {
   follow(tool: string, job: string, after: number): Promise<{ progress: JobProgress[]; result?: ToolResult }>;
   /** The caller follows no longer. Returns the result if it has come just now: then the caller still takes it. */
   leave(tool: string, job: string): Promise<ToolResult | undefined>;
+  /**
+   * Removes a job with all that it said. `final`: one that is there ends with that result, for ten minutes, so that a worker that is still at it stops and
+   * keeps none.
+   *
+   * @returns whether there was one
+   */
+  forget(tool: string, job: string, final?: ToolResult): Promise<boolean>;
 }
 
 const keepMs = 7 * 86_400_000;
@@ -118,9 +126,23 @@ return { now[1], tonumber(now[2] or 0), tonumber(now[3]) }
 
 /** KEYS job, progress. ARGV after, how long one counts as following, ttl. */
 const followJobScript = script(`${clock}
+local result = redis.call('HGET', KEYS[1], 'result')
 redis.call('HSET', KEYS[1], 'followed', now_ms() + tonumber(ARGV[2]))
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), redis.call('HGET', KEYS[1], 'result') or '' }
+-- What has ended has its time.
+if not result then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
+`);
+
+/** KEYS job, progress. ARGV the result that it ends with or '', and for how long, ms. 1: there was one. */
+const forgetJobScript = script(`
+redis.call('UNLINK', KEYS[2])
+local known = redis.call('HGET', KEYS[1], 'result')
+if known == ARGV[1] or redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
+if ARGV[1] ~= '' then
+  redis.call('HSET', KEYS[1], 'result', ARGV[1], 'heard', 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1
 `);
 
 /** KEYS job. Returns the result or ''. */
@@ -177,6 +199,11 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
     async leave(tool, job) {
       const result = await connection.script<string>(leaveJobScript, [keys.job(tool, job)], []);
       return result === '' ? undefined : resultOf(result);
+    },
+
+    async forget(tool, job, final) {
+      const args = [final ? toJson(final, 'the result') : '', forgottenMs];
+      return (await connection.script<number>(forgetJobScript, both(tool, job), args)) === 1;
     },
   };
 }

@@ -16,7 +16,7 @@ end
 `;
 
 /**
- * KEYS invocation, session, waiting, waiting runs.
+ * KEYS invocation, session, waiting, waiting runs, index.
  * ARGV session token, ttl running, ttl ended, nonce, name of the run, lease in ms, whenBusy, what to publish, the name again for a run that
  * continues the invocation or ''.
  * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
@@ -25,7 +25,7 @@ end
 export const takeSessionScript = script(`${touchInvocation}${clock}${holderOf}
 local id, lease_ms, when_busy, run, resume = ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 if redis.call('HEXISTS', KEYS[1], end_field(resume)) == 1 then return { 'ended' } end
-if redis.call('EXISTS', KEYS[2]) == 0 then return { 'gone' } end
+if redis.call('HEXISTS', KEYS[2], 'seq') == 0 then return { 'gone' } end
 local owner = redis.call('HGET', KEYS[1], 'owner')
 if resume ~= '' and owner and owner ~= ARGV[1] then return { 'gone' } end
 local holder = holder_of(KEYS[2])
@@ -55,7 +55,7 @@ if redis.call('HGET', KEYS[1], 'taker') ~= ARGV[4] then
   redis.call('HINCRBY', KEYS[1], 'begun', 1)
   redis.call('HSET', KEYS[1], 'taker', ARGV[4])
 end
-touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+touch_invocation(KEYS[1], KEYS[5], unpack(ARGV, 1, 3))
 local found = redis.call('HMGET', KEYS[1], 'token', 'begun', 'cancel')
 return { 'held', tonumber(found[1]), tonumber(found[2] or 0), found[3] or '' }
 `);
@@ -84,7 +84,7 @@ return { 1, redis.call('HGET', KEYS[3], first) or '' }
 
 /** KEYS session, waiting, waiting runs. ARGV name of the run, lease in ms. */
 export const promoteRunScript = script(`${clock}${holderOf}
-if redis.call('EXISTS', KEYS[1]) == 0 or holder_of(KEYS[1]) then return 0 end
+if redis.call('HEXISTS', KEYS[1], 'seq') == 0 or holder_of(KEYS[1]) then return 0 end
 if redis.call('ZRANGE', KEYS[2], 0, 0)[1] ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'lease', ARGV[1], 'until', now_ms() + tonumber(ARGV[2]))
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -92,7 +92,7 @@ return redis.call('HDEL', KEYS[3], ARGV[1])
 `);
 
 /**
- * KEYS invocation, session, waiting, waiting runs. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits, how the
+ * KEYS invocation, session, waiting, waiting runs, index. ARGV session token, ttl running, ttl ended, reason, invocation id, end of one that waits, how the
  * names begin of runs that continue it, the name of the one of these that alone is meant or ''.
  * Returns 'unknown' for one that is not this session's, or has not begun.
  */
@@ -111,12 +111,12 @@ if is_meant and (owner or waits) and not is_over(KEYS[1]) then
     redis.call('HSET', KEYS[1], 'end', ended)
     leave_session(KEYS[2], KEYS[3], KEYS[4], id)
   end
-  touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+  touch_invocation(KEYS[1], KEYS[5], unpack(ARGV, 1, 3))
 end
 for _, name in ipairs(later) do
   redis.call('HSETNX', KEYS[1], end_field(name), ended)
   leave_session(KEYS[2], KEYS[3], KEYS[4], name)
-  touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+  touch_invocation(KEYS[1], KEYS[5], unpack(ARGV, 1, 3))
 end
 return read_invocation(KEYS[1])
 `);

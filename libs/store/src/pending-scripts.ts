@@ -1,5 +1,5 @@
 import { clock, holderOf } from './lease-scripts.ts';
-import { script } from './scripts.ts';
+import { noteKey, script } from './scripts.ts';
 
 /** How long a claim holds whose run has left no trace, in ms: its record may have expired, or it still lies in its queue. */
 const tracelessMs = 600_000;
@@ -17,6 +17,12 @@ local function drop_claim(key, id)
   redis.call('HDEL', key, 'a:' .. id, 'k:' .. id, 't:' .. id, 'r:' .. id, 'f:' .. id)
 end
 `;
+
+/** KEYS index. ARGV what stands for the call, ttl in ms. */
+export const noteCallScript = script(`${noteKey}
+note_kept(KEYS[1], ARGV[1], ARGV[2])
+return 1
+`);
 
 /** KEYS asking. ARGV session, ttl in ms. */
 export const noteAskingScript = script(`

@@ -28,9 +28,14 @@ onEachRedis((redis) => {
   sessionServiceConformance('RedisSessionService', async () => ({ service: freshStore().sessions, dispose }));
 
   credentialServicesConformance('Redis', async () => {
-    const { credentials } = freshStore();
+    const { credentials, credentialRecords: records } = freshStore();
     if (!credentials) throw new Error('the store keeps no credentials');
-    return { credentials: credentials.credentialService, signIns: credentials.signInService, dispose };
+    return {
+      credentials: credentials.credentialService,
+      records,
+      signIns: credentials.signInService,
+      dispose,
+    };
   });
 
   memoryServiceConformance('RedisMemoryService', async () => ({ service: freshStore().memory, dispose }));

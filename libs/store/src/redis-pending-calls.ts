@@ -17,6 +17,7 @@ import {
   callStateScript,
   forgetPendingScript,
   noteAskingScript,
+  noteCallScript,
   progressScript,
   releaseClaimScript,
 } from './pending-scripts.ts';
@@ -43,7 +44,15 @@ export class RedisPendingCalls implements PendingCalls {
 
   /** Before the commit: an entry too many, of a commit that never came, is found to be none; one too few would never be found. */
   async before(ref: SessionRef, { opened }: Changes): Promise<void> {
+    const { appName, userId } = ref;
     for (const { id, deadline, service } of opened.filter(isNamed)) {
+      const keptMs = Math.max(askingMs, (deadline ?? 0) - Date.now() + dayMs);
+      // First, so that nothing is kept of the user that the user's deletion would not find.
+      await this.#connection.script(
+        noteCallScript,
+        [this.#keys.index(appName, userId)],
+        [keptCall(ref, { id, service }), keptMs],
+      );
       await this.#connection.script(noteAskingScript, [this.#keys.asking(id)], [memberOf(ref), askingMs]);
       if (deadline === undefined || service === undefined) continue;
       const key = this.#keys.deadlines(service);
@@ -83,7 +92,7 @@ export class RedisPendingCalls implements PendingCalls {
     const ids = [...new Set(calls.map(({ sessionId }) => sessionId))];
     const there = await Promise.all(
       ids.map((sessionId) =>
-        this.#connection.run((redis) => redis.exists(this.#keys.session({ ...user, sessionId }))),
+        this.#connection.run((redis) => redis.hexists(this.#keys.session({ ...user, sessionId }), 'seq')),
       ),
     );
     return new Set(ids.filter((_, at) => there[at] === 0));
@@ -170,13 +179,22 @@ export class RedisPendingCalls implements PendingCalls {
 }
 
 /** Ids of calls are ours; one of another make that no key can hold is found by its session alone. */
-const isNamed = ({ id }: { id: string }) => isToken(id);
+export const isNamed = ({ id }: { id: string }) => isToken(id);
 
 const sessionMember = z.tuple([z.string(), z.string(), z.string()]);
 const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);
 
-function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
+/** A member of the sets that lead from a call to its session. */
+export function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
   return JSON.stringify([appName, userId, sessionId, ...more]);
+}
+
+/** The member of the user's index that stands for what is kept of a call under other keys. */
+export function keptCall(
+  { sessionId }: SessionRef,
+  { id, service }: { id: string; service?: string | undefined },
+) {
+  return `call ${JSON.stringify([sessionId, id, service ?? ''])}`;
 }
 
 /** Where the end of a run stands in its invocation's hash; see `endField`. */

@@ -49,7 +49,12 @@ describe('with scripts that may touch declared keys only', () => {
     const { store, dispose } = await open(guarded);
     if (!store.credentials) throw new Error('the store keeps no credentials');
     const { credentialService, signInService } = store.credentials;
-    return { credentials: credentialService, signIns: signInService, dispose };
+    return {
+      credentials: credentialService,
+      records: store.credentialRecords,
+      signIns: signInService,
+      dispose,
+    };
   });
 
   test('calls and jobs', async () => {

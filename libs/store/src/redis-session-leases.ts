@@ -31,7 +31,10 @@ export function redisSessionLeases(
   keys: Keys,
   ttls: readonly [running: number, ended: number],
 ): SessionLeases {
-  const keysOf = (ref: InvocationRef) => [invocationKey(keys, ref), ...sessionKeys(keys, ref)];
+  const keysOf = (ref: InvocationRef) => [
+    ...[invocationKey(keys, ref), ...sessionKeys(keys, ref)],
+    keys.index(ref.appName, ref.userId),
+  ];
   return {
     async takeSession(ref, { run, whenBusy, leaseMs = defaultLeaseMs }): Promise<TakenSession> {
       const args = [

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type Attempt,
   askedAgain,
+  type DeleteSessionOptions,
   elsewhere,
   hasAnswer,
   type InvocationRecord,
@@ -28,6 +29,7 @@ import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
+import { RedisUserRecords } from './redis-user-records.ts';
 import { type RetentionOf, retentionArgs } from './retention.ts';
 import {
   appendHistoryScript,
@@ -65,6 +67,7 @@ export class RedisSessionService implements SessionService {
   readonly #reader: SessionReader;
   readonly #retention: RetentionOf;
   readonly pending: RedisPendingCalls;
+  readonly users: RedisUserRecords;
 
   constructor({
     connection,
@@ -81,6 +84,7 @@ export class RedisSessionService implements SessionService {
     this.#reader = new SessionReader({ connection, keys, app });
     this.#leases = redisSessionLeases(connection, keys, this.#ttls);
     this.pending = new RedisPendingCalls(connection, keys);
+    this.users = new RedisUserRecords({ connection, keys, app });
   }
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
@@ -95,7 +99,7 @@ export class RedisSessionService implements SessionService {
         keys.session(ref),
         keys.state(ref),
         keys.user(appName, userId),
-        keys.sessions(appName, userId),
+        hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
         keys.appOutbox(appName, userId),
         keys.sessionEnds(appName, userId),
       ],
@@ -170,8 +174,8 @@ export class RedisSessionService implements SessionService {
     if (found !== 1) throw elsewhere(ref, afterSeq, found);
   }
 
-  async deleteSession(ref: SessionRef): Promise<void> {
-    await deleteSession({ connection: this.#connection, keys: this.#keys, sessions: this }, ref);
+  async deleteSession(ref: SessionRef, options: DeleteSessionOptions = {}): Promise<void> {
+    await deleteSession({ connection: this.#connection, keys: this.#keys, sessions: this }, ref, options);
   }
 
   async appendEvent(request: Parameters<SessionService['appendEvent']>[0]): Promise<Event> {
@@ -225,7 +229,7 @@ export class RedisSessionService implements SessionService {
 
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
     const args = [encodeToken(ref.sessionId), ...this.#ttls, part];
-    const number = await this.#connection.script<number>(attemptScript, [this.#invocationKey(ref)], args);
+    const number = await this.#connection.script<number>(attemptScript, this.#recordKeys(ref), args);
     return { part, number };
   }
 
@@ -256,7 +260,7 @@ export class RedisSessionService implements SessionService {
     args: (string | number)[],
     more: string[] = [],
   ): Promise<T> {
-    const keys = [this.#invocationKey(ref), ...more];
+    const keys = [...this.#recordKeys(ref), ...more];
     const result = await this.#connection.script<T | 'fenced'>(script, keys, args);
     if (result === 'fenced') throw takenOver();
     return result;
@@ -291,6 +295,8 @@ export class RedisSessionService implements SessionService {
         keys.appOutbox(appName, userId),
         keys.pending(appName, userId),
         keys.answered(ref),
+        keys.hiddenSessions(appName, userId),
+        keys.index(appName, userId),
         keys.sessionEnds(appName, userId),
       ],
       [
@@ -317,6 +323,10 @@ export class RedisSessionService implements SessionService {
     await this.#app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1 };
+  }
+
+  #recordKeys(ref: InvocationRef): string[] {
+    return [this.#invocationKey(ref), this.#keys.index(ref.appName, ref.userId)];
   }
 
   #invocationKey({ appName, userId, invocationId }: InvocationRef): string {

@@ -28,10 +28,14 @@ export class RedisSignInService implements SignInService {
   }
 
   async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
-    const { connection, box } = this.#store;
+    const { connection, box, keys } = this.#store;
     const key = this.#keyOf(ref);
     const sealed = box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
-    const kept = await connection.script<string>(openSignInScript, [key], [sealed, signInTtlMs]);
+    const kept = await connection.script<string>(
+      openSignInScript,
+      [key, keys.index(ref.appName, ref.userId)],
+      [sealed, signInTtlMs],
+    );
     return JSON.parse(box.open(kept, placeOf(key, 'sign-in')));
   }
 

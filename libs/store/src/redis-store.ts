@@ -1,10 +1,17 @@
-import type { CredentialServices, Embedder, MemoryService, SessionService } from '@agentmesh/agent';
+import type {
+  CredentialRecords,
+  CredentialServices,
+  Embedder,
+  MemoryService,
+  SessionService,
+} from '@agentmesh/agent';
 import { keys as keysOf, type SecretBox } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { MemoryVectors } from './memory-vectors.ts';
 import { type ConnectionOptions, connectRedis, type RedisConnection } from './redis-connection.ts';
+import { credentialRecords } from './redis-credential-records.ts';
 import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisMemoryService } from './redis-memory-service.ts';
 import { RedisSessionService } from './redis-session-service.ts';
@@ -44,6 +51,8 @@ export interface RedisStore extends AsyncDisposable {
   readonly memory: MemoryService;
   /** Absent without a box to seal them. */
   readonly credentials?: CredentialServices;
+  /** What credentials are for; there without a box too. */
+  readonly credentialRecords: CredentialRecords;
   /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
   ping(): Promise<void>;
   /** Applies `app:` state that a process committed for this user and died before applying; every use of the user's sessions does too. */
@@ -87,6 +96,7 @@ export function storeOn(
       invocationTtlMs: { running, ended },
       ...(options.retention && { retention: options.retention }),
     }),
+    credentialRecords: credentialRecords(connection, keys),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),
     memory: new RedisMemoryService({ connection, keys, vectors, ttlMs: memory.ttlMs }),

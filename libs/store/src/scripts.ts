@@ -49,10 +49,24 @@ local function is_over(key)
 end
 `;
 
-export const touchInvocation = `${endField}
-local function touch_invocation(key, session, running_ms, ended_ms)
+// What ends by itself is found by the deletion of all that is the user's, until then.
+export const noteKey = `
+local function note_kept(index, name, ttl)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%d', now))
+  redis.call('ZADD', index, string.format('%d', now + ttl), name)
+  if redis.call('PTTL', index) < tonumber(ttl) then redis.call('PEXPIRE', index, ttl) end
+end
+local function note_key(index, key, ttl) note_kept(index, 'key ' .. key, ttl) end
+`;
+
+export const touchInvocation = `${endField}${noteKey}
+local function touch_invocation(key, index, session, running_ms, ended_ms)
   redis.call('HSETNX', key, 'owner', session)
-  redis.call('PEXPIRE', key, is_over(key) and ended_ms or running_ms)
+  local ttl = is_over(key) and ended_ms or running_ms
+  redis.call('PEXPIRE', key, ttl)
+  note_key(index, key, ttl)
 end
 `;
 
@@ -115,7 +129,7 @@ end
 `;
 
 /**
- * KEYS session, state, user, sessions, outbox, ends of sessions.
+ * KEYS session, state, user, the list that it belongs in, outbox, ends of sessions.
  * ARGV nonce, id, now, hidden, state of the session as JSON, how long it is kept in ms or '', then session, user and app entries, each with its count before it.
  * The nonce tells a repetition of our own call from a second creator.
  */
@@ -125,7 +139,7 @@ local known = redis.call('HGET', KEYS[1], 'nonce')
 if known and known ~= nonce then return false end
 if not known then
   redis.call('HSET', KEYS[1], 'nonce', nonce, 'created', now, 'updated', now, 'seq', 0, 'hidden', hidden)
-  if hidden == '0' then redis.call('ZADD', KEYS[4], now, id) end
+  redis.call('ZADD', KEYS[4], now, id)
   if initial ~= '{}' then redis.call('HSET', KEYS[1], 'initial', initial) end
   write_fields(KEYS[2], '')
   write_fields(KEYS[3], '')
@@ -136,7 +150,7 @@ return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+')
 `);
 
 /**
- * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered, ends of sessions.
+ * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered, hidden sessions, index, ends of sessions.
  * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
  * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
  * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
@@ -167,7 +181,8 @@ local is_known = redis.call('EXISTS', KEYS[6]) == 1
 seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
 redis.call('HSET', KEYS[1], 'updated', timestamp)
-if redis.call('HGET', KEYS[1], 'hidden') == '0' then redis.call('ZADD', KEYS[5], timestamp, id) end
+local list = redis.call('HGET', KEYS[1], 'hidden') == '0' and KEYS[5] or KEYS[10]
+redis.call('ZADD', list, timestamp, id)
 redis.call('HSET', KEYS[6], field, seq)
 if fence ~= '' then redis.call('HDEL', KEYS[6], 'begun') end
 if tokens ~= '0' then redis.call('HINCRBY', KEYS[6], 'tokens', tokens) end
@@ -185,9 +200,9 @@ local first = note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
 if fence ~= '' then redis.call('HSET', KEYS[1], 'work', first) end
 local is_aside, ttl, most = next_arg(), next_arg(), next_arg()
 if is_aside == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
-touch_invocation(KEYS[6], token, running_ms, ended_ms)
+touch_invocation(KEYS[6], KEYS[11], token, running_ms, ended_ms)
 trim(KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[6], token, seq, most)
-retain(KEYS[1], KEYS[2], KEYS[3], KEYS[5], KEYS[10], KEYS[9], id, ttl)
+retain(KEYS[1], KEYS[2], KEYS[3], list, KEYS[12], KEYS[9], id, ttl)
 return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
 `);
 
@@ -261,28 +276,6 @@ retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[1], id, next_arg())
 return 1
 `);
 
-/** KEYS session, events, state, sessions, answered, pending, then invocations that the log names. ARGV id, token. */
-export const deleteScript = script(`
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
-redis.call('ZREM', KEYS[4], ARGV[1])
-local own = 'event:' .. ARGV[2] .. ':'
-local waiting = ARGV[2] .. ':'
-for _, field in ipairs(redis.call('HKEYS', KEYS[6])) do
-  if string.sub(field, 1, #waiting) == waiting then redis.call('HDEL', KEYS[6], field) end
-end
-for n = 7, #KEYS do
-  if redis.call('HGET', KEYS[n], 'owner') == ARGV[2] then
-    redis.call('DEL', KEYS[n])
-  else
-    redis.call('HDEL', KEYS[n], 'from:' .. ARGV[2])
-    for _, field in ipairs(redis.call('HKEYS', KEYS[n])) do
-      if string.sub(field, 1, #own) == own then redis.call('HDEL', KEYS[n], field) end
-    end
-  end
-end
-return 1
-`);
-
 /** KEYS sessions, ends of sessions. Takes those that have ended off the list: Redis itself has removed them. */
 export const dropEndedScript = script(`
 local time = redis.call('TIME')
@@ -299,23 +292,23 @@ export const readInvocationScript = script(`${readInvocation}
 return read_invocation(KEYS[1])
 `);
 
-/** KEYS invocation. ARGV session token, ttl running, ttl ended, part. Returns the attempt's number. */
+/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, part. Returns the attempt's number. */
 export const attemptScript = script(`${touchInvocation}
 local number = redis.call('HINCRBY', KEYS[1], 'part:' .. ARGV[4], 1)
-touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
 return number
 `);
 
-/** KEYS invocation. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
+/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
 export const countScript = script(`${touchInvocation}${isFenced}
 if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
 local calls = redis.call('HINCRBY', KEYS[1], 'calls', 1)
-touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
 return calls
 `);
 
 /**
- * KEYS invocation, session, waiting, waiting runs.
+ * KEYS invocation, index, session, waiting, waiting runs.
  * ARGV session token, ttl running, ttl ended, the invocation's token or '', end, name of the run, the same for a run that continues or '', 1 when it
  * was refused: then the invocation is again what it was before.
  */
@@ -327,8 +320,8 @@ if ARGV[8] == '1' and run ~= '' and redis.call('HGET', KEYS[1], 'run') == run th
   local before = redis.call('HGET', KEYS[1], 'before')
   if before and before ~= '' then redis.call('HSET', KEYS[1], 'run', before) else redis.call('HDEL', KEYS[1], 'run') end
 end
-leave_session(KEYS[2], KEYS[3], KEYS[4], ARGV[6])
-touch_invocation(KEYS[1], unpack(ARGV, 1, 3))
+leave_session(KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
 return read_invocation(KEYS[1])
 `);
 
@@ -386,6 +379,17 @@ if holder and holder ~= ARGV[1] then return { 'busy' } end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return { 'claimed' }
+`);
+
+/** KEYS call. ARGV the result that takes the place of what is there, or '', and its ttl in ms. 1: there was one. */
+export const forgetCallScript = script(`
+local known = redis.call('HGET', KEYS[1], 'result')
+if known == ARGV[1] or redis.call('DEL', KEYS[1]) == 0 then return 0 end
+if ARGV[1] ~= '' then
+  redis.call('HSET', KEYS[1], 'result', ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1
 `);
 
 /** KEYS call. ARGV holder. */

@@ -24,6 +24,12 @@ export async function readUser(
   return { appName: app, userId: user };
 }
 
+/** The user of a path, in any app: what is kept of users outlives the agents of an app. */
+export function readAnyUser(request: FastifyRequest): { appName: string; userId: string } {
+  const { app, user } = parse(userParams, request.params, 'the path');
+  return { appName: app, userId: user };
+}
+
 /** The session of a path, in an app that there is. @throws MeshError `not_found` */
 export async function readSession(context: GatewayContext, request: FastifyRequest) {
   const { session } = parse(sessionParams, request.params, 'the path');

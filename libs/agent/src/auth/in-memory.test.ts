@@ -2,8 +2,12 @@ import { credentialServicesConformance } from '../conformance/credential-service
 import { InMemoryCredentialService } from './in-memory-credential-service.ts';
 import { InMemorySignInService } from './in-memory-sign-in-service.ts';
 
-credentialServicesConformance('memory', async () => ({
-  credentials: new InMemoryCredentialService(),
-  signIns: new InMemorySignInService(),
-  dispose: async () => {},
-}));
+credentialServicesConformance('memory', async () => {
+  const credentials = new InMemoryCredentialService();
+  return {
+    credentials,
+    records: credentials,
+    signIns: new InMemorySignInService(),
+    dispose: async () => {},
+  };
+});

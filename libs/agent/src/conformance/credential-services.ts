@@ -2,11 +2,12 @@ import { until } from '@agentmesh/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
 import type { SignInRef, SignInService } from '../auth/sign-in-service.ts';
-import type { CredentialService } from '../credential-service.ts';
+import type { CredentialRecords, CredentialService } from '../credential-service.ts';
 
 /** Makes both services, on fresh storage. */
 export type MakeCredentialServices = () => Promise<{
   credentials: CredentialService;
+  records: CredentialRecords;
   signIns: SignInService;
   dispose(): Promise<void>;
 }>;
@@ -20,17 +21,50 @@ const token = (accessToken: string, more: AuthCredential['oauth2'] = {}): AuthCr
 /** What every pair of a credential service and a sign-in service must do. */
 export function credentialServicesConformance(name: string, make: MakeCredentialServices): void {
   let credentials: CredentialService;
+  let records: CredentialRecords;
   let signIns: SignInService;
   let dispose: () => Promise<void>;
   beforeEach(async () => {
-    ({ credentials, signIns, dispose } = await make());
+    ({ credentials, records, signIns, dispose } = await make());
   });
   afterEach(() => dispose());
 
   describe(`credential services: ${name}`, () => {
     saved(() => credentials);
+    listed(
+      () => credentials,
+      () => records,
+    );
     signedIn(() => signIns);
     turns(() => signIns);
+  });
+}
+
+function listed(service: () => CredentialService, records: () => CredentialRecords): void {
+  const save = (credentialKey: string, exchangedAuthCredential: AuthCredential, owner = ann) =>
+    service().saveCredential(
+      { credentialKey, authScheme: { type: 'oauth2' }, exchangedAuthCredential },
+      owner,
+    );
+  const bob = { ...ann, userId: 'bob' };
+
+  test('it is told what they are for, without secrets, and they are deleted together', async () => {
+    const expiresAt = Math.floor(Date.now() / 1_000) + 900;
+    await save('k', token('SECRET', { expiresAt }));
+    await save('k', token('SECRET', { expiresAt }));
+    await save('l:é/ '.repeat(40), { authType: 'apiKey', apiKey: 'SECRET' });
+    await save('k', token('other'), bob);
+    const kept = await records().listCredentials(ann);
+    expect(kept.sort((a, b) => a.credentialKey.length - b.credentialKey.length)).toEqual([
+      { credentialKey: 'k', authType: 'oauth2', endsAt: expiresAt * 1_000 },
+      { credentialKey: 'l:é/ '.repeat(40), authType: 'apiKey' },
+    ]);
+    expect(await records().deleteCredentials(ann)).toBe(2);
+    expect(await records().deleteCredentials(ann)).toBe(0);
+    expect(await records().listCredentials(ann)).toEqual([]);
+    const config = { credentialKey: 'k', authScheme: { type: 'oauth2' } } as const;
+    expect(await service().loadCredential(config, ann)).toBeUndefined();
+    expect(await service().loadCredential(config, bob)).toEqual(token('other'));
   });
 }
 

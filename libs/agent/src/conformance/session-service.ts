@@ -13,6 +13,7 @@ import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
 import { strangeValues } from './strange-values.ts';
 import { turns } from './turns.ts';
+import { users } from './users.ts';
 
 /** Makes a service on an empty store of its own. */
 export type MakeSessionService = () => Promise<{ service: SessionService; dispose(): PromiseLike<void> }>;
@@ -41,6 +42,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('leases', () => leases(service));
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
+    describe('what is kept of a user', () => users(service));
   });
 }
 

@@ -8,11 +8,12 @@ export function deletingArtifacts(sessions: SessionService, artifacts: ArtifactS
   return new Proxy(sessions, {
     get(target, name) {
       if (name === 'deleteSession') {
-        return async (ref: Parameters<SessionService['deleteSession']>[0]) => {
+        return async (...[ref, options]: Parameters<SessionService['deleteSession']>) => {
           const { appName, userId, sessionId } = ref;
-          await artifacts.deleteAll({ appName, userId, sessionId });
-          await target.deleteSession(ref);
-          await artifacts.deleteAll({ appName, userId, sessionId });
+          const before = await artifacts.deleteAll({ appName, userId, sessionId });
+          await target.deleteSession(ref, options);
+          const after = await artifacts.deleteAll({ appName, userId, sessionId });
+          options?.onDeleted?.('artifacts', before + after);
         };
       }
       const value: unknown = Reflect.get(target, name);

@@ -16,7 +16,9 @@ import { createNamedSession } from './create-named-session.ts';
 import { createSession } from './create-session.ts';
 import { deleteMemories } from './delete-memories.ts';
 import { deleteSession } from './delete-session.ts';
+import { deleteUser } from './delete-user.ts';
 import { eventGraph } from './event-graph.ts';
+import { exportUser } from './export-user.ts';
 import { followInvocation } from './follow-invocation.ts';
 import { fork } from './fork-session.ts';
 import { getInvocation } from './get-invocation.ts';
@@ -61,6 +63,8 @@ export const routes: Route[] = [
   { method: 'POST', url: session, handle: createNamedSession },
   { method: 'PATCH', url: session, handle: patchSession },
   { method: 'DELETE', url: session, handle: deleteSession },
+  { method: 'DELETE', url: '/apps/:app/users/:user', handle: deleteUser },
+  { method: 'GET', url: '/apps/:app/users/:user/export', handle: exportUser },
   { method: 'PATCH', url: memory, handle: addToMemory },
   { method: 'GET', url: memory, handle: listMemories },
   { method: 'DELETE', url: memory, handle: deleteMemories },

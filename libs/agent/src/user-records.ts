@@ -1,0 +1,51 @@
+import type { SessionRef } from '@agentmesh/protocol';
+import type { InvocationRef } from './session-service.ts';
+
+/** One user of one app. */
+export interface UserOwner {
+  appName: string;
+  userId: string;
+}
+
+/** A session without its events. */
+export interface KeptSession {
+  sessionId: string;
+  /** Of an agent used as a tool. */
+  hidden: boolean;
+  /** Epoch ms. */
+  created: number;
+  /** Epoch ms of the last committed event. */
+  updated: number;
+  /** Number of the last event. */
+  seq: number;
+  /** Its own, keys without prefix. */
+  state: Record<string, unknown>;
+  /** What it was created with, of its own. */
+  initialState: Record<string, unknown>;
+}
+
+/** What the deletion of a user's records removed. */
+export interface DeletedRecords {
+  /** Keys of `user:` state. */
+  stateKeys: number;
+  /** Calls that waited for an answer in sessions that had gone before. */
+  pending: number;
+  /** Records of invocations, and sign-ins, of sessions that had gone before. */
+  others: number;
+}
+
+/** What is kept of a user beside the sessions: for those who hand it over, or delete it. */
+export interface UserRecords {
+  /** Ids of all sessions, hidden ones and those whose deletion was cut short among them. */
+  sessionIds(user: UserOwner): Promise<string[]>;
+  /** Undefined for a session that is gone, or being deleted. */
+  readSession(ref: SessionRef): Promise<KeptSession | undefined>;
+  /** The runs that have the session or wait for it. */
+  runsIn(ref: SessionRef): Promise<InvocationRef[]>;
+  /** `user:` state, keys with their prefix. */
+  readState(user: UserOwner): Promise<Record<string, unknown>>;
+  /** Forgets the runs that waited for a session that is gone: nobody will tell them. */
+  forgetQueue(ref: SessionRef): Promise<void>;
+  /** Removes all but the sessions. `app:` state that the user wrote stays, and does not tell who wrote it. */
+  deleteRest(user: UserOwner): Promise<DeletedRecords>;
+}

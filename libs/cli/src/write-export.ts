@@ -1,0 +1,129 @@
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { exportUserData, type Mesh, type UserRecord } from '@agentmesh/mesh';
+import { encodeToken, MeshError } from '@agentmesh/protocol';
+
+type Of<K extends UserRecord['kind']> = Extract<UserRecord, { kind: K }>;
+
+/** So much is written at once, in characters. */
+const bufferSize = 64 * 1024;
+
+/**
+ * Writes all that is kept of a user into a folder: `records.jsonl` with an object a line, `sessions` with a file for each that `POST …/sessions` takes,
+ * and `files` with the bytes of artifacts. Nobody else may read them. Returns how many records of each kind there were.
+ *
+ * @throws MeshError `failed_precondition` for a folder that holds something
+ */
+export async function writeExport(
+  mesh: Mesh,
+  user: { appName: string; userId: string },
+  folder: string,
+): Promise<Record<string, number>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if ((await readdir(folder)).length > 0) {
+    throw new MeshError('failed_precondition', `${folder} is not empty; name a new folder`);
+  }
+  for (const name of ['sessions', 'files']) await mkdir(join(folder, name), { mode: 0o700 });
+  await using records = new TextFile(await openNew(join(folder, 'records.jsonl')));
+  await using sessions = new SessionFiles(folder);
+  let files = 0;
+  for await (const record of exportUserData(mesh, user)) {
+    if (record.kind === 'event') {
+      await sessions.add(record);
+      continue;
+    }
+    await sessions.end();
+    let line: object = record;
+    if (record.kind === 'session') line = { ...record, file: await sessions.begin(record) };
+    if (record.kind === 'artifact') {
+      files += 1;
+      line = await writeArtifact(folder, record, files);
+    }
+    await records.write(`${JSON.stringify(line)}\n`);
+    if (record.kind === 'end') return record.counts;
+  }
+  throw new MeshError('internal', 'the export has no end; try again');
+}
+
+async function writeArtifact(folder: string, { open: content, ...about }: Of<'artifact'>, number: number) {
+  if (about.fileUri !== undefined) return about;
+  const stream = await content();
+  if (!stream) return about;
+  // Of a name that users choose nothing may become a path.
+  const name = (about.filename.split(/[/\\:]/).at(-1) ?? '').replace(/[^\w.-]/g, '_').replace(/^\.+/, '');
+  const file = `files/${String(number).padStart(6, '0')}-v${about.version}-${name.slice(-80)}`;
+  await pipeline(
+    Readable.fromWeb(stream),
+    createWriteStream(join(folder, file), { flags: 'wx', mode: 0o600 }),
+  );
+  return { ...about, file };
+}
+
+/** Sessions as `POST …/sessions` takes them: the state that it began with, and the events as they come. */
+class SessionFiles implements AsyncDisposable {
+  readonly #folder: string;
+  #file: TextFile | undefined;
+  #count = 0;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async begin({ sessionId, firstSeq, state, initialState }: Of<'session'>): Promise<string> {
+    const file = `sessions/${encodeToken(sessionId)}.json`;
+    this.#file = new TextFile(await openNew(join(this.#folder, file)));
+    this.#count = 0;
+    // Where the first events are not kept, what they did to the state is in the state that it has now.
+    const head = JSON.stringify({ sessionId, state: firstSeq > 1 ? state : initialState });
+    await this.#file.write(`${head.slice(0, -1)},"events":[`);
+    return file;
+  }
+
+  async add({ event }: Of<'event'>): Promise<void> {
+    await this.#file?.write(`${this.#count === 0 ? '' : ','}\n${JSON.stringify(event)}`);
+    this.#count += 1;
+  }
+
+  async end(): Promise<void> {
+    await this.#file?.write(']}\n');
+    await this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file?.[Symbol.asyncDispose]();
+    this.#file = undefined;
+  }
+}
+
+/** Text that is written in pieces of some size. */
+class TextFile implements AsyncDisposable {
+  readonly #handle: FileHandle;
+  #text = '';
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async write(text: string): Promise<void> {
+    this.#text += text;
+    if (this.#text.length >= bufferSize) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const text = this.#text;
+    this.#text = '';
+    await this.#handle.appendFile(text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#flush();
+    await this.#handle.close();
+  }
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  return await open(path, 'wx', 0o600);
+}
