@@ -115,6 +115,28 @@ describe('memory', () => {
     expect(texts(await memories('?query=NUTS'))).toContain('allergic to nuts');
   });
 
+  it('of what was rewound is left out, and forgotten where it was there', async () => {
+    const sessions = '/apps/host_app/users/u1/sessions';
+    const sessionId = await client.createSession('host_app');
+    const rewind = async (text: string) => {
+      const [first] = await client.events('host_app', sessionId, text);
+      expect(texts(await memories('?query=banana'))).toEqual([text]);
+      const body = { rewindBeforeInvocationId: first?.invocationId };
+      expect(await client.send('POST', `${sessions}/${sessionId}/rewind`, body)).toMatchObject({
+        status: 200,
+      });
+    };
+    await client.events('host_app', sessionId, 'an apple');
+    await rewind('secret banana');
+    expect(await client.send('PATCH', memory, { sessionId })).toMatchObject({ status: 200 });
+    expect(await memories('?query=banana')).toEqual([]);
+    // The next turn's own callback forgets it too.
+    await rewind('another banana');
+    await client.events('host_app', sessionId, 'a cherry');
+    expect(await memories('?query=banana')).toEqual([]);
+    expect(texts(await memories('?query=apple+cherry'))).toEqual(['a cherry', 'an apple']);
+  });
+
   it('is added, paged, and forgotten by REST', async () => {
     const sessionId = await client.createSession('host_app');
     await client.events('host_app', sessionId, 'a zebra came by');

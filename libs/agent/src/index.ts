@@ -163,7 +163,7 @@ export {
   searchLimit,
 } from './memory/remembered.ts';
 export type { SessionChange } from './memory/session-view.ts';
-export { changeOf, isOlder } from './memory/session-view.ts';
+export { changeOf, isOlder, isRewind } from './memory/session-view.ts';
 export { queryWords, textTerms } from './memory/words.ts';
 export type { GeminiOptions } from './models/gemini.ts';
 export { Gemini } from './models/gemini.ts';
