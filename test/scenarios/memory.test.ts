@@ -153,7 +153,12 @@ describe('memory', () => {
     expect(await gone.json()).toEqual({ deleted: 4 });
     expect(await memories('?query=zebra')).not.toContainEqual(expect.objectContaining({ sessionId }));
     const count = (await memories()).length;
-    expect(await (await client.send('DELETE', memory)).json()).toEqual({ deleted: count });
+    for (const wrong of ['', '?all=false', '?session=a', '?sessionId=', '?all=true&session_id=a'])
+      expect(await client.send('DELETE', `${memory}${wrong}`)).toMatchObject({ status: 400 });
+    const other = await client.send('DELETE', `${memory}?session_id=nobody`);
+    expect(await other.json()).toEqual({ deleted: 0 });
+    expect(await memories()).toHaveLength(count);
+    expect(await (await client.send('DELETE', `${memory}?all=true`)).json()).toEqual({ deleted: count });
     expect(await memories()).toEqual([]);
   });
 });
