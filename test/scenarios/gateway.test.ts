@@ -58,6 +58,8 @@ describe('the gateway', () => {
     const old = copy.events.map((event) => ({ ...event, timestamp: event.timestamp / 1_000 }));
     const made = await client.send('POST', sessions, { sessionId: 'made', state: { a: 1 }, events: old });
     expect(await made.json()).toMatchObject({ id: 'made', state: { a: 1 }, events: copy.events });
+    const named = await client.send('POST', `${sessions}/named`, { state: { a: 1 }, events: old });
+    expect(await named.json()).toMatchObject({ id: 'named', state: { a: 1 }, events: copy.events });
   });
 
   it('takes queries in both spellings, and refuses what they do not have', async () => {
