@@ -86,6 +86,13 @@ it('of the page is as the example prints it', async () => {
   expect(stdout).toBe(readFileSync(join(root, 'docs/examples/memory/remember.txt'), 'utf8'));
 });
 
+it('tells in the example what is missing when there is no key', async () => {
+  const { GEMINI_API_KEY: _, GOOGLE_API_KEY: __, ...env } = process.env;
+  const example = ['docs/examples/memory/remember.ts'];
+  const { stderr } = await promisify(execFile)(process.execPath, example, { cwd: root, env });
+  expect(stderr).toContain('set GEMINI_API_KEY');
+});
+
 describe('memory', () => {
   it('of one session, added by the gateway or by the agent, is found by another process in another session', async () => {
     expect(await say('绿茶?')).toBe('I do not know you');
