@@ -58,6 +58,45 @@ describe('the gateway', () => {
     const old = copy.events.map((event) => ({ ...event, timestamp: event.timestamp / 1_000 }));
     const made = await client.send('POST', sessions, { sessionId: 'made', state: { a: 1 }, events: old });
     expect(await made.json()).toMatchObject({ id: 'made', state: { a: 1 }, events: copy.events });
+    const named = await client.send('POST', `${sessions}/named`, { state: { a: 1 }, events: old });
+    expect(await named.json()).toMatchObject({ id: 'named', state: { a: 1 }, events: copy.events });
+  });
+
+  it('takes queries in both spellings, and refuses what they do not have', async () => {
+    const session = `${sessions}/${await client.createSession('stock_app')}`;
+    await client.send('PATCH', session, { stateDelta: { a: 1 } });
+    await client.send('PATCH', session, { stateDelta: { a: 2 } });
+    const recent = await client.send('GET', `${session}?num_recent_events=1`);
+    expect(((await recent.json()) as { events: Event[] }).events).toHaveLength(1);
+    const wrong: [path: string, words: RegExp][] = [
+      [`${session}?numRecentEvents=x`, /numRecentEvents: must be a whole number/],
+      [`${session}?numRecentEvents=`, /must be a whole number/],
+      [`${session}?recent=1`, /"recent"/],
+      [`${sessions}?limit=0`, /limit: must be 1 to 1000/],
+      [`${sessions}?page=2`, /"page"/],
+      [`${session}/events?limit=1001`, /limit: must be 1 to 1000/],
+      [`${session}/events?from=2`, /"from"/],
+      [`${session}/invocations/e-1/events?since=2`, /"since"/],
+      ['/apps/stock_app/users/u1/memory?q=tea', /"q"/],
+    ];
+    for (const [path, words] of wrong)
+      expect(await answerOf(await client.send('GET', path))).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(words) },
+      });
+    for (const [path, words] of [
+      [`${session}/fork`, /"beforeInvocation"/],
+      [`${session}/rewind`, /"beforeInvocation"/],
+    ] as const)
+      expect(await answerOf(await client.send('POST', path, { beforeInvocation: 'e-1' }))).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(words) },
+      });
+    const stopped = await client.send('POST', '/run_sse?stopOnDisconect=true', {});
+    expect(await answerOf(stopped)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/"stopOnDisconect"/) },
+    });
   });
 
   it('lists the apps that have a root agent', async () => {

@@ -86,6 +86,13 @@ it('of the page is as the example prints it', async () => {
   expect(stdout).toBe(readFileSync(join(root, 'docs/examples/memory/remember.txt'), 'utf8'));
 });
 
+it('tells in the example what is missing when there is no key', async () => {
+  const { GEMINI_API_KEY: _, GOOGLE_API_KEY: __, ...env } = process.env;
+  const example = ['docs/examples/memory/remember.ts'];
+  const { stderr } = await promisify(execFile)(process.execPath, example, { cwd: root, env });
+  expect(stderr).toContain('set GEMINI_API_KEY');
+});
+
 describe('memory', () => {
   it('of one session, added by the gateway or by the agent, is found by another process in another session', async () => {
     expect(await say('绿茶?')).toBe('I do not know you');
@@ -115,6 +122,28 @@ describe('memory', () => {
     expect(texts(await memories('?query=NUTS'))).toContain('allergic to nuts');
   });
 
+  it('of what was rewound is left out, and forgotten where it was there', async () => {
+    const sessions = '/apps/host_app/users/u1/sessions';
+    const sessionId = await client.createSession('host_app');
+    const rewind = async (text: string) => {
+      const [first] = await client.events('host_app', sessionId, text);
+      expect(texts(await memories('?query=banana'))).toEqual([text]);
+      const body = { rewindBeforeInvocationId: first?.invocationId };
+      expect(await client.send('POST', `${sessions}/${sessionId}/rewind`, body)).toMatchObject({
+        status: 200,
+      });
+    };
+    await client.events('host_app', sessionId, 'an apple');
+    await rewind('secret banana');
+    expect(await client.send('PATCH', memory, { sessionId })).toMatchObject({ status: 200 });
+    expect(await memories('?query=banana')).toEqual([]);
+    // The next turn's own callback forgets it too.
+    await rewind('another banana');
+    await client.events('host_app', sessionId, 'a cherry');
+    expect(await memories('?query=banana')).toEqual([]);
+    expect(texts(await memories('?query=apple+cherry'))).toEqual(['a cherry', 'an apple']);
+  });
+
   it('is added, paged, and forgotten by REST', async () => {
     const sessionId = await client.createSession('host_app');
     await client.events('host_app', sessionId, 'a zebra came by');
@@ -131,7 +160,12 @@ describe('memory', () => {
     expect(await gone.json()).toEqual({ deleted: 4 });
     expect(await memories('?query=zebra')).not.toContainEqual(expect.objectContaining({ sessionId }));
     const count = (await memories()).length;
-    expect(await (await client.send('DELETE', memory)).json()).toEqual({ deleted: count });
+    for (const wrong of ['', '?all=false', '?session=a', '?sessionId=', '?all=true&session_id=a'])
+      expect(await client.send('DELETE', `${memory}${wrong}`)).toMatchObject({ status: 400 });
+    const other = await client.send('DELETE', `${memory}?session_id=nobody`);
+    expect(await other.json()).toEqual({ deleted: 0 });
+    expect(await memories()).toHaveLength(count);
+    expect(await (await client.send('DELETE', `${memory}?all=true`)).json()).toEqual({ deleted: count });
     expect(await memories()).toEqual([]);
   });
 });

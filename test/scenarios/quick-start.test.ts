@@ -77,4 +77,10 @@ describe("the README's quick start", () => {
       expect(script.trim().split('\n').length).toBeLessThanOrEqual(14);
     }
   });
+
+  it('has a document analysed', async () => {
+    const output = await sh(blocks[4] ?? '');
+    expect(output).toContain('The analysis is in analysis_report.txt, version 0.');
+    expect(output).toContain('- Profit rose in spring.');
+  });
 });

@@ -24,8 +24,10 @@ async function say(text: string, sessionId: string) {
   const known = await runner.sessionService.getSession({ appName: 'examples', ...session });
   if (!known) await runner.sessionService.createSession({ appName: 'examples', ...session });
   const newMessage = { role: 'user', parts: [{ text }] };
-  for await (const event of runner.runAsync({ ...session, newMessage }))
+  for await (const event of runner.runAsync({ ...session, newMessage })) {
+    if (event.errorMessage) console.error(event.errorMessage);
     if (stringifyContent(event)) console.log(`${event.author}: ${stringifyContent(event)}`);
+  }
 }
 
 await say('我喜欢绿茶', 'monday');

@@ -19,7 +19,11 @@ export type { ArtifactOwner, OwnedFile, StoredVersion } from './artifacts/base-a
 export { artifactUri, BaseArtifactService } from './artifacts/base-artifact-service.ts';
 export { FileArtifactService } from './artifacts/file-artifact-service.ts';
 export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
-export { LOAD_ARTIFACTS, LoadArtifactsTool } from './artifacts/load-artifacts-tool.ts';
+export {
+  LoadArtifactsTool,
+  loadArtifactsTool,
+  loadArtifactsTool as LOAD_ARTIFACTS,
+} from './artifacts/load-artifacts-tool.ts';
 export type { ArtifactAbout } from './artifacts/stored-part.ts';
 export { artifactAboutSchema } from './artifacts/stored-part.ts';
 export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
@@ -170,7 +174,7 @@ export {
   searchLimit,
 } from './memory/remembered.ts';
 export type { SessionChange } from './memory/session-view.ts';
-export { changeOf, isOlder } from './memory/session-view.ts';
+export { changeOf, isOlder, isRewind } from './memory/session-view.ts';
 export { queryWords, textTerms } from './memory/words.ts';
 export type { GeminiOptions } from './models/gemini.ts';
 export { Gemini } from './models/gemini.ts';

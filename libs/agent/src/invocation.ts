@@ -85,7 +85,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   }
   const own = logIndex(session.events).ofInvocation(invocationId);
   const said = own.findLast(({ author }) => author === 'user');
-  const context = contextOf(options, said?.content ?? newMessage);
+  const context = contextOf(options, structuredClone(said?.content) ?? newMessage);
   const { pluginManager } = context;
   const instead = await answerInstead(context);
   if (instead) yield await commit(instead);

@@ -20,6 +20,16 @@ const opaque = new Set([
   'custom_metadata',
 ]);
 
+/** Takes fields out that are null, as ADK for Python writes what is not there. Values under keys that hold the user's own names are left alone. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(
+    fields.map(([key, inner]) => [key, opaque.has(key) ? inner : withoutNulls(inner)]),
+  );
+}
+
 /**
  * Turns snake_case keys into camelCase, as ADK's documents write their requests; camelCase ones stay. Where both spellings of
  * a key are there, the camelCase one wins. Values under keys that hold the user's own names are left alone.

@@ -1,6 +1,6 @@
 export type { AgentCard, Card, CardInput, ToolCard } from './card.ts';
 export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
-export { camelizeKeys } from './casing.ts';
+export { camelizeKeys, withoutNulls } from './casing.ts';
 export type {
   Answer,
   AnsweredBy,

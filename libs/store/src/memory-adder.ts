@@ -56,8 +56,10 @@ export class MemoryAdder {
     const numbers = await readSession(place, sessionId);
     if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return true;
     const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
-    const stale = [...numbers].flatMap(([id, number]) => (wanted.has(id) ? [] : [number]));
-    const drops = change.replaces && (stale.length > 0 || from !== '');
+    const rewound = new Set(change.rewound.map(shortId));
+    const isStale = (id: string) => (change.replaces ? !wanted.has(id) : rewound.has(id));
+    const stale = [...numbers].flatMap(([id, number]) => (isStale(id) ? [number] : []));
+    const drops = stale.length > 0 || (change.replaces && from !== '');
     // The mark goes first: after a process that dies here the next one looks at the whole session.
     if (drops && (await dropNumbers(place, stale, { field, from })) === undefined) return false;
     const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));

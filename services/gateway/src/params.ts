@@ -8,6 +8,16 @@ const userParams = z.object({ app: z.string().min(1), user: z.string().min(1) })
 const sessionParams = userParams.extend({ session: z.string().min(1) });
 const invocationParams = z.object({ invocation: z.string().min(1) });
 
+/** A number of a query, from 0. */
+export const wholeNumber = z
+  .string('must be given once')
+  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .transform(Number);
+
+const pageAllowed = 'must be 1 to 1000';
+/** How much of a list is wanted at once. */
+export const pageSize = wholeNumber.pipe(z.number().min(1, pageAllowed).max(1_000, pageAllowed));
+
 /** The number of an event in its session, as a client sends it. */
 export const position = z
   .string('must be given once')
@@ -40,6 +50,11 @@ export async function readSession(context: GatewayContext, request: FastifyReque
 export async function readInvocationRef(context: GatewayContext, request: FastifyRequest) {
   const { invocation: invocationId } = parse(invocationParams, request.params, 'the path');
   return { ...(await readSession(context, request)), invocationId };
+}
+
+/** A query in either spelling of its keys. @throws MeshError `invalid_argument` also for keys that it does not have: who misspells one means something by it */
+export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, request: FastifyRequest) {
+  return parse(z.strictObject(shape), camelizeKeys(request.query), 'the query');
 }
 
 /** A body in either spelling of its keys; an absent one is empty. */

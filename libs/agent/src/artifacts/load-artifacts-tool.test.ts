@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chat, scriptedModel } from '../harness.fixture.ts';
 import { LlmAgent } from '../llm-agent.ts';
 import { InMemoryArtifactService } from './in-memory-artifact-service.ts';
-import { LOAD_ARTIFACTS } from './load-artifacts-tool.ts';
+import { loadArtifactsTool } from './load-artifacts-tool.ts';
 
 const asking = (...artifact_names: unknown[]) => ({
   calls: [{ name: 'load_artifacts', args: { artifact_names } }],
@@ -11,7 +11,7 @@ const asking = (...artifact_names: unknown[]) => ({
 async function reader(...replies: Parameters<typeof scriptedModel>) {
   const { llm, requests } = await scriptedModel(...replies);
   const artifactService = new InMemoryArtifactService();
-  const agent = new LlmAgent({ name: 'reader', model: llm, tools: [LOAD_ARTIFACTS] });
+  const agent = new LlmAgent({ name: 'reader', model: llm, tools: [loadArtifactsTool] });
   const talk = await chat(agent, undefined, { artifactService });
   const { id: sessionId } = await talk.stored();
   return {

@@ -57,7 +57,7 @@ When the user asks about one of them, call ${this.name} with its name before you
 }
 
 /** One for all: it has no state. */
-export const LOAD_ARTIFACTS = new LoadArtifactsTool();
+export const loadArtifactsTool = new LoadArtifactsTool();
 
 function namesIn(args: Record<string, unknown> | undefined): string[] {
   const names = args?.artifact_names;

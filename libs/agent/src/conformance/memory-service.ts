@@ -3,6 +3,7 @@ import type { MemoryService } from '../memory/memory-service.ts';
 import type { Session } from '../session-service.ts';
 import { memoryAdding } from './memory-adding.ts';
 import { memoryKeeping } from './memory-keeping.ts';
+import { memoryRewinding } from './memory-rewinding.ts';
 import { memorySearching } from './memory-searching.ts';
 
 export type MakeMemoryService = () => Promise<{ service: MemoryService; dispose(): Promise<void> }>;
@@ -61,5 +62,6 @@ export function memoryServiceConformance(name: string, make: MakeMemoryService):
   };
   memorySearching(name, kit);
   memoryAdding(name, kit);
+  memoryRewinding(name, kit);
   memoryKeeping(name, kit);
 }

@@ -78,7 +78,9 @@ async function* callOne(
   { event, tools, resumed }: ToolCalls,
   call: FunctionCall,
 ): AsyncGenerator<Event, CallOutcome, void> {
-  const { id, name = '', args = {} } = call;
+  const { id, name = '' } = call;
+  // Callbacks and tools may change what they are given; the log stays as it is.
+  const args = structuredClone(call.args ?? {});
   const actions = createEventActions();
   const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
     functionResponse: {
@@ -97,7 +99,7 @@ async function* callOne(
     const progress = lastProgress(invocation, id);
     return { part: respond(interrupted(progress), progress && false), actions, call };
   }
-  const answers = answersTo(invocation.session.events, id);
+  const answers = structuredClone(answersTo(invocation.session.events, id));
   if (answers.expired) return { part: respond(answers.expired), actions, call };
   const { response, isLastWord, failed } = yield* withEmitted<Event, ToolOutcome>((emit) =>
     converse(agent, tool, args, {

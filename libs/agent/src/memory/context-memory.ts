@@ -1,4 +1,4 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { type Event, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { Context } from '../context.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { type Session, unreadBefore } from '../session-service.ts';
@@ -9,6 +9,7 @@ import type {
   MemoryService,
   SearchMemoryResponse,
 } from './memory-service.ts';
+import { isRewind } from './session-view.ts';
 
 /** The memory of the user that a context serves. @throws MeshError `failed_precondition` where there is no memory service */
 export function memoryOf({ services, appName, userId, sessionId, invocationContext }: Context) {
@@ -56,14 +57,30 @@ async function sinceMemory(
   if (unread === 0) return session;
   const { appName, userId, id: sessionId } = session;
   const ref = { appName, userId, sessionId };
+  const read = (from: number, to: number) => readBetween(sessionService, ref, from, to);
   const from = (await memory.findMark?.(ref))?.seq ?? 1;
-  const older: Event[] = [];
-  for (let afterSeq = from - 1; afterSeq < unread; afterSeq += pageSize) {
-    const limit = Math.min(pageSize, unread - afterSeq);
-    const page = await sessionService.readEvents({ ...ref, afterSeq, limit });
-    older.push(...page.map(({ event }) => event));
+  const before = Math.min(from - 1, unread);
+  const events = [...(await read(before, unread)), ...session.events];
+  // What was rewound may be in memory already.
+  const rewound = events.slice(from - before).some(isRewind);
+  return { ...session, events: rewound ? [...(await read(0, before)), ...events] : events };
+}
+
+/** The events with numbers above `from` and up to `to`, of those that are kept. */
+async function readBetween(
+  sessions: InvocationContext['sessionService'],
+  ref: SessionRef,
+  from: number,
+  to: number,
+): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let afterSeq = from; afterSeq < to; ) {
+    const page = await sessions.readEvents({ ...ref, afterSeq, limit: Math.min(pageSize, to - afterSeq) });
+    const wanted = page.filter(({ seq }) => seq <= to);
+    events.push(...wanted.map(({ event }) => event));
+    afterSeq = wanted.at(-1)?.seq ?? to;
   }
-  return { ...session, events: [...older, ...session.events] };
+  return events;
 }
 
 const pageSize = 1_000;

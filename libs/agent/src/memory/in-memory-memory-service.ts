@@ -34,9 +34,11 @@ export class InMemoryMemoryService implements MemoryService {
       const kept = new Set(change.events.map(({ event }) => event.id));
       index.drop(({ sessionId, id }) => sessionId === session.id && !kept.has(id));
     }
+    const rewound = new Set(change.rewound);
+    const dropped = index.drop(({ sessionId, id }) => sessionId === session.id && rewound.has(id));
     for (const { event } of change.events) remember(index, event, { sessionId: session.id });
     if (change.mark) marks.set(session.id, change.mark);
-    else if (change.replaces) marks.delete(session.id);
+    else if (change.replaces || dropped > 0) marks.delete(session.id);
   }
 
   async addEventsToMemory({ events, appName, userId, ...about }: AddEventsRequest): Promise<void> {

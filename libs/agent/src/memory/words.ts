@@ -1,3 +1,5 @@
+import { foldedPieces } from './folding.ts';
+
 /** How often each term occurs in a text, and how many terms it has in all. */
 export interface TextTerms {
   counts: ReadonlyMap<string, number>;
@@ -8,6 +10,10 @@ export interface TextTerms {
 const maxTerms = 10_000;
 /** A query has at most so many words that count: a pasted page is no question. */
 const maxQueryWords = 64;
+/** So much of a query is looked at, in UTF-16 units. */
+const maxQuery = 8_192;
+/** What is written without a break is taken in parts of so many UTF-16 units. */
+const maxRun = 4_096;
 
 /** Scripts that write words without spaces between, or with endings at them. A search finds a word of theirs also within a longer one. */
 const dense = String.raw`(?:(?=[\p{L}\p{M}\p{N}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])`;
@@ -18,11 +24,6 @@ const run = new RegExp(
 );
 const han = /\p{scx=Han}/u;
 const hangul = /\p{scx=Hang}/u;
-// What many writers leave out: accents of Latin and Greek letters, Hebrew and Arabic vowels, the stroke that only widens, colours of emoji, and
-// signs that are not seen.
-const accents = /(?<=[\p{Script=Latin}\p{Script=Greek}])[\u0300-\u036F]+/gu;
-const unwritten =
-  /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u064B-\u065F\u0670\u0640]|\uFE0F|\p{Emoji_Modifier}|\p{Cf}/gu;
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 /**
@@ -46,7 +47,7 @@ export function textTerms(text: string): TextTerms {
 /** The words of a query, each as the terms that a text must have, all of them, to have the word. */
 export function queryWords(query: string): string[][] {
   const words = new Map<string, string[]>();
-  for (const text of runsOf(query)) {
+  for (const text of runsOf(query.slice(0, maxQuery))) {
     for (const terms of denseRun.test(text) ? denseWords(text) : [[text]]) {
       if (words.size >= maxQueryWords) return [...words.values()];
       words.set(terms.join(' '), terms);
@@ -56,13 +57,35 @@ export function queryWords(query: string): string[][] {
 }
 
 function* runsOf(text: string): Generator<string> {
-  for (const [found] of fold(text).matchAll(run)) yield found;
+  let rest = '';
+  for (const piece of foldedPieces(text)) {
+    const folded = rest + piece;
+    let end = 0;
+    rest = '';
+    for (const { 0: found, index } of folded.matchAll(run)) {
+      end = index + found.length;
+      // What is at the end may go on in the next piece.
+      if (end === folded.length) rest = found;
+      else yield yield* fullParts(found);
+    }
+    // Half a flag may be there.
+    if (rest === '') rest = folded.slice(Math.max(end, folded.length - 2));
+    rest = yield* fullParts(rest);
+  }
+  for (const [found] of rest.matchAll(run)) yield found;
 }
 
-function fold(text: string): string {
-  // Upper case first: it writes `ß` as `ss`, and every sigma as one.
-  const folded = text.normalize('NFKC').toUpperCase().toLowerCase();
-  return folded.normalize('NFKD').replace(accents, '').replace(unwritten, '').normalize('NFKC');
+/** Gives the parts of a run that are full, and returns what is left of it. */
+function* fullParts(found: string): Generator<string, string> {
+  let rest = found;
+  while (rest.length > maxRun) {
+    const part = rest.slice(0, maxRun).replace(/[\uD800-\uDBFF]$/, '');
+    yield part;
+    // In scripts without spaces the last character comes again, for the pair that it begins.
+    const last = denseRun.test(part) ? (part.match(/.$/su)?.[0].length ?? 0) : 0;
+    rest = rest.slice(part.length - last);
+  }
+  return rest;
 }
 
 /** Pairs of neighbours, and Chinese characters alone, as many of them are words. */

@@ -1,4 +1,4 @@
-import type { MemoryService, Session } from '@agentmesh/agent';
+import { isRewind, type MemoryService, type Session } from '@agentmesh/agent';
 import type { SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../context.ts';
@@ -9,7 +9,7 @@ import type { Handler } from './index.ts';
 
 const body = z.object({ sessionId: z.string().min(1) });
 
-/** What was said in the session so far is found in others from now on. */
+/** What was said in the session so far, and was not rewound, is found in others from now on. */
 export const addToMemory: Handler = async (context, request) => {
   const { sessionId } = readBody(body, request);
   const ref = { ...(await readUser(context, request)), sessionId };
@@ -34,5 +34,7 @@ async function newPart(
   const stored = await context.mesh.sessions.readEvents({ ...ref, afterSeq: mark.seq - 1, limit: pageSize });
   // Another event at its place: the session is another one, made anew under the same id.
   if (stored[0]?.event.id !== mark.eventId || stored.length === pageSize) return undefined;
+  // What was rewound may be in memory already.
+  if (stored.slice(1).some(({ event }) => isRewind(event))) return undefined;
   return { ...session, seq: stored.at(-1)?.seq ?? session.seq, events: stored.map(({ event }) => event) };
 }

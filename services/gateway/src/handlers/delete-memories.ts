@@ -1,14 +1,23 @@
-import { parse } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { knownMemory } from '../known-memory.ts';
-import { readUser } from '../params.ts';
+import { readQuery, readUser } from '../params.ts';
 import type { Handler } from './index.ts';
 
-const query = z.object({ sessionId: z.string().min(1).optional() });
+const query = {
+  sessionId: z.string().min(1).optional(),
+  all: z.literal('true', 'must be true, or be left out').optional(),
+};
 
-/** Forgets what was said in a session, or all of the user. */
+/** Forgets what was said in a session, or all of the user, where that is said: a session that was not named must not cost everything. */
 export const deleteMemories: Handler = async (context, request) => {
-  const { sessionId } = parse(query, request.query, 'the query');
+  const { sessionId, all } = readQuery(query, request);
+  if ((sessionId === undefined) === (all === undefined)) {
+    throw new MeshError(
+      'invalid_argument',
+      'say what to forget: ?sessionId=… what was said in a session, ?all=true all of the user',
+    );
+  }
   const owner = await readUser(context, request);
   const deleted = await knownMemory(context).deleteMemories({
     ...owner,

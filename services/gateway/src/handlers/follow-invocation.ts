@@ -2,11 +2,11 @@ import { followRun } from '@agentmesh/mesh';
 import { parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { watchUntil } from '../left.ts';
-import { position, readInvocationRef } from '../params.ts';
+import { position, readInvocationRef, readQuery } from '../params.ts';
 import { runHeaders, streamRun } from '../stream-run.ts';
 import type { Handler } from './index.ts';
 
-const query = z.object({ after: position.optional(), resume: z.string().min(1).optional() });
+const query = { after: position.optional(), resume: z.string().min(1).optional() };
 const headers = z.object({ 'last-event-id': position.optional() });
 
 /**
@@ -15,7 +15,7 @@ const headers = z.object({ 'last-event-id': position.optional() });
  * 204, on which an EventSource stops asking.
  */
 export const followInvocation: Handler = async (context, request, reply) => {
-  const { after, resume } = parse(query, request.query, 'the query');
+  const { after, resume } = readQuery(query, request);
   // An empty one is what is sent by a client that has not got any.
   const { 'last-event-id': lastId } = parse(
     headers,

@@ -4,7 +4,7 @@ import { readBody, readSession } from '../params.ts';
 import { sessionJson } from '../session-json.ts';
 import type { Handler } from './index.ts';
 
-const body = z.object({
+const body = z.strictObject({
   sessionId: z.string().min(1).optional(),
   beforeInvocationId: z.string().min(1).optional(),
 });

@@ -5,7 +5,7 @@ import { readBody, readSession } from '../params.ts';
 import { sessionJson } from '../session-json.ts';
 import type { Handler } from './index.ts';
 
-const body = z.object({ rewindBeforeInvocationId: z.string().min(1) });
+const body = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
 
 /** The session goes on as it was before an invocation. */
 export const rewind: Handler = async (context, request) => {

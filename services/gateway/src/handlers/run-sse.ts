@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvocationRef } from '@agentmesh/agent';
 import { cancelInvocation } from '@agentmesh/mesh';
-import { camelizeKeys, MeshError, parse } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../context.ts';
 import { watchUntil } from '../left.ts';
+import { readQuery } from '../params.ts';
 import { startRequestedRun } from '../start-run.ts';
 import { streamRun } from '../stream-run.ts';
 import type { Handler } from './index.ts';
 
-const query = z.object({
+const query = {
   stopOnDisconnect: z.enum(['true', 'false'], 'must be true or false').default('false'),
-});
+};
 
 /**
  * Runs and tells each event as it happens (server-sent events). What is wrong with the request is said by the status; what goes wrong
@@ -19,7 +20,7 @@ const query = z.object({
  * `?stop_on_disconnect=true` for what ADK's server does: then the run is cancelled.
  */
 export const runSse: Handler = async (context, request, reply) => {
-  const { stopOnDisconnect } = parse(query, camelizeKeys(request.query), 'the query');
+  const { stopOnDisconnect } = readQuery(query, request);
   using until = watchUntil(context, reply);
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();

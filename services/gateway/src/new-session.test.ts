@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { readNewNamedSession, readNewSession } from './new-session.ts';
+
+const event = { id: 'e', invocationId: 'e-1', author: 'user', timestamp: 1, actions: {} };
+
+it.each([
+  ['nothing', undefined, {}],
+  ['an empty object', {}, {}],
+  ['a state', { state: { a: 1 } }, { state: { a: 1 } }],
+  [
+    'a state and events',
+    { state: { a_b: 1 }, events: [event] },
+    { state: { a_b: 1 }, events: [{ id: 'e' }] },
+  ],
+  ['events alone', { events: [event] }, { events: [{ id: 'e' }] }],
+  ['nulls', { state: null, events: null }, { state: null }],
+  ['a bare state', { a_b: 1, c: null }, { state: { a_b: 1, c: null } }],
+  [
+    'a bare state with such names',
+    { state: 'Texas', events: ['x'] },
+    { state: { state: 'Texas', events: ['x'] } },
+  ],
+])('reads %s', (_, given, wanted) => {
+  expect(readNewNamedSession(given)).toMatchObject(wanted);
+});
+
+it.each([
+  ['events that are none', { events: [{ what: 1 }] }, /events/],
+  ['a state and something else', { state: {}, evnets: [event] }, /"evnets"/],
+  ['events and something else', { a: 1, events: [event] }, /"a"/],
+  ['a list', [event], /the body/],
+])('refuses %s', (_, given, words) => {
+  expect(() => readNewNamedSession(given)).toThrow(words);
+});
+
+it('refuses what the other body does not have', () => {
+  expect(readNewSession({ session_id: 's', state: null })).toMatchObject({ sessionId: 's' });
+  expect(() => readNewSession({ session: 's' })).toThrow(/"session"/);
+});
+
+it('reads events as ADK for Python dumps them, with null for what is not there', () => {
+  const call = { id: 'c', args: { a: null }, name: 'f', partial_args: null, will_continue: null };
+  const part = { video_metadata: null, thought: null, inline_data: null, function_call: call, text: null };
+  const actions = {
+    skip_summarization: null,
+    state_delta: { gone: null },
+    artifact_delta: {},
+    transfer_to_agent: null,
+    escalate: null,
+    requested_auth_configs: {},
+    requested_tool_confirmations: {},
+    compaction: null,
+    end_of_agent: null,
+    agent_state: null,
+    rewind_before_invocation_id: null,
+  };
+  const dumped = {
+    ...{ id: 'e', invocation_id: 'e-1', author: 'a', timestamp: 1.5, actions, branch: null, partial: null },
+    ...{ content: { parts: [part], role: 'model' }, long_running_tool_ids: null, custom_metadata: null },
+    ...{ usage_metadata: null, error_code: null, turn_complete: null, interrupted: null },
+  };
+  const wanted = {
+    ...{ id: 'e', invocationId: 'e-1', author: 'a', timestamp: 1.5 },
+    content: { role: 'model', parts: [{ functionCall: { id: 'c', name: 'f', args: { a: null } } }] },
+    actions: {
+      ...{ stateDelta: { gone: null }, artifactDelta: {} },
+      ...{ requestedAuthConfigs: {}, requestedToolConfirmations: {} },
+    },
+  };
+  expect(readNewSession({ events: [dumped] }).events).toEqual([wanted]);
+});
