@@ -1,9 +1,6 @@
-import { type ClaimKind, header, MeshError, type Subjects } from '@agentmesh/protocol';
+import { type ClaimKind, header, MeshError, maxPayloadBytes, type Subjects } from '@agentmesh/protocol';
 import type { Link, Packet } from './link.ts';
 import { fits } from './message.ts';
-
-/** The largest payload that crosses a hop, in bytes. What is larger is a file: save it as an artifact and send its name. */
-export const maxClaimBytes = 64 * 1024 * 1024;
 
 /**
  * Payloads that are too large for a message of the broker (claim check, as the Enterprise Integration Patterns call it): they lie in a bucket, and a message
@@ -13,7 +10,7 @@ export interface Claims {
   /**
    * A packet as it can be sent: itself when it is small enough.
    *
-   * @throws MeshError `invalid_argument` over {@link maxClaimBytes}
+   * @throws MeshError `invalid_argument` over {@link maxPayloadBytes}
    */
   shrink(packet: Packet, kind: ClaimKind): Promise<Packet>;
   /**
@@ -36,7 +33,7 @@ export function createClaims(link: Link, subjects: Subjects): Claims {
     async shrink(packet, kind) {
       if (fits(packet, link.maxPayload)) return packet;
       const { bytes, headers } = packet;
-      if (bytes.length > maxClaimBytes) throw tooLarge(bytes.length);
+      if (bytes.length > maxPayloadBytes) throw tooLarge(bytes.length);
       const { id } = await bucketOf(kind).put(once(bytes));
       const claim = `${kind}.${id}.${bytes.length}`;
       return { ...packet, bytes: new Uint8Array(), headers: { ...headers, [header.claim]: claim } };
@@ -45,7 +42,7 @@ export function createClaims(link: Link, subjects: Subjects): Claims {
     async restore(packet, onChunk = () => {}) {
       if (!isClaim(packet)) return packet;
       const { kind, id, size } = readClaim(packet);
-      if (size > maxClaimBytes) throw tooLarge(size);
+      if (size > maxPayloadBytes) throw tooLarge(size);
       const object = await bucketOf(kind).open(id);
       if (!object || object.size !== size) {
         await object?.bytes.cancel();
@@ -92,7 +89,7 @@ function readClaim({ headers }: Packet): { kind: ClaimKind; id: string; size: nu
 function tooLarge(size: number): MeshError {
   return new MeshError(
     'invalid_argument',
-    `a message of ${size} bytes is over the limit of ${maxClaimBytes}; save it as an artifact and send its name`,
+    `a message of ${size} bytes is over the limit of ${maxPayloadBytes}; save it as an artifact and send its name`,
   );
 }
 
