@@ -105,6 +105,44 @@ describe('artifacts on the mesh', () => {
     expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(60 * mebibyte);
   }, 120_000);
 
+  it('say what is wrong with a request', async () => {
+    const session = await client.createSession('archive');
+    const at = pathOf(session);
+    const status = async (...args: Parameters<typeof client.send>) => (await client.send(...args)).status;
+    const parts = [
+      { inlineData: { mimeType: 'a/b', data: 5 } },
+      { inlineData: { mimeType: 'a/b', data: '%%%' } },
+      { inlineData: { mimeType: 'a/b\r\n; c=d', data: '' } },
+      { inlineData: null },
+      { fileData: null },
+    ];
+    for (const artifact of parts) expect(await status('POST', at, { filename: 'f', artifact })).toBe(400);
+    expect(await status('POST', at, { filename: '..', artifact: { text: 'x' } })).toBe(400);
+    expect(await status('POST', at, { filename: 'f', artifact: { text: 'x' } })).toBe(200);
+    expect(await status('GET', `${at}/f?version=0`)).toBe(200);
+    for (const [method, path] of [
+      ['GET', '/f?vers=0'],
+      ['GET', '/f/versions/0?version=0'],
+      ['GET', '?version=0'],
+      ['DELETE', '/f?version=0'],
+    ] as const)
+      expect(await status(method, at + path)).toBe(400);
+    const upload = await fetch(`${mesh.gatewayUrl}${at}/f/content`, {
+      method: 'PUT',
+      headers: { 'content-type': 'nope' },
+      body: 'x',
+    });
+    expect(await json(upload)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining('no MIME type') },
+    });
+    const nowhere = '/apps/archive/users/u9/sessions/nope/artifacts';
+    expect(await status('GET', nowhere)).toBe(404);
+    // Files of the user are there without a session.
+    expect(await status('POST', nowhere, { filename: 'user:f', artifact: { text: 'x' } })).toBe(200);
+    expect((await json(await client.send('GET', nowhere))).body).toEqual(['user:f']);
+  });
+
   it('are those of the caller, for an agent that is used as a tool and the tool that it calls', async () => {
     const session = await client.createSession('archive');
     await client.send('POST', pathOf(session), { filename: 'note', artifact: { text: 'hello' } });

@@ -1,4 +1,4 @@
-import { type Event, type JsonEntry, jsonEntries, MeshError, toJson } from '@agentmesh/protocol';
+import { type Event, type JsonEntry, jsonEntries, keptJson, MeshError, toJson } from '@agentmesh/protocol';
 import { deepFreeze } from './freeze.ts';
 import type { GetSessionConfig, Session } from './session-service.ts';
 import { scopeOf } from './state.ts';
@@ -15,7 +15,7 @@ export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
   const delta = jsonEntries(actions.stateDelta, 'the state delta');
   const lasting = Object.entries(actions.stateDelta).filter(([key]) => scopeOf(key) !== 'temp');
   const stored = { ...event, actions: { ...actions, stateDelta: Object.fromEntries(lasting) } };
-  return { json: toJson(stored, 'the event'), delta };
+  return { json: keptJson('event', toJson(stored, 'the event')), delta };
 }
 
 /** Adds what the session object does not know yet: the events that others committed meanwhile, and its own with `delta`. */

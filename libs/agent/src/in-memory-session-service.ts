@@ -4,6 +4,7 @@ import {
   isToken,
   type JsonEntry,
   jsonEntries,
+  keptJson,
   keys,
   MeshError,
   type SessionRef,
@@ -121,6 +122,7 @@ export class InMemorySessionService implements SessionService {
     const ofUser = entry(this.#sessions, this.#keys.sessions(appName, userId), () => new Map());
     const key = this.#keys.session(ref);
     const delta = jsonEntries(state, 'the state');
+    keptJson('state', JSON.stringify(state));
     if (ofUser.has(key)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }

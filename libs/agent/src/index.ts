@@ -25,7 +25,7 @@ export {
   loadArtifactsTool as LOAD_ARTIFACTS,
 } from './artifacts/load-artifacts-tool.ts';
 export type { ArtifactAbout } from './artifacts/stored-part.ts';
-export { artifactAboutSchema } from './artifacts/stored-part.ts';
+export { artifactAboutSchema, isMimeType } from './artifacts/stored-part.ts';
 export type { AuthConfig, AuthCredential, AuthScheme, OAuth2Credential } from './auth/auth-config.ts';
 export type { AuthenticatedFunctionToolOptions } from './auth/authenticated-function-tool.ts';
 export { AuthenticatedFunctionTool } from './auth/authenticated-function-tool.ts';

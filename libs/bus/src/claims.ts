@@ -1,9 +1,8 @@
-import { type ClaimKind, header, MeshError, type Subjects } from '@agentmesh/protocol';
+import { type ClaimKind, header, MeshError, maxPayloadBytes, type Subjects } from '@agentmesh/protocol';
+import { heartbeatMs } from './bus.ts';
+import { createByteBudget } from './byte-budget.ts';
 import type { Link, Packet } from './link.ts';
 import { fits } from './message.ts';
-
-/** The largest payload that crosses a hop, in bytes. What is larger is a file: save it as an artifact and send its name. */
-export const maxClaimBytes = 64 * 1024 * 1024;
 
 /**
  * Payloads that are too large for a message of the broker (claim check, as the Enterprise Integration Patterns call it): they lie in a bucket, and a message
@@ -13,7 +12,7 @@ export interface Claims {
   /**
    * A packet as it can be sent: itself when it is small enough.
    *
-   * @throws MeshError `invalid_argument` over {@link maxClaimBytes}
+   * @throws MeshError `invalid_argument` over {@link maxPayloadBytes}
    */
   shrink(packet: Packet, kind: ClaimKind): Promise<Packet>;
   /**
@@ -22,21 +21,37 @@ export interface Claims {
    * @throws MeshError `failed_precondition` when the payload has gone
    */
   restore<P extends Packet>(packet: P, onChunk?: () => void): Promise<P>;
-  /** Removes the payload of a packet that was sent small, when nobody needs it any more. Resolves at once. */
+  /**
+   * Waits until the payload of a packet may be held: to be asked before {@link Claims.restore}. Returns how to let go of it. What is small needs not wait.
+   *
+   * @throws MeshError `resource_exhausted` when too much is held for too long, `invalid_argument` for a claim that is none, or what the signal was aborted with
+   */
+  hold(packet: Packet, use: keyof typeof budgets, signal?: AbortSignal): Promise<() => void>;
+  /** Removes the payload of a packet that was sent small, when nobody needs it any more. Returns at once, and never throws. */
   drop(packet: Packet): void;
 }
+
+/**
+ * How many bytes of large payloads a connection holds at once: those that are on their way in, and those of requests until they are answered. They have
+ * budgets of their own: who answers a request may wait for an answer itself.
+ */
+const budgets = { arriving: 64 * 1024 * 1024, answering: 64 * 1024 * 1024 };
 
 export function isClaim({ headers }: Packet): boolean {
   return headers[header.claim] !== undefined;
 }
 
 export function createClaims(link: Link, subjects: Subjects): Claims {
+  const held = {
+    arriving: createByteBudget(budgets.arriving),
+    answering: createByteBudget(budgets.answering),
+  };
   const bucketOf = (kind: ClaimKind) => link.objects(subjects.claimBucket(kind));
   return {
     async shrink(packet, kind) {
       if (fits(packet, link.maxPayload)) return packet;
       const { bytes, headers } = packet;
-      if (bytes.length > maxClaimBytes) throw tooLarge(bytes.length);
+      if (bytes.length > maxPayloadBytes) throw tooLarge(bytes.length);
       const { id } = await bucketOf(kind).put(once(bytes));
       const claim = `${kind}.${id}.${bytes.length}`;
       return { ...packet, bytes: new Uint8Array(), headers: { ...headers, [header.claim]: claim } };
@@ -45,7 +60,6 @@ export function createClaims(link: Link, subjects: Subjects): Claims {
     async restore(packet, onChunk = () => {}) {
       if (!isClaim(packet)) return packet;
       const { kind, id, size } = readClaim(packet);
-      if (size > maxClaimBytes) throw tooLarge(size);
       const object = await bucketOf(kind).open(id);
       if (!object || object.size !== size) {
         await object?.bytes.cancel();
@@ -65,9 +79,13 @@ export function createClaims(link: Link, subjects: Subjects): Claims {
       return { ...packet, bytes, headers };
     },
 
+    async hold(packet, use, signal) {
+      return isClaim(packet) ? await held[use].take(readClaim(packet).size, signal) : () => {};
+    },
+
     drop(packet) {
-      if (!isClaim(packet)) return;
-      const { kind, id } = readClaim(packet);
+      const [, kind, id] = claimPattern.exec(packet.headers[header.claim] ?? '') ?? [];
+      if ((kind !== 'news' && kind !== 'work') || id === undefined) return;
       // What stays then goes with the time to live.
       bucketOf(kind)
         .delete(id)
@@ -82,17 +100,20 @@ async function* once(bytes: Uint8Array) {
 
 const claimPattern = /^(news|work)\.([\w-]{1,64})\.(\d{1,15})$/;
 
-/** @throws MeshError `invalid_argument`: a claim names nothing but an object of our own buckets */
+/** @throws MeshError `invalid_argument`: a claim names nothing but an object of our own buckets, and not too large a one */
 function readClaim({ headers }: Packet): { kind: ClaimKind; id: string; size: number } {
   const [, kind, id, size] = claimPattern.exec(headers[header.claim] ?? '') ?? [];
-  if ((kind === 'news' || kind === 'work') && id !== undefined) return { kind, id, size: Number(size) };
+  if ((kind === 'news' || kind === 'work') && id !== undefined) {
+    if (Number(size) > maxPayloadBytes) throw tooLarge(Number(size));
+    return { kind, id, size: Number(size) };
+  }
   throw new MeshError('invalid_argument', `the header ${header.claim} of a message names no payload`);
 }
 
 function tooLarge(size: number): MeshError {
   return new MeshError(
     'invalid_argument',
-    `a message of ${size} bytes is over the limit of ${maxClaimBytes}; save it as an artifact and send its name`,
+    `a message of ${size} bytes is over the limit of ${maxPayloadBytes}; save it as an artifact and send its name`,
   );
 }
 
@@ -131,10 +152,17 @@ export function inOrderOfArrival(claims: Claims): (packet: Packet, arrival: Arri
       return;
     }
     const restored = (before ?? Promise.resolve()).then(async () => {
+      // Who waits for its turn lives.
+      const alive = setInterval(heard, heartbeatMs);
+      let letGo = () => {};
       try {
+        letGo = await claims.hold(packet, 'arriving');
         deliver(await claims.restore(packet, heard));
       } catch (thrown) {
         fail(MeshError.from(thrown));
+      } finally {
+        letGo();
+        clearInterval(alive);
       }
     });
     keepLast(waiting, packet.subject, restored);

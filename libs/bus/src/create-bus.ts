@@ -13,7 +13,7 @@ import { serve } from './calls/serve.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from './claims.ts';
 import { whenConnected } from './gate.ts';
 import type { Link, OnError, Packet } from './link.ts';
-import { assertSubject, createMessage, encodeJson } from './message.ts';
+import { assertSubject, createMessage, encodeJson, givenHeaders } from './message.ts';
 import { isServed, register } from './registry.ts';
 import { startOnce } from './started.ts';
 import { createStats } from './stats.ts';
@@ -83,7 +83,7 @@ export function createBus(parts: BusParts): Bus {
     async publish(subject, payload, options) {
       const packet = {
         subject: assertSubject(subject),
-        headers: options?.headers ?? {},
+        headers: givenHeaders(options?.headers),
         bytes: encodeJson(payload),
       };
       await sendInOrder(packet, async () => {
@@ -104,7 +104,7 @@ export function createBus(parts: BusParts): Bus {
     async enqueue(subject, payload, { messageId, headers }) {
       const packet = {
         subject: assertSubject(subject),
-        headers: { ...headers, [header.messageId]: messageId },
+        headers: { ...givenHeaders(headers), [header.messageId]: messageId },
         bytes: encodeJson(payload),
       };
       await whenConnected(link);

@@ -38,6 +38,13 @@ export function canonicalHeader(name: string): string {
   return canonicalNames.get(name.toLowerCase()) ?? name;
 }
 
+/** Headers of who sends, without the one that names a payload: that is the bus' to say. */
+export function givenHeaders(headers: Headers = {}): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => canonicalHeader(name) !== header.claim),
+  );
+}
+
 /** A header cannot hold line breaks, and is not the place for long texts. */
 export function headerText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get into a header

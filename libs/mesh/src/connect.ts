@@ -3,6 +3,7 @@ import { connectNats } from '@agentmesh/bus';
 import { createSecretBox, MeshError } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
+import { assertArtifacts } from './artifacts/artifact-folder.ts';
 import { openArtifacts } from './artifacts/open-artifacts.ts';
 import { createMesh, type Mesh } from './mesh.ts';
 
@@ -47,13 +48,14 @@ export type ConnectedMesh = Mesh &
  * Connects a process to NATS and Redis.
  *
  * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
- * `invalid_argument` for a url of Redis or credential keys that are none
+ * `invalid_argument` for a url of Redis or credential keys that are none, `failed_precondition` for a folder of artifacts that cannot be used
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   const { log, service, namespace = 'mesh' } = options;
   const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
   const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');
   const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
+  await assertArtifacts(options.artifacts ?? 'nats');
   await using owners = new AsyncDisposableStack();
   const store = owners.use(
     await connectRedisStore({

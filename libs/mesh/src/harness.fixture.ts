@@ -1,6 +1,6 @@
 import { BaseLlm, InMemorySessionService, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { type Bus, MemoryHub } from '@agentmesh/bus';
-import type { Event, RunCommandInput, ToolResult } from '@agentmesh/protocol';
+import { type Event, keptJson, type RunCommandInput, type ToolResult } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import type { FinishedJob, JobProgress, JobRecords } from '@agentmesh/store';
 import type { Part } from '@google/genai';
@@ -83,6 +83,7 @@ function memoryCallResults(): CallResults {
   return {
     get: async (tool, callId) => results.get(`${tool}/${callId}`),
     put: async (tool, callId, result) => {
+      keptJson('result', JSON.stringify(result));
       const first = results.get(`${tool}/${callId}`) ?? result;
       results.set(`${tool}/${callId}`, first);
       return first;
@@ -147,11 +148,13 @@ function memoryJobs(): JobRecords {
       known.released += 1;
     },
     async report(tool, job, holder, response) {
+      keptJson('progress', JSON.stringify(response));
       const known = entry(tool, job);
       if (known.holder !== holder) return undefined;
       return known.progress.push({ seq: known.progress.length + 1, response });
     },
     async finish(tool, job, result) {
+      keptJson('result', JSON.stringify(result));
       const known = entry(tool, job);
       const heard = known.followedUntil > Date.now();
       known.finished ??= { result, said: known.progress.length, heard };

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type BaseTool,
-  type CallRef,
-  type InvocationRef,
-  type InvocationServices,
-  toolErrorText,
-} from '@agentmesh/agent';
+import type { BaseTool, CallRef, InvocationRef, InvocationServices } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,
@@ -20,6 +14,7 @@ import type { FinishedJob } from '@agentmesh/store';
 import { bury } from './bury.ts';
 import type { Cancellations, CancelSignal } from './cancellations.ts';
 import { traceHeaders } from './hop.ts';
+import { failedCall, keepResult } from './keep-result.ts';
 import type { Mesh } from './mesh.ts';
 import { runTool } from './tool-call.ts';
 
@@ -103,14 +98,14 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
       await mesh.jobs.release(tool.name, order.job, holder);
       return { done: false, delayMs: 0 };
     }
-    result = signal.aborted ? stopped(signal.reason) : brokenBy(tool.name, error);
+    result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
   }
   // What is kept of its session is deleted: nobody comes for the result, and nothing of it may stay.
   if (gone.signal.aborted) {
     await mesh.jobs.forget(tool.name, order.job);
     return done;
   }
-  const kept = await mesh.jobs.finish(tool.name, order.job, result);
+  const kept = await keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each));
   // Who answered in its place knows; who cancelled it wants to hear nothing more.
   if (moot.signal.aborted) return done;
   await tellEnd(attempt, kept, !cancel.signal.aborted);
@@ -229,11 +224,6 @@ async function tell({ mesh, tool, order, headers }: Attempt, update: OperationUp
 function stopped(reason: unknown): ToolResult {
   const { message } = MeshError.from(reason);
   return { response: { status: 'cancelled', error: message }, failed: { code: 'cancelled', message } };
-}
-
-function brokenBy(tool: string, error: unknown): ToolResult {
-  const { code, message } = MeshError.from(error);
-  return { response: { error: toolErrorText(tool, error) }, failed: { code, message } };
 }
 
 function deadly(tool: string, deaths: number): ToolResult {

@@ -1,4 +1,5 @@
 import { type Context, FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
+import { maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { cancelInvocation } from './cancel-invocation.ts';
@@ -69,6 +70,19 @@ describe('a long-running tool in a process of its own', () => {
     await until(() => chat.world.hub.queued(chat.client.subjects.workSubject('operation', 'solo')) === 0);
     expect(await chat.briefs()).toHaveLength(7);
     expect(chat.world.hub.queued(chat.client.subjects.dead('agent', 'solo'))).toBe(0);
+  });
+
+  it('ends with an error that the model is told when its result is too large, and works once', async () => {
+    let done = 0;
+    const work = () => {
+      done += 1;
+      return { text: 'x'.repeat(maxPayloadBytes), status: 'completed' };
+    };
+    const chat = await workshop(work, 5_000, says('then in parts'));
+    const run = await chat.say('go');
+    expect(run.events.map(brief)[1]).toMatch(/over the limit of \d+; save what is large as an artifact/);
+    expect(run.events.map(brief).at(-1)).toBe('solo: then in parts');
+    expect(done).toBe(1);
   });
 
   it('lets the run go on without it, and says more and its end later', async () => {

@@ -1,5 +1,5 @@
 import { AgentTool, BaseAgent, FunctionTool, type InvocationContext, LlmAgent } from '@agentmesh/agent';
-import { header, type InvocationEnd } from '@agentmesh/protocol';
+import { header, type InvocationEnd, maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -330,6 +330,39 @@ describe('a tool in a process of its own', () => {
     expect(events.map(brief)[1]).toMatch(/missing parameter \\"b\\"/);
     expect(events.map(brief)[3]).toMatch(/tool gone failed: .*/);
     expect(events.map(brief).at(-1)).toBe('solo: ok');
+  });
+
+  it('tells the model of a result that is too large, and does the work once', async () => {
+    const world = memoryMesh();
+    let done = 0;
+    const execute = () => {
+      done += 1;
+      return 'x'.repeat(maxPayloadBytes);
+    };
+    await serveTool(
+      await world.connect('tool_dump'),
+      new FunctionTool({ name: 'dump', description: 'Dumps.', execute }),
+    );
+    const llm = new ScriptedLlm(calls('dump'), says('then in parts'));
+    const agent = new LlmAgent({ name: 'solo', model: llm, tools: [remoteTool('dump')] });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { events, end } = await (await world.chat('app')).say('go');
+    expect(events.map(brief)[1]).toMatch(/over the limit of \d+; save what is large as an artifact/);
+    expect(events.map(brief).at(-1)).toBe('solo: then in parts');
+    expect([end.status, done]).toEqual(['completed', 1]);
+  });
+
+  it('of this process with a result that is too large ends the run with an error, once', async () => {
+    const world = memoryMesh();
+    const llm = new ScriptedLlm(calls('dump'));
+    const execute = () => 'x'.repeat(maxPayloadBytes);
+    const tools = [new FunctionTool({ name: 'dump', description: 'Dumps.', execute })];
+    const agent = new LlmAgent({ name: 'solo', model: llm, tools });
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const { events, end } = await (await world.chat('app')).say('go');
+    expect(events.map(brief).at(-1)).toBe('solo: fails invalid_argument');
+    expect(end).toMatchObject({ status: 'failed', error: { code: 'invalid_argument' } });
+    expect(llm.requests).toHaveLength(1);
   });
 
   it('that is away for a moment is waited for', async () => {

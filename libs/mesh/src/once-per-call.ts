@@ -1,4 +1,5 @@
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
+import { keepResult } from './keep-result.ts';
 import type { CallResults } from './mesh.ts';
 
 /** How long a claim holds without being renewed, in ms: so long nobody takes over the work of a replica that died. */
@@ -39,7 +40,7 @@ export async function oncePerCall(
     claimMs / 3,
   );
   try {
-    return await results.put(tool, key, await work(), resultTtlMs);
+    return await keepResult(tool, await work(), (result) => results.put(tool, key, result, resultTtlMs));
   } catch (error) {
     await results.release(tool, key, holder).catch(() => {});
     throw error;

@@ -53,6 +53,7 @@ export type {
 } from './operation.ts';
 export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
 export { parse } from './parse.ts';
+export { keptJson, maxPayloadBytes } from './payload-limit.ts';
 export type { RedisAddress } from './redis-address.ts';
 export { parseRedisUrl } from './redis-address.ts';
 export type { SecretBox } from './secret-box.ts';

@@ -54,6 +54,21 @@ describe('readConfig', () => {
       expect(problemsOf(() => of(wrong))).toMatchObject([{ name: 'MESH_SESSION_DAYS' }]);
   });
 
+  it.each(['s3://x', '/var/x', 'z', 'file://rel/x', 'file:rel', 'file:///a%2Fb'])(
+    'says where artifacts may be kept when it is told %s',
+    (given) => {
+      const problem = `must be nats, or the address of a folder such as file:///var/lib/artifacts; it is ${JSON.stringify(given)}`;
+      expect(problemsOf(() => readConfig(serviceConfig, { MESH_ARTIFACTS: given }))).toEqual([
+        { name: 'MESH_ARTIFACTS', problem },
+      ]);
+    },
+  );
+
+  it('takes a folder for artifacts', () => {
+    const { artifacts } = readConfig(serviceConfig, { MESH_ARTIFACTS: 'file:///var/lib/some%20files' });
+    expect(artifacts).toBe('file:///var/lib/some%20files');
+  });
+
   it('reports every problem together, each with its variable', () => {
     const shape = { ...serviceConfig, key: variable('MODEL_KEY', 'key', integer(1, 2), { secret: true }) };
     const env = {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Config } from './config.ts';
@@ -42,7 +43,7 @@ export const serviceConfig = {
   ),
   redisWaitReplicas: variable(
     'MESH_REDIS_WAIT_REPLICAS',
-    'how many replicas of Redis must have a write before it counts as done; 0: none is waited for',
+    'how many replicas of Redis must have a write before it counts as done, at most 5; 0: none is waited for',
     integer(0, 5),
     { default: '0' },
   ),
@@ -73,9 +74,9 @@ export const serviceConfig = {
   artifacts: variable(
     'MESH_ARTIFACTS',
     'where artifacts are kept: nats, or the file: address of a folder that all processes share',
-    z.union([z.literal('nats'), z.url({ protocol: /^file$/ })], {
-      error: 'must be nats, or an address such as file:///var/lib/artifacts',
-    }),
+    z
+      .string()
+      .refine(isArtifactPlace, 'must be nats, or the address of a folder such as file:///var/lib/artifacts'),
     { default: 'nats' },
   ),
   logLevel: variable(
@@ -113,7 +114,7 @@ export const serviceConfig = {
   ),
   sessionMaxEvents: variable(
     'MESH_SESSION_MAX_EVENTS',
-    'how many of the last events of a session are kept, by app as above; empty: all',
+    'how many of the last events of a session are kept, at least 100, by app as above; empty: all',
     perApp(100, 1_000_000_000),
     { optional: true },
   ),
@@ -130,6 +131,18 @@ export const serviceConfig = {
     { default: '25000' },
   ),
 };
+
+/** Three slashes: what is behind two is the name of a host. */
+function isArtifactPlace(text: string): boolean {
+  if (text === 'nats') return true;
+  if (!text.startsWith('file:///')) return false;
+  try {
+    fileURLToPath(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The problem that a reader of the text finds. */
 function refusing(read: (text: string) => unknown) {

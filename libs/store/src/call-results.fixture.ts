@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { keys } from '@agentmesh/protocol';
+import { keys, maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRedis, type RedisConnection } from './redis-connection.ts';
@@ -69,9 +69,11 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     expect(left).toBeLessThanOrEqual(5_000);
   });
 
-  test('refuses what JSON cannot hold, and a time that is none', async () => {
+  test('refuses what JSON cannot hold, what is too large, and a time that is none', async () => {
     const refused = { code: 'invalid_argument' };
-    await expect(store.callResults.put('t', 'x', { response: 1n }, 1_000)).rejects.toMatchObject(refused);
+    const large = 'x'.repeat(maxPayloadBytes);
+    for (const response of [1n, large])
+      await expect(store.callResults.put('t', 'x', { response }, 1_000)).rejects.toMatchObject(refused);
     for (const ttlMs of [0, -1, 0.5, Number.NaN]) {
       await expect(store.callResults.put('t', 'x', { response: 1 }, ttlMs)).rejects.toMatchObject(refused);
       await expect(store.callResults.claim('t', 'x', 'a', ttlMs)).rejects.toMatchObject(refused);

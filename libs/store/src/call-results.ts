@@ -1,4 +1,4 @@
-import { type Keys, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
+import { type Keys, keptJson, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from './redis-connection.ts';
 import { claimCallScript, forgetCallScript, putCallScript, releaseCallScript } from './scripts.ts';
 
@@ -11,7 +11,7 @@ export interface CallResults {
   /**
    * Keeps a result for `ttlMs`, unless there is one. Returns the one that is kept: the first. Ends the claim, whoever has it.
    *
-   * @throws MeshError `invalid_argument`
+   * @throws MeshError `invalid_argument`, also for a result that is too large
    */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
   /**
@@ -46,7 +46,7 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
     },
     async put(tool, callId, result, ttlMs) {
       assertTtl('a result', ttlMs);
-      const args = [toJson(result, 'the result'), ttlMs];
+      const args = [keptJson('result', toJson(result, 'the result')), ttlMs];
       return resultOf(await connection.script<string>(putCallScript, [keyOf(tool, callId)], args));
     },
     async claim(tool, callId, holder, ttlMs) {

@@ -5,7 +5,7 @@ import {
   type Session,
   type StoredEvent,
 } from '@agentmesh/agent';
-import { type Event, type EventActions, MeshError, toJson } from '@agentmesh/protocol';
+import { type Event, type EventActions, keptJson, MeshError, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
 /** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */
@@ -37,7 +37,32 @@ export function encodeEvent(event: Event): string {
   const entries = Object.entries({ ...actions, stateDelta });
   const said = entries.filter(([name, value]) => !(name in emptyActions()) || !isEmpty(value));
   const { actions: _all, ...rest } = event;
-  return toJson(said.length === 0 ? rest : { ...rest, actions: Object.fromEntries(said) }, 'the event');
+  const stored = said.length === 0 ? rest : { ...rest, actions: Object.fromEntries(said) };
+  return keptJson('event', toJson(stored, 'the event'));
+}
+
+/** An event and what is stored of it. */
+export interface EncodedEvent {
+  event: Event;
+  json: string;
+}
+
+/** How much goes to Redis at once, in characters: it answers nobody else meanwhile. */
+const longestGroup = 4 * 1024 * 1024;
+
+/** In order, in groups that are not too much for one write; an event that is large has one of its own. */
+export function inGroups(events: readonly EncodedEvent[]): EncodedEvent[][] {
+  const groups: EncodedEvent[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const each of events) {
+    length += each.json.length;
+    if (length > longestGroup) {
+      groups.push([]);
+      length = each.json.length;
+    }
+    groups.at(-1)?.push(each);
+  }
+  return groups;
 }
 
 /** The event that was stored. */

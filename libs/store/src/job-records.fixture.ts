@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ToolResult } from '@agentmesh/protocol';
+import { maxPayloadBytes, type ToolResult } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningRedis } from './redis-kinds.fixture.ts';
 import { connectRedisStore, type RedisStore } from './redis-store.ts';
@@ -57,6 +57,15 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       // What the first one has done all the same is done.
       expect(await finish('late')).toMatchObject({ result: { response: 'late' }, said: 3 });
       expect(await take('b')).toMatchObject({ state: 'done' });
+    });
+
+    it('take no result that is too large, and can have another', async () => {
+      const { take, report, finish } = newJob();
+      await take('a');
+      const refused = { code: 'invalid_argument', message: expect.stringContaining('as an artifact') };
+      await expect(finish('x'.repeat(maxPayloadBytes))).rejects.toMatchObject(refused);
+      expect(await report('a', 1)).toBe(1);
+      expect(await finish('small')).toMatchObject({ result: { response: 'small' } });
     });
 
     it('count no death when they are handed back', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Keys, type ToolResult, toJson } from '@agentmesh/protocol';
+import { type Keys, keptJson, type ToolResult, toJson } from '@agentmesh/protocol';
 import { forgottenMs } from './call-results.ts';
 import { clock } from './lease-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -55,7 +55,7 @@ export interface JobRecords {
   /**
    * Keeps the result, whoever has the job by now: work that was done is done. The first one stays. Returns it.
    *
-   * @throws MeshError `invalid_argument` for what JSON cannot hold
+   * @throws MeshError `invalid_argument` for what JSON cannot hold, and for what is too large
    */
   finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
   /** What was said after the nth word, and the result once it is there. Who asks counts as following for some seconds. */
@@ -173,12 +173,18 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
     },
 
     async report(tool, job, holder, response) {
-      const args = [holder, toJson(response, 'the progress'), keepMs, maxProgress, randomUUID()];
+      const args = [
+        holder,
+        keptJson('progress', toJson(response, 'the progress')),
+        keepMs,
+        maxProgress,
+        randomUUID(),
+      ];
       return (await connection.script<number>(reportJobScript, both(tool, job), args)) || undefined;
     },
 
     async finish(tool, job, result) {
-      const args = [toJson(result, 'the result'), keepMs];
+      const args = [keptJson('result', toJson(result, 'the result')), keepMs];
       return finished(...(await connection.script<Finished>(finishJobScript, [keys.job(tool, job)], args)));
     },
 

@@ -21,10 +21,26 @@ import {
   tokensOf,
   turnChanges,
 } from '@agentmesh/agent';
-import { type Event, encodeToken, type Keys, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
+import {
+  type Event,
+  encodeToken,
+  type Keys,
+  keptJson,
+  MeshError,
+  type SessionRef,
+  toJson,
+} from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
-import { bringUpToDate, decodeEvent, encodeEvent, notTheSame, takenOver } from './event-log.ts';
+import {
+  bringUpToDate,
+  decodeEvent,
+  type EncodedEvent,
+  encodeEvent,
+  inGroups,
+  notTheSame,
+  takenOver,
+} from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
@@ -92,6 +108,7 @@ export class RedisSessionService implements SessionService {
     const ref = { appName, userId, sessionId: id };
     const keys = this.#keys;
     const delta = splitDelta(state, 'the state');
+    keptJson('state', JSON.stringify(state));
     const now = Date.now();
     const made = await this.#connection.script<[user: string[], outbox: Outbox] | null>(
       createScript,
@@ -149,6 +166,23 @@ export class RedisSessionService implements SessionService {
   ): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
+    const groups = inGroups(events.map((event) => ({ event, json: encodeEvent(event) })));
+    const isThere = `${afterSeq + events.length} ${last.id}`;
+    const key = this.#keys.session(ref);
+    // Each group alone knows itself again; who had written all of them knows it by the last.
+    if (groups.length > 1 && (await this.#connection.run((redis) => redis.hget(key, 'history'))) === isThere)
+      return;
+    let at = afterSeq;
+    for (const group of groups) {
+      await this.#appendGroup(ref, at, group);
+      at += group.length;
+    }
+  }
+
+  async #appendGroup(ref: SessionRef, afterSeq: number, group: readonly EncodedEvent[]): Promise<void> {
+    const events = group.map(({ event }) => event);
+    const last = events.at(-1);
+    if (!last) return;
     const state = new Map(
       events.flatMap(({ actions }) => splitDelta(actions.stateDelta, 'the state delta').session),
     );
@@ -163,7 +197,14 @@ export class RedisSessionService implements SessionService {
         ...[keys.sessions(ref.appName, ref.userId), keys.sessionEnds(ref.appName, ref.userId)],
       ],
       [
-        ...[ref.sessionId, afterSeq, last.timestamp, last.id, events.length, ...events.map(encodeEvent)],
+        ...[
+          ref.sessionId,
+          afterSeq,
+          last.timestamp,
+          last.id,
+          events.length,
+          ...group.map(({ json }) => json),
+        ],
         ...scriptArgs([...state]),
         ...scriptArgs([...authors]),
         this.#retention(ref.appName).sessionTtlMs ?? '',

@@ -1,5 +1,5 @@
 import type { ArtifactRef } from '@agentmesh/agent';
-import { MeshError, parse } from '@agentmesh/protocol';
+import { camelizeKeys, MeshError, parse } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
@@ -12,17 +12,39 @@ const number = z
   .transform(Number);
 const version = z.union([z.literal('latest').transform(() => undefined), number]).optional();
 const params = z.object({ artifact: z.string().min(1), version });
-const query = z.object({ version });
+const versionQuery = z.strictObject({ version });
+const noQuery = z.strictObject({});
 
 /** The file of a path, in the version that the path or the query names; by default the latest. */
-export async function readArtifactRef(
+export async function readVersionRef(
   context: GatewayContext,
   request: FastifyRequest,
 ): Promise<ArtifactRef & { version?: number | undefined }> {
   const path = parse(params, request.params, 'the path');
-  const asked = parse(query, request.query, 'the query');
+  const isNamed = (request.params as { version?: string }).version !== undefined;
+  const asked = isNamed ? assertNoQuery(request) : readQuery(versionQuery, request);
   const session = await readSession(context, request);
   return { ...session, filename: path.artifact, version: path.version ?? asked.version };
+}
+
+/** The file of a path, with all its versions. */
+export async function readArtifactRef(
+  context: GatewayContext,
+  request: FastifyRequest,
+): Promise<ArtifactRef> {
+  assertNoQuery(request);
+  const { artifact: filename } = parse(params, request.params, 'the path');
+  return { ...(await readSession(context, request)), filename };
+}
+
+/** What nobody reads must not look as if it were heeded. @throws MeshError `invalid_argument` */
+export function assertNoQuery(request: FastifyRequest): { version?: undefined } {
+  return readQuery(noQuery, request);
+}
+
+/** In either spelling. */
+function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
+  return parse(schema, camelizeKeys(request.query ?? {}), 'the query');
 }
 
 /** A file that is to be saved: of a session that there is, unless it is the user's. @throws MeshError `not_found` */

@@ -35,9 +35,14 @@ export const gatewayConfig = {
     integer(1_024, 1_099_511_627_776),
     { default: '1073741824' },
   ),
-  bodyLimit: variable('MESH_BODY_LIMIT', 'largest request body, in bytes', integer(1_024, 104_857_600), {
-    default: '10485760',
-  }),
+  bodyLimit: variable(
+    'MESH_BODY_LIMIT',
+    'largest request body, in bytes; at most 104857600 (100 MiB)',
+    integer(1_024, 104_857_600),
+    {
+      default: '10485760',
+    },
+  ),
 };
 
 const all = { ...serviceConfig, ...gatewayConfig };

@@ -37,6 +37,13 @@ export function buildServer(context: GatewayContext, bodyLimit: number): Fastify
   // By itself: to no other route is a body of any type what it asks for.
   server.register(async (own) => {
     own.removeAllContentTypeParsers();
+    own.setErrorHandler((error, request, reply) => {
+      const isType = (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+      const said = isType
+        ? new MeshError('invalid_argument', 'the content type is no MIME type; give one such as image/png')
+        : error;
+      answerError(context.log, said, request, reply);
+    });
     own.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
     for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(own, route);
   });

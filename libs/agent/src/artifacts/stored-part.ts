@@ -25,17 +25,17 @@ export function takeApart(
   customMetadata: Record<string, unknown> = {},
 ): { about: ArtifactAbout; bytes: Uint8Array } {
   const { inlineData, text, fileData } = artifact;
-  if (inlineData !== undefined) {
+  if (inlineData) {
     const { data = '', ...rest } = inlineData;
     const mimeType = inlineData.mimeType ?? octetStream;
     const part = { ...artifact, inlineData: rest };
-    return { about: checked({ mimeType, customMetadata, part }), bytes: Buffer.from(data, 'base64') };
+    return { about: checked({ mimeType, customMetadata, part }), bytes: bytesOf(data, filename) };
   }
-  if (text !== undefined) {
+  if (typeof text === 'string') {
     const { text: _text, ...part } = artifact;
     return { about: checked({ mimeType: 'text/plain', customMetadata, part }), bytes: Buffer.from(text) };
   }
-  if (fileData !== undefined) {
+  if (fileData) {
     const mimeType = fileData.mimeType ?? octetStream;
     return { about: checked({ mimeType, customMetadata, part: { ...artifact } }), bytes: new Uint8Array() };
   }
@@ -43,6 +43,21 @@ export function takeApart(
     'invalid_argument',
     `artifact ${filename} has no content: give it text, inlineData or fileData`,
   );
+}
+
+/** In either alphabet; what `Buffer` makes of other characters is a file that nobody has sent. */
+const base64 = /^[\w+/\s-]*={0,2}\s*$/;
+
+function bytesOf(data: unknown, filename: string): Uint8Array {
+  if (typeof data === 'string' && base64.test(data)) return Buffer.from(data, 'base64');
+  throw new MeshError('invalid_argument', `the data of artifact ${filename} is no base64`);
+}
+
+const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:[ \t]*;[\x20-\x7e]*)?$/;
+
+/** Is it `type/subtype`, with parameters of printable ASCII? Else no header could hold it. */
+export function isMimeType(text: string): boolean {
+  return mimeTypePattern.test(text);
 }
 
 /** What is kept beside the bytes of a stream. */
@@ -61,6 +76,11 @@ export function putTogether({ part }: ArtifactAbout, bytes: Uint8Array): Part {
 
 /** As JSON keeps it: what cannot be written must not be noticed at the first load. */
 function checked(about: ArtifactAbout): ArtifactAbout {
+  if (typeof about.mimeType !== 'string' || !isMimeType(about.mimeType))
+    throw new MeshError(
+      'invalid_argument',
+      `${JSON.stringify(about.mimeType)} is no MIME type; give one such as image/png`,
+    );
   let text: string;
   try {
     text = JSON.stringify(about);
@@ -80,6 +100,9 @@ function checked(about: ArtifactAbout): ArtifactAbout {
 export function assertFilename(filename: string): string {
   if (filename === '' || filename === 'user:')
     throw new MeshError('invalid_argument', 'an artifact needs a name');
+  // In the path of an address they are none.
+  if (filename === '.' || filename === '..')
+    throw new MeshError('invalid_argument', `an artifact cannot be named ${filename}; use another name`);
   if (!filename.isWellFormed())
     throw new MeshError('invalid_argument', 'the name of an artifact must be well-formed Unicode');
   if (Buffer.byteLength(filename) > maxNameBytes) {

@@ -1,3 +1,4 @@
+import type { Part } from '@google/genai';
 import { expect, it } from 'vitest';
 import { bytesIn, place, readAll, streamIn, type WithService } from './artifact-bytes.ts';
 
@@ -5,6 +6,37 @@ const file = { ...place, filename: 'report.txt' };
 
 /** What artifact services tell of versions. */
 export function keepingMetadata(withService: WithService): void {
+  it.each([
+    ['data that is no base64', { inlineData: { mimeType: 'a/b', data: '%%%' } }],
+    ['data that is no text', { inlineData: { mimeType: 'a/b', data: 5 } }],
+    ['inline data that is null', { inlineData: null }],
+    ['a file that is null', { fileData: null }],
+    ['a type with a line break', { inlineData: { mimeType: 'a/b\r\n; c=d', data: '' } }],
+    ['a type that is none', { fileData: { mimeType: 'nope', fileUri: 'https://host/a' } }],
+  ])(
+    'refuses %s',
+    async (_what, given) =>
+      await withService(async (service) => {
+        const artifact = given as Part;
+        const save = service.saveArtifact({ ...file, artifact });
+        await expect(save).rejects.toMatchObject({ code: 'invalid_argument' });
+        const stream = streamIn([new Uint8Array(1)]);
+        const typed = service.saveArtifactStream({ ...file, stream, mimeType: 'a/b\r\n; c=d' });
+        await expect(typed).rejects.toMatchObject({ code: 'invalid_argument' });
+        expect(await service.listVersions(file)).toEqual([]);
+      })(),
+  );
+
+  it(
+    'refuses names that no address can hold',
+    withService(async (service) => {
+      for (const filename of ['.', '..']) {
+        const save = service.saveArtifact({ ...file, filename, artifact: { text: 'x' } });
+        await expect(save).rejects.toMatchObject({ code: 'invalid_argument' });
+      }
+    }),
+  );
+
   it(
     'tells of each version what it is',
     withService(async (service) => {

@@ -101,6 +101,21 @@ export function history(service: TheService): void {
     expect(sessions.map(({ id }) => id)).toContain('in');
   });
 
+  test('takes large events from elsewhere, in order', async () => {
+    const text = 'x'.repeat(3 * 1024 * 1024);
+    const event = (n: number) =>
+      deltaOf(
+        { n, [`at${n}`]: true },
+        { content: { role: 'model', parts: [{ text: n === 1 ? '' : text }] } },
+      );
+    const events = [0, 1, 2, 3].map(event);
+    await service().appendHistory(ref, { afterSeq: 0, events });
+    await service().appendHistory(ref, { afterSeq: 0, events });
+    const now = await reread(service(), session);
+    expect(now.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(now.state).toMatchObject({ n: 3, at0: true, at1: true, at2: true, at3: true });
+  });
+
   test('removes again what cannot be taken whole', async () => {
     const events = [...Array.from({ length: 250 }, () => eventOf()), eventOf({ id: '' })];
     const request = { ...ref, sessionId: 'in', events };

@@ -1,3 +1,4 @@
+import { maxPayloadBytes } from '@agentmesh/protocol';
 import { expect, test } from 'vitest';
 import {
   appName,
@@ -81,6 +82,19 @@ export function strangeValues(service: TheService): void {
       await expect(service().appendEvent({ session, event })).rejects.toMatchObject(refused);
     }
     expect(session).toMatchObject({ seq: 0, state: {} });
+    expect(await reread(service(), session)).toEqual(session);
+  });
+
+  test('refuses what is too large before it is sent anywhere, and changes nothing', async () => {
+    const refused = { ...meshError('invalid_argument'), message: expect.stringContaining('as an artifact') };
+    const text = 'x'.repeat(maxPayloadBytes);
+    const request = { appName, userId, sessionId: 's' };
+    await expect(service().createSession({ ...request, state: { text } })).rejects.toMatchObject(refused);
+    const session = await service().createSession(request);
+    const event = eventOf({ content: { role: 'model', parts: [{ text }] } });
+    await expect(service().appendEvent({ session, event })).rejects.toMatchObject(refused);
+    const history = service().appendHistory(request, { afterSeq: 0, events: [eventOf(), event] });
+    await expect(history).rejects.toMatchObject(refused);
     expect(await reread(service(), session)).toEqual(session);
   });
 

@@ -4,7 +4,7 @@ import type { Claims } from '../claims.ts';
 import { abortError, whenConnected } from '../gate.ts';
 import type { Link, Packet } from '../link.ts';
 import { createMailbox } from '../mailbox.ts';
-import { assertSubject, encodeJson, maxTimerMs, remainingMs } from '../message.ts';
+import { assertSubject, encodeJson, givenHeaders, maxTimerMs, remainingMs } from '../message.ts';
 import type { Inbox } from './inbox.ts';
 import { readFrame } from './read-frame.ts';
 
@@ -95,7 +95,7 @@ function requestPacket(caller: Caller, subject: string, payload: unknown, option
     headers: {
       [header.caller]: caller.service,
       [header.replica]: caller.replica,
-      ...options.headers,
+      ...givenHeaders(options.headers),
       [header.accept]: 'frames',
     },
   };

@@ -42,8 +42,14 @@ export async function serve(
       if (busy) throw busyError(maxInFlight);
       await replies.send({ type: 'accepted', data: { replica: callee.replica } });
       await untilDeadline(packet, stopping.signal, async (signal) => {
-        const message = createMessage(await callee.claims.restore(packet));
-        await runHandler(handler, { ...message, signal }, replies, onError);
+        // Heartbeats go on meanwhile.
+        const letGo = await callee.claims.hold(packet, 'answering', signal);
+        try {
+          const message = createMessage(await callee.claims.restore(packet));
+          await runHandler(handler, { ...message, signal }, replies, onError);
+        } finally {
+          letGo();
+        }
       });
     })
       .catch((thrown) => onError(thrown, where))

@@ -150,11 +150,11 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
     it('say so when request or answer are over the limit', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
-      const large = 'x'.repeat(64 * 2 ** 20);
+      const large = 'x'.repeat(32 * 2 ** 20);
       await callee.serve(subject, async function* () {
         yield { type: 'result', data: large };
       });
-      const tooLarge = /67108866 bytes .*limit of 67108864/;
+      const tooLarge = /33554434 bytes .*limit of 33554432/;
       await expectCode(gather(caller.request(subject, large)), 'invalid_argument', tooLarge);
       await expectCode(gather(caller.request(subject, {})), 'internal', tooLarge);
       await expectCode(caller.publish(subject, large), 'invalid_argument', tooLarge);

@@ -161,7 +161,60 @@ export function describeLargePayloads(scene: Scene): void {
       await link.objects(names.claimBucket('news')).delete(id);
     });
 
-    it.each(['x', 'news.a', 'news..1', 'other.a.1', 'news.a.1.b', 'news.no-such.5'])(
+    it('are held for some requests at once, and others wait for their turn', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.toolCall(name('t'));
+      let held = 0;
+      let most = 0;
+      const full = Promise.withResolvers<void>();
+      await callee.serve(subject, async function* (request) {
+        held += 1;
+        most = Math.max(most, held);
+        if (held === 4) full.resolve();
+        await full.promise;
+        // What could come now has come.
+        for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        held -= 1;
+        yield { type: 'result', data: String(request.json()).length };
+      });
+      const text = large('x', 15 * mebibyte);
+      const results = Array.from({ length: 7 }, () => resultOf(caller.request(subject, text)));
+      expect(await Promise.all(results)).toEqual(Array.from({ length: 7 }, () => text.length));
+      expect(most).toBe(4);
+    }, 30_000);
+
+    it.each(['Mesh-Claim', 'mesh-claim'])(
+      'are named by the bus alone: the header %s of who sends goes nowhere',
+      async (claim) => {
+        const agent = name('agent');
+        await scene.provision([agent]);
+        const [bus, callee] = await Promise.all([connect('caller'), connect('callee')]);
+        const headers = { [claim]: 'garbage' };
+        const subject = names.toolCall(name('t'));
+        await callee.serve(subject, async function* (request) {
+          yield { type: 'result', data: request.json() };
+        });
+        expect(await resultOf(bus.request(subject, 'asked', { headers }))).toBe('asked');
+        const heard: unknown[] = [];
+        const news = names.invocationEvent(name('i'));
+        await callee.subscribe(news, (message) => void heard.push(message.json()));
+        await bus.publish(news, 'told', { headers });
+        await bus.enqueue(names.agentRun(agent), 'given', { headers, messageId: `${agent}.1` });
+        const work = await callee.consumeRuns(
+          agent,
+          async (item) => {
+            heard.push(item.json());
+            return { done: true };
+          },
+          { slots: 1 },
+        );
+        await until(() => heard.length === 2);
+        expect(heard.toSorted()).toEqual(['given', 'told']);
+        await work.stop();
+      },
+    );
+
+    it.each(['x', 'news.a', 'news..1', 'other.a.1', 'news.a.1.b', 'news.no-such.5', 'news.a.999999999'])(
       'named by the claim %j, which is none, are refused',
       async (claim) => {
         const callee = await connect('callee');
@@ -175,7 +228,9 @@ export function describeLargePayloads(scene: Scene): void {
         const headers = { [header.claim]: claim };
         link.send({ subject, headers, bytes: new Uint8Array(), reply: `${link.inbox}.p` });
         await until(() => replies.length === 1);
-        expect(replies[0]?.headers[header.error]).toMatch(/names no payload|not there any more/);
+        expect(replies[0]?.headers[header.error]).toMatch(
+          /names no payload|not there any more|over the limit/,
+        );
       },
     );
   });

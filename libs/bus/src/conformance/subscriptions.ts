@@ -72,9 +72,9 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       loop.self = loop;
       await expectCode(bus.publish(subject, loop), 'invalid_argument', /JSON/);
       await expectCode(
-        bus.publish(subject, 'x'.repeat(64 * 2 ** 20)),
+        bus.publish(subject, 'x'.repeat(32 * 2 ** 20)),
         'invalid_argument',
-        /67108866 bytes .*limit of 67108864/,
+        /33554434 bytes .*limit of 33554432/,
       );
     });
 

@@ -214,11 +214,11 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent();
       const bus = await connect('w');
       const subject = names.agentRun(agent);
-      const large = 'x'.repeat(64 * 2 ** 20);
+      const large = 'x'.repeat(32 * 2 ** 20);
       await expectCode(
         bus.enqueue(subject, large, { messageId: 'a' }),
         'invalid_argument',
-        /67108866 bytes .*limit of 67108864/,
+        /33554434 bytes .*limit of 33554432/,
       );
       await expectCode(bus.enqueue(subject, 1, { messageId: '' }), 'invalid_argument', /message id/);
       await expectCode(

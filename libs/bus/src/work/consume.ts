@@ -103,7 +103,9 @@ async function workOn(
 
 /** With its payload, wherever that lies. One whose payload has gone is a message that cannot be read, to be put away by its handler. */
 async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message> {
+  let letGo = () => {};
   try {
+    letGo = await claims.hold(delivery, 'arriving');
     return createMessage(await claims.restore(delivery));
   } catch (thrown) {
     const error = MeshError.from(thrown);
@@ -115,6 +117,8 @@ async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message
         throw error;
       },
     };
+  } finally {
+    letGo();
   }
 }
 

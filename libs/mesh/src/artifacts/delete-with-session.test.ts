@@ -58,6 +58,64 @@ describe('the deletion of a session', () => {
   });
 });
 
+describe('a session under the id of one that expired', () => {
+  /** Files of a session that is not there, in a store of either kind. */
+  async function leftFiles(kind: string) {
+    const bus = await new MemoryHub().connect({ service: 'test' });
+    const artifacts = kind === 'mesh' ? new MeshArtifactService(bus, 'B') : new InMemoryArtifactService();
+    const inner = new InMemorySessionService();
+    const save = (filename: string) => artifacts.saveArtifact({ ...ref, filename, artifact: { text: 'x' } });
+    await save('left');
+    await save('user:kept');
+    return { artifacts, inner, save, sessions: deletingArtifacts(inner, artifacts) };
+  }
+
+  it.each(['mesh', 'memory'])('has none of its files (%s)', async (kind) => {
+    const { artifacts, sessions, save } = await leftFiles(kind);
+    await sessions.createSession(ref);
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
+    await save('own');
+    await expect(sessions.createSession(ref)).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['own', 'user:kept']);
+  });
+
+  it.each(['mesh', 'memory'])(
+    'is not made when its files cannot be removed, and then is (%s)',
+    async (kind) => {
+      const { artifacts, inner, sessions } = await leftFiles(kind);
+      const die = async () => {
+        throw new Error('died');
+      };
+      const dying = new Proxy(inner, {
+        get: (target, name) => (name === 'createSession' ? die : Reflect.get(target, name).bind(target)),
+      });
+      await expect(deletingArtifacts(dying, artifacts).createSession(ref)).rejects.toThrow('died');
+      expect(await inner.getSession(ref)).toBeUndefined();
+      await sessions.createSession(ref);
+      expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
+    },
+  );
+
+  it('keeps what it saved while another process was at making it too', async () => {
+    const { artifacts, inner, sessions, save } = await leftFiles('mesh');
+    const slow = new Proxy(inner, {
+      get(target, name) {
+        if (name !== 'getSession') return Reflect.get(target, name).bind(target);
+        return async () => {
+          const found = await target.getSession(ref);
+          // The other one is faster by all it does.
+          await sessions.createSession(ref);
+          await save('left');
+          return found;
+        };
+      },
+    });
+    const late = deletingArtifacts(slow, artifacts).createSession(ref);
+    await expect(late).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['left', 'user:kept']);
+  });
+});
+
 it('artifacts lie where the configuration says', async () => {
   const bus = await new MemoryHub().connect({ service: 'test' });
   expect(openArtifacts('nats', bus)).toBeInstanceOf(MeshArtifactService);

@@ -35,6 +35,49 @@ function dyingAt(bus: Awaited<ReturnType<typeof hubService>>['bus'], at: string,
   return new MeshArtifactService({ objects, records }, 'B');
 }
 
+describe('the sweep', () => {
+  const expired = { isGone: async ({ sessionId }: { sessionId: string }) => sessionId !== 'lives' };
+
+  it('removes the files of sessions that have been gone for a while, and no others', async () => {
+    const { bus, service } = await hubService();
+    for (const sessionId of ['lives', 'gone'])
+      for (const filename of ['f', 'user:f'])
+        await service.saveArtifact({ ...file, sessionId, filename, artifact: { text: 'x' } });
+    // Without a word about sessions it knows of none.
+    expect(await service.sweep({ abandonedAfterMs: -1 })).toBe(0);
+    expect(await service.sweep(expired)).toBe(0);
+    expect(await service.sweep(expired)).toBe(0);
+    expect(await service.sweep({ ...expired, abandonedAfterMs: -1 })).toBe(1);
+    expect(await service.listArtifactKeys({ ...file, sessionId: 'gone' })).toEqual(['user:f']);
+    expect(await service.listArtifactKeys({ ...file, sessionId: 'lives' })).toEqual(['f', 'user:f']);
+    expect(await bus.objects('B').ids()).toHaveLength(3);
+  });
+
+  it('begins to count anew for a session that is there again, and leaves what is saved meanwhile', async () => {
+    const { service } = await hubService();
+    await save(service, 'old');
+    let there = false;
+    const isGone = async () => !there;
+    await service.sweep({ isGone });
+    there = true;
+    expect(await service.sweep({ isGone, abandonedAfterMs: -1 })).toBe(0);
+    const later = async () => {
+      await save(service, 'new');
+      return true;
+    };
+    expect(await service.sweep({ isGone: later, abandonedAfterMs: -1 })).toBe(1);
+    expect(await service.loadArtifact(file)).toEqual({ text: 'new' });
+  });
+
+  it('removes nothing while it cannot be known which sessions there are', async () => {
+    const { service } = await hubService();
+    await save(service, 'kept');
+    const isGone = async () => expect.fail('redis is away');
+    await expect(service.sweep({ isGone, abandonedAfterMs: -1 })).rejects.toThrow('redis is away');
+    expect(await service.loadArtifact(file)).toEqual({ text: 'kept' });
+  });
+});
+
 describe('a crash', () => {
   it('between bytes and record leaves nothing to be seen, and the sweep removes it', async () => {
     const { bus, service } = await hubService();

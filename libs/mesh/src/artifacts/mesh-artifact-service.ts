@@ -16,6 +16,12 @@ const atOnce = 16;
 /** A writer that wrote nothing for so long has died, in ms. */
 const abandonedMs = 3_600_000;
 
+export interface SweepOptions {
+  /** How long a writer wrote nothing, and a session is known to be gone, in ms; default one hour. */
+  abandonedAfterMs?: number;
+  isGone?(session: Required<ArtifactOwner>): Promise<boolean>;
+}
+
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
 /**
@@ -26,6 +32,8 @@ type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 export class MeshArtifactService extends BaseArtifactService {
   readonly #objects: ObjectBucket;
   readonly #records: RecordBucket;
+  /** Record → since when its session is known to be gone, in epoch ms. */
+  readonly #foundGone = new Map<string, number>();
 
   constructor({ objects, records }: Pick<Bus, 'objects' | 'records'>, bucket: string) {
     super();
@@ -100,11 +108,13 @@ export class MeshArtifactService extends BaseArtifactService {
 
   /**
    * Removes what processes left that died: objects that no record names and that nobody has written to for an hour, and those whose deletion was cut
-   * short. Reads the index of all artifacts: for now and then. Any number of processes may do it at once.
+   * short; and the files of sessions that are gone, as those that expired are, when they were found gone an hour before, too. Reads the index of all
+   * artifacts: for now and then. Any number of processes may do it at once.
    *
+   * @param isGone looks whether there is no such session; without it no session's files are removed
    * @returns how many objects were removed
    */
-  async sweep({ abandonedAfterMs = abandonedMs } = {}): Promise<number> {
+  async sweep({ abandonedAfterMs = abandonedMs, isGone }: SweepOptions = {}): Promise<number> {
     // Before the records: an object that is named later is not among them.
     const ids = new Set(await this.#objects.ids());
     let count = 0;
@@ -115,6 +125,7 @@ export class MeshArtifactService extends BaseArtifactService {
       for (const id of manifest.gone) ids.delete(id);
       count += manifest.gone.length;
       await this.#purge(ownerOf(manifest.owner), manifest.gone);
+      if (isGone) count += await this.#sweepSession(key, manifest, isGone, abandonedAfterMs);
     }
     const strays = await inGroups([...ids], async (id) => {
       const written = await this.#objects.lastWritten(id);
@@ -123,6 +134,51 @@ export class MeshArtifactService extends BaseArtifactService {
       return 1;
     });
     return strays.reduce<number>((sum, one) => sum + one, count);
+  }
+
+  /**
+   * The files of a session as they are now. Returns how to remove these, and nothing that comes later: whoever finds the session gone afterwards knows that
+   * nobody has them, though a new one is made under the same id meanwhile.
+   */
+  async filesNow(ref: Required<ArtifactOwner>): Promise<{ remove(): Promise<number> } | undefined> {
+    const { appName, userId, sessionId } = ref;
+    const owner = { appName, userId, sessionId };
+    const { manifest } = await readManifest(this.#records, manifestKey(owner));
+    const ids = manifest?.files.flatMap(([, versions]) => versions) ?? [];
+    return ids.length === 0 ? undefined : { remove: () => this.#removeThese(owner, new Set(ids)) };
+  }
+
+  async #sweepSession(
+    key: string,
+    { owner: { appName, userId, sessionId }, files }: Manifest,
+    isGone: NonNullable<SweepOptions['isGone']>,
+    graceMs: number,
+  ): Promise<number> {
+    if (sessionId === undefined || files.length === 0) return 0;
+    const owner = { appName, userId, sessionId };
+    // After the files were read: a session is made before its files.
+    if (!(await isGone(owner))) {
+      this.#foundGone.delete(key);
+      return 0;
+    }
+    const since = this.#foundGone.get(key) ?? Date.now();
+    this.#foundGone.set(key, since);
+    if (since > Date.now() - graceMs) return 0;
+    this.#foundGone.delete(key);
+    return await this.#removeThese(owner, new Set(files.flatMap(([, versions]) => versions)));
+  }
+
+  async #removeThese(owner: ArtifactOwner, ids: ReadonlySet<string>): Promise<number> {
+    const gone = await changeManifest(this.#records, owner, (manifest) => {
+      const isMeant = (id: string) => ids.has(id);
+      manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isMeant)));
+      manifest.files = manifest.files
+        .map(([name, versions]): [string, string[]] => [name, versions.filter((id) => !isMeant(id))])
+        .filter(([, versions]) => versions.length > 0);
+      return manifest.gone.filter(isMeant);
+    });
+    await this.#purge(owner, gone);
+    return gone.length;
   }
 
   async #purge(owner: ArtifactOwner, ids: string[]): Promise<void> {

@@ -1,8 +1,10 @@
+import { InMemorySessionService } from '@agentmesh/agent';
 import { artifactServiceConformance } from '@agentmesh/agent/conformance';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { type Server, startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deletingArtifacts } from './delete-with-session.ts';
 import { MeshArtifactService } from './mesh-artifact-service.ts';
 
 const { artifactBucket } = subjects();
@@ -91,4 +93,24 @@ it('removes what a process left that died in the midst of a save, and nothing el
   expect((await ids()).toSorted()).toEqual(before.toSorted());
   expect(await serviceOf(bus).loadArtifact(file)).toEqual({ text: 'kept' });
   await serviceOf(bus).deleteAll(file);
+});
+
+it('removes the files of sessions that are gone, and of one that is made anew', async () => {
+  const service = serviceOf(buses[0]);
+  const file = { appName: 'app', userId: 'u', sessionId: 'gone', filename: 'f' };
+  const sessions = deletingArtifacts(new InMemorySessionService(), service);
+  const lives = { ...file, sessionId: 'lives' };
+  await sessions.createSession(lives);
+  for (const ref of [file, lives]) await service.saveArtifact({ ...ref, artifact: { text: 'x' } });
+  const isGone = async (ref: typeof lives | Omit<typeof lives, 'filename'>) =>
+    (await sessions.getSession(ref)) === undefined;
+  await service.sweep({ isGone });
+  expect(await service.listVersions(file)).toEqual([0]);
+  await service.sweep({ isGone, abandonedAfterMs: -1_000 });
+  expect(await service.listVersions(file)).toEqual([]);
+  expect(await service.listVersions(lives)).toEqual([0]);
+  await service.saveArtifact({ ...file, artifact: { text: 'x' } });
+  await sessions.createSession(file);
+  expect(await service.listVersions(file)).toEqual([]);
+  for (const ref of [file, lives]) await service.deleteAll(ref);
 });

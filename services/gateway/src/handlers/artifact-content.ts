@@ -1,17 +1,16 @@
 import { Readable } from 'node:stream';
+import { isMimeType } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
-import { found, readArtifactRef, readOwner } from '../artifact-ref.ts';
+import { found, readArtifactRef, readOwner, readVersionRef } from '../artifact-ref.ts';
 import type { Handler } from './index.ts';
-
-const type = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\x20-\x7e]*)?$/;
 
 /** A file's bytes, as they come from where they are kept. */
 export const downloadArtifact: Handler = async (context, request, reply) => {
-  const ref = await readArtifactRef(context, request);
+  const ref = await readVersionRef(context, request);
   const artifact = found(await context.mesh.artifacts.loadArtifactStream(ref), ref);
   const { mimeType, size, version, stream } = artifact;
   reply.headers({
-    'content-type': type.test(mimeType) ? mimeType : 'application/octet-stream',
+    'content-type': isMimeType(mimeType) ? mimeType : 'application/octet-stream',
     'content-length': size,
     'artifact-version': version,
     // Whoever made it, a browser must not take it for a page of this address.
@@ -27,8 +26,6 @@ export const uploadArtifact: Handler = async (context, request) => {
   const { mesh, config } = context;
   const ref = await readOwner(context, await readArtifactRef(context, request));
   const mimeType = request.headers['content-type'];
-  if (mimeType !== undefined && !type.test(mimeType))
-    throw new MeshError('invalid_argument', 'the content type is none');
   const stream = limited(bytesOf(request.body), config.uploadLimit);
   const version = await mesh.artifacts.saveArtifactStream({ ...ref, stream, mimeType });
   return found(await mesh.artifacts.getArtifactVersion({ ...ref, version }), { ...ref, version });

@@ -1,25 +1,39 @@
-import { contentSchema, MeshError, parse } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
-import { found, readArtifactRef, readOwner } from '../artifact-ref.ts';
+import { assertNoQuery, found, readArtifactRef, readOwner, readVersionRef } from '../artifact-ref.ts';
+import { knownSession } from '../known-session.ts';
 import { readBody, readSession } from '../params.ts';
 import type { Handler } from './index.ts';
 
 /** The largest file that is given within JSON, in bytes: it is held in memory thrice for that. */
 const maxPartBytes = 32 * 1024 * 1024;
 
+/** One of the first three is there, or the artifact has no content. */
+const part = z.looseObject({
+  text: z.string().optional(),
+  inlineData: z.looseObject({ data: z.string().optional(), mimeType: z.string().optional() }).optional(),
+  fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
+});
+
 const body = z.object({
   filename: z.string().min(1),
-  artifact: z.record(z.string(), z.unknown()),
+  artifact: part,
   customMetadata: z.record(z.string(), z.unknown()).nullish(),
 });
 
-export const listArtifacts: Handler = async (context, request) =>
-  await context.mesh.artifacts.listArtifactKeys(await readSession(context, request));
+/** Those of the user are there whatever becomes of a session; where there is nothing, there may be no session. */
+export const listArtifacts: Handler = async (context, request) => {
+  assertNoQuery(request);
+  const ref = await readSession(context, request);
+  const names = await context.mesh.artifacts.listArtifactKeys(ref);
+  if (names.length === 0) await knownSession(context, ref, { numRecentEvents: 0 });
+  return names;
+};
 
 export const saveArtifact: Handler = async (context, request) => {
   const { artifacts } = context.mesh;
-  const { filename, customMetadata, artifact: given } = readBody(body, request);
-  const { parts: [artifact = {}] = [] } = parse(contentSchema, { parts: [given] }, 'the artifact');
+  assertNoQuery(request);
+  const { filename, customMetadata, artifact } = readBody(body, request);
   const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
   const version = await artifacts.saveArtifact({
     ...ref,
@@ -31,7 +45,7 @@ export const saveArtifact: Handler = async (context, request) => {
 
 export const getArtifact: Handler = async (context, request) => {
   const { artifacts } = context.mesh;
-  const ref = await readArtifactRef(context, request);
+  const ref = await readVersionRef(context, request);
   const { size, version } = found(await artifacts.getArtifactVersion(ref), ref);
   if (size > maxPartBytes) {
     throw new MeshError(
@@ -54,6 +68,6 @@ export const listArtifactMetadata: Handler = async (context, request) =>
   await context.mesh.artifacts.listArtifactVersions(await readArtifactRef(context, request));
 
 export const getArtifactMetadata: Handler = async (context, request) => {
-  const ref = await readArtifactRef(context, request);
+  const ref = await readVersionRef(context, request);
   return found(await context.mesh.artifacts.getArtifactVersion(ref), ref);
 };
