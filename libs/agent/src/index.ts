@@ -138,7 +138,7 @@ export { isInPath, newestRun, pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export type { LoggedResponse, LogIndex } from './log-index.ts';
-export { logIndex } from './log-index.ts';
+export { logIndex, noteUnread } from './log-index.ts';
 export type { Embedder } from './memory/embedder.ts';
 export type { GeminiEmbedderOptions } from './memory/gemini-embedder.ts';
 export { GeminiEmbedder } from './memory/gemini-embedder.ts';

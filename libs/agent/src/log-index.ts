@@ -13,6 +13,14 @@ export interface LoggedResponse {
 
 const none: readonly never[] = [];
 const indexes = new WeakMap<readonly Event[], LogIndex>();
+const unread = new WeakMap<readonly Event[], number>();
+
+/** Notes of a list of events that so many of the session's lie before it. */
+export function noteUnread(events: readonly Event[], count: number): void {
+  if (unread.get(events) === count || (count === 0 && !unread.has(events))) return;
+  unread.set(events, count);
+  indexes.delete(events);
+}
 
 /**
  * The index of a log. It is made once for a list of events, to which events may only be added at the end, and takes in what was added since
@@ -202,19 +210,21 @@ export class LogIndex {
   #add(event: Event, at: number): void {
     if (!this.#ids.has(event.id)) this.#ids.set(event.id, at);
     const { rewindBeforeInvocationId: before } = event.actions;
-    if (typeof before === 'string') this.#rewind(before, at);
+    if (typeof before === 'string') this.#rewind(event, before, at);
     else this.#index(event, at);
   }
 
   /** Forgets what was rewound, but for the ids of its events: nothing is committed twice. Each event is forgotten once at most. */
-  #rewind(before: string, at: number): void {
-    const first = this.#invocations.get(before)?.[0] ?? at;
+  #rewind({ actions: { rewindFromSeq } }: Event, before: string, at: number): void {
+    const known = this.#invocations.get(before)?.[0] ?? at;
+    const first =
+      rewindFromSeq === undefined ? known : Math.max(rewindFromSeq - 1 - (unread.get(this.#events) ?? 0), 0);
     let hidden = at;
     while (hidden > first) {
-      const known = this.#hidden.at(-1);
-      if (known && known[1] === hidden - 1) {
+      const last = this.#hidden.at(-1);
+      if (last && last[1] === hidden - 1) {
         this.#hidden.pop();
-        hidden = known[0];
+        hidden = last[0];
       } else {
         hidden -= 1;
         this.#forget(this.#events[hidden], hidden);

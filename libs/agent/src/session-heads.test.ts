@@ -101,6 +101,22 @@ describe('session heads', () => {
     expect((await open()).events).toBe(part.events);
   });
 
+  it('does not show what was rewound of an invocation that went on later', async () => {
+    const { sessions, heads } = await makeSession({ events: 0 });
+    const session = (await sessions.getSession(ref)) ?? expect.fail();
+    const add = async (invocationId: string) =>
+      await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'user' }) });
+    for (const id of ['first', 'X', ...Array.from({ length: 100 }, (_, n) => `secret-${n}`), 'X', 'later'])
+      await add(id);
+    await rewindSession(sessions, ref, 'X');
+    const part = (await heads.open({ ...ref, invocationId: 'new' }, { last: 60 })) ?? expect.fail();
+    expect(
+      logIndex(part.events)
+        .visible()
+        .map(({ invocationId }) => invocationId),
+    ).toEqual(['first']);
+  });
+
   it('keeps no list that cannot be kept, and says nothing', async () => {
     const { heads, open } = await makeSession();
     const session = await open();

@@ -1,6 +1,6 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import { deepFreeze } from './freeze.ts';
-import { logIndex } from './log-index.ts';
+import { logIndex, noteUnread } from './log-index.ts';
 import {
   type InvocationRef,
   type Session,
@@ -55,12 +55,12 @@ export class SessionHeads {
   async open(ref: InvocationRef, need: TurnNeed = {}): Promise<Session | undefined> {
     const key = keyOf(ref);
     const events = this.#take(key);
-    const session = events && (await this.#continue(ref, need, events));
-    if (session) return session;
+    const known = events && (await this.#continue(ref, need, events));
+    if (known) return known;
     const turn = await this.#sessions.readTurn(ref, need);
     if (!turn) return undefined;
-    if (isPartOfRewound(turn.session)) return await this.open(ref);
-    return this.#lend(turn);
+    const session = this.#lend(turn);
+    return isEnough(session, need) ? session : await this.open(ref);
   }
 
   /**
@@ -72,9 +72,10 @@ export class SessionHeads {
     const all = { last: 0, fromSeq: unreadBefore(session) + 1 };
     const now = await this.#sessions.readTurn({ ...refOf(session), invocationId: '' }, all, seq);
     if (!now || !this.#isSame(now, events, seq)) return undefined;
-    for (const event of now.session.events.slice(seq === 0 ? 0 : overlap)) events.push(event);
-    const current = { ...now.session, events };
-    return isPartOfRewound(current) ? undefined : current;
+    const news = now.session.events.slice(seq === 0 ? 0 : overlap);
+    for (const event of news) events.push(event);
+    const isRewound = news.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
+    return isRewound && unreadBefore(session) > 0 ? undefined : { ...now.session, events };
   }
 
   /** Keeps the events of a session for the next turn. The caller must not use it any more. */
@@ -121,17 +122,22 @@ export class SessionHeads {
     if (!turn) return undefined;
     const { session, firstSeq } = turn;
     // So much was said meanwhile that nothing of what is known is needed any more.
-    if (firstSeq > known) return isPartOfRewound(session) ? undefined : this.#lend(turn);
+    if (firstSeq > known) {
+      this.#lend(turn);
+      return isEnough(session, need) ? session : undefined;
+    }
     const base = known - events.length;
     if (firstSeq <= base || !this.#isSame(turn, events, known)) return undefined;
     for (const event of session.events.slice(overlap)) events.push(event);
     const unneeded = firstSeq - 1 - base;
     const isWorthIt = unneeded > Math.max(events.length / 2, leastTrimmed);
     const current = { ...session, events: isWorthIt ? events.slice(unneeded) : events };
-    return isPartOfRewound(current) ? undefined : this.#lend({ ...turn, session: current });
+    this.#lend({ ...turn, session: current });
+    return isEnough(current, need) ? current : undefined;
   }
 
   #lend({ session, incarnation }: TurnSession): Session {
+    noteUnread(session.events, unreadBefore(session));
     this.#lent.set(session.events, { base: unreadBefore(session), incarnation });
     return session;
   }
@@ -154,9 +160,10 @@ const leastTrimmed = 500;
 /** What an event takes in the index of its log, in bytes; as measured, roughly. */
 const indexBytes = 250;
 
-/** Where something was rewound, it is known of all the log alone what counts. */
-function isPartOfRewound(session: Session): boolean {
-  return unreadBefore(session) > 0 && logIndex(session.events).hasHidden;
+/** Of a part in which something was rewound, less may count than is needed: then all is read. */
+function isEnough(session: Session, need: TurnNeed): boolean {
+  const isAll = need.last === undefined && need.summaries === undefined;
+  return isAll || unreadBefore(session) === 0 || !logIndex(session.events).hasHidden;
 }
 
 function isSame(one: Event | undefined, other: Event | undefined): boolean {

@@ -3,7 +3,7 @@ import type { FunctionCall } from '@google/genai';
 import { deadlinePassed } from './deadlines.ts';
 import { createEvent, getFunctionCalls, newInvocationId } from './event.ts';
 import { questionNames } from './flow/question.ts';
-import { logIndex } from './log-index.ts';
+import { logIndex, noteUnread } from './log-index.ts';
 import { type Session, type SessionService, unreadBefore } from './session-service.ts';
 import { pickScopes } from './state.ts';
 
@@ -44,6 +44,7 @@ export async function rewindSession(
       author: 'user',
       actions: {
         rewindBeforeInvocationId,
+        rewindFromSeq: unreadBefore(session) + start + 1,
         stateDelta: Object.fromEntries(changed.map((key) => [key, before.get(key) ?? null])),
         ...(open.length > 0 && { closedCalls: open.map(({ id }) => id) }),
       },
@@ -101,7 +102,10 @@ export async function importSession(
   const { id, appName, userId } = await sessions.createSession(request);
   const ref = { appName, userId, sessionId: id };
   try {
-    const all = [...events, ...expiries(events)];
+    const firsts = new Map<string, number>();
+    for (const [at, { invocationId }] of events.entries())
+      if (!firsts.has(invocationId)) firsts.set(invocationId, at);
+    const all = [...events.map((event) => goingBack(event, firsts)), ...expiries(events)];
     for (let afterSeq = 0; afterSeq < all.length; afterSeq += pageSize)
       await sessions.appendHistory(ref, { afterSeq, events: all.slice(afterSeq, afterSeq + pageSize) });
     return await wholeSession(sessions, ref);
@@ -109,6 +113,13 @@ export async function importSession(
     await sessions.deleteSession(ref);
     throw error;
   }
+}
+
+/** Where a rewind goes back to is found out here: numbers of elsewhere mean nothing. */
+function goingBack(event: Event, firsts: ReadonlyMap<string, number>): Event {
+  const { rewindBeforeInvocationId: before } = event.actions;
+  if (before === undefined) return event;
+  return { ...event, actions: { ...event.actions, rewindFromSeq: (firsts.get(before) ?? 0) + 1 } };
 }
 
 /** The copy's numbers begin with 1. */
@@ -145,6 +156,7 @@ async function wholeSession(sessions: SessionService, ref: SessionRef): Promise<
   const { appName, userId, sessionId } = ref;
   const session = await sessions.getSession({ appName, userId, sessionId });
   if (!session) throw unknownSession(ref);
+  noteUnread(session.events, unreadBefore(session));
   return session;
 }
 

@@ -1,4 +1,4 @@
-import { getFunctionCalls, logIndex, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
+import { getFunctionCalls, logIndex, noteUnread, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
 import { isReplicaOf } from '@agentmesh/bus';
 import {
   type AgentCard,
@@ -49,6 +49,7 @@ export async function speakerOf(
   { message, asked }: { message: unknown; asked: readonly Event[] },
 ): Promise<string> {
   const { events } = head;
+  noteUnread(events, unreadBefore(head));
   const ref = { appName: head.appName, userId: head.userId, sessionId: head.id };
   const asker = askerOf(mesh, message, asked);
   if (asker !== undefined) return asker;

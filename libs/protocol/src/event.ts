@@ -72,6 +72,8 @@ export interface EventActions {
   compaction?: EventCompaction;
   /** The conversation goes on as it was before that invocation: what lies between counts no more. */
   rewindBeforeInvocationId?: string;
+  /** Number in the session of that invocation's first event: what lies between begins there. */
+  rewindFromSeq?: number;
   /** Calls that waited for an answer, and wait no longer. */
   closedCalls?: string[];
   agentState?: Record<string, unknown>;
@@ -131,6 +133,7 @@ const actionsSchema = z.looseObject({
   escalate: z.boolean().optional(),
   compaction: compactionSchema.optional(),
   rewindBeforeInvocationId: z.string().min(1).optional(),
+  rewindFromSeq: z.number().int().min(1).optional(),
   closedCalls: z.array(z.string()).optional(),
 });
 

@@ -3,8 +3,10 @@ import {
   createEvent,
   forkSession,
   importSession,
+  logIndex,
   rewindSession,
   type Session,
+  SessionHeads,
   unreadBefore,
 } from '@agentmesh/agent';
 import { keys as keysOf } from '@agentmesh/protocol';
@@ -161,6 +163,29 @@ describe('a session of which only the last events are kept', () => {
     await sessions.appendEvent({ session, event: said(1) });
     const { events } = (await sessions.getSession(ref)) ?? expect.fail();
     expect(events).toHaveLength(61);
+  });
+
+  test('shows nothing of what was rewound, also when its beginning is cut off later', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const heads = new SessionHeads({ sessions });
+    const session = await sessions.createSession(ref);
+    const add = async (invocationId: string) =>
+      await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'helper' }) });
+    for (let n = 1; n <= 60; n += 1) await add(`e-${n}`);
+    await rewindSession(sessions, ref, 'e-50');
+    const shown = async (need = {}) => {
+      const opened = (await heads.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
+      heads.keep(opened);
+      const events = logIndex(opened.events).visible();
+      return events.map(({ invocationId }) => invocationId).filter((id) => Number(id.slice(2)) >= 50);
+    };
+    expect(await shown()).toEqual([]);
+    expect(await shown({ last: 15 })).toEqual([]);
+    for (let n = 0; n < 11; n += 1) {
+      await add(`later-${n}`);
+      expect(await shown()).toEqual([]);
+      expect(await shown({ last: 15 })).toEqual([]);
+    }
   });
 
   test('is copied as it is, and goes back only as far as its state is known', async () => {

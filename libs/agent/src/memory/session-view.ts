@@ -1,5 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
-import { logIndex } from '../log-index.ts';
+import { logIndex, noteUnread } from '../log-index.ts';
 import type { Session } from '../session-service.ts';
 import type { MemoryMark } from './memory-service.ts';
 import { rememberedEvent } from './remembered.ts';
@@ -32,6 +32,7 @@ export function changeOf(session: Session, mark: MemoryMark | undefined): Sessio
     if (!news.some(({ event }) => isRewind(event)))
       return { events: news, follows: true, replaces: false, rewound: [], mark: end };
   }
+  noteUnread(events, before);
   const index = logIndex(events);
   const goesBack = whole ? -1 : events.findLastIndex((event) => isRewind(event) && !begins(event, events));
   const isHidden = (at: number) => at <= goesBack || index.isHidden(at);
