@@ -230,6 +230,8 @@ describe('an upload', () => {
     const empty = await fetch(url, { method: 'PUT' });
     expect(await empty.json()).toMatchObject({ version: 0, size: 0 });
     expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(0);
-    expect((await put(url, 100_000, { 'content-type': 'nonsense' })).status).toBe(415);
+    const refused = await put(url, 100_000, { 'content-type': 'nonsense' });
+    const error = { code: 'invalid_argument', error: expect.stringContaining('MIME type') };
+    expect([refused.status, await refused.json()]).toMatchObject([400, error]);
   });
 });
