@@ -136,6 +136,19 @@ describe('tools', () => {
     expect(found(stray)).toEqual(['one-response: event 4 answers call c9, which is not in the log']);
   });
 
+  it('one-response: lets an agent that is used as a tool have open calls when its caller was told that it failed', () => {
+    const child = sessionOf([said('asked c1'), called('c2')], { sessionId: 'c1', callId: 'c1' });
+    const open = 'one-response: call c2 of count has 0 responses';
+    const told = (response: Record<string, unknown>) => {
+      const result = { functionResponse: { id: 'c1', name: 'count', response } };
+      const answer = said('answer', { content: { role: 'user', parts: [result] } });
+      const history = historyOf([asked(), called(), answer, ended()]);
+      return found({ ...history, counted: [], sessions: [...history.sessions, child] });
+    };
+    expect(told({ error: 'nobody listens' })).not.toContain(open);
+    expect(told({ counted: 'c1' })).toContain(open);
+  });
+
   it('one-response: lets a failed invocation have open calls, and a call have words on the way', () => {
     const failed = historyOf([asked(), called(), ended('e-1/failure', { errorCode: 'internal' })]);
     expect(

@@ -3,19 +3,28 @@ import { callsOf, responsesOf } from './log.ts';
 
 type Found = Omit<Violation, 'rule'>;
 
-/** Every function call has one response in its log, no more; less only where the invocation failed before it came. Nothing answers a call that is not there. */
+/**
+ * Every function call has one response in its log, no more; less only where the invocation failed before it came, or, in the session of an agent that is used as a
+ * tool, where the caller was told that the agent failed: no replica of it was left. Nothing answers a call that is not there.
+ */
 export function oneResponse({ sessions, invocations }: History): Found[] {
   const failed = new Set(
     invocations.filter(({ status }) => status === 'failed').map(({ invocationId }) => invocationId),
   );
+  const failedCalls = new Set(
+    sessions
+      .flatMap(({ events }) => responsesOf(events))
+      .flatMap(({ id, response }) => ('error' in response ? [id] : [])),
+  );
   return sessions.flatMap((session) => {
     const calls = callsOf(session.events);
+    const isGivenUp = failedCalls.has(session.callId ?? '');
     const known = new Set(calls.map(({ id }) => id));
     const responses = Map.groupBy(responsesOf(session.events), ({ id }) => id);
     const where = (invocationId: string) => ({ session: nameOf(session), invocationId });
     const wrong = calls.flatMap(({ id, name, invocationId }) => {
       const count = responses.get(id)?.length ?? 0;
-      if (count === 1 || (count === 0 && failed.has(invocationId))) return [];
+      if (count === 1 || (count === 0 && (isGivenUp || failed.has(invocationId)))) return [];
       return [{ ...where(invocationId), what: `call ${id} of ${name} has ${count} responses` }];
     });
     const stray = [...responses.values()]
