@@ -74,18 +74,24 @@ async function stopRuns(mesh: Mesh, user: UserOwner, until: number, signal?: Abo
   const cancelled: InvocationRef[] = [];
   for (const sessionId of await users.sessionIds(user)) {
     signal?.throwIfAborted();
-    for (const run of await users.runsIn({ ...user, sessionId })) {
-      cancelled.push(run);
-      await cancelInvocation(mesh, run, reason).catch((error: unknown) => {
-        if (MeshError.from(error).code !== 'not_found') throw error;
-      });
-    }
+    cancelled.push(...(await cancelRuns(mesh, { ...user, sessionId })));
   }
   const isAtWork = async ({ invocationId, ...ref }: InvocationRef) =>
     (await users.runsIn(ref)).some((run) => run.invocationId === invocationId);
   for (const run of cancelled) {
     while ((await isAtWork(run)) && performance.now() < until) await delay(lookMs, undefined, { signal });
   }
+}
+
+/** Cancels what is at work in a session, or waits for it, and tells who waits for the end of it. */
+async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]> {
+  const runs = await mesh.sessions.users.runsIn(ref);
+  for (const run of runs) {
+    await cancelInvocation(mesh, run, reason).catch((error: unknown) => {
+      if (MeshError.from(error).code !== 'not_found') throw error;
+    });
+  }
+  return runs;
 }
 
 /** Deletes what there is now; returns how much that was. */
@@ -131,6 +137,8 @@ async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<v
     },
   });
   counts.sessions += seen.size;
+  // What has come into its queue since: from now on nothing does.
+  await cancelRuns(mesh, ref);
   await sessions.users.forgetQueue(ref);
 }
 
