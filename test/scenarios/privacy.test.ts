@@ -221,7 +221,8 @@ describe('what is kept of a user', () => {
     const again = await client.send('DELETE', path('carl'));
     expect(await again.json()).toMatchObject({ sessions: 0, events: 0, complete: true });
     await until(async () => (await traces('carl')).length === 0, { what: 'the last trace in Redis' });
-    expect(await natsTraces('carl')).toEqual([]);
+    // A job that was cancelled leaves its queue when its worker has stopped.
+    await until(async () => (await natsTraces('carl')).length === 0, { what: 'the last trace in NATS' });
   });
 
   it('is deleted by another one when the first was killed half way', async () => {
