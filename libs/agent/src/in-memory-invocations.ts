@@ -1,5 +1,6 @@
 import { MeshError, toJson } from '@agentmesh/protocol';
 import { type JsonMap, withPrefix } from './in-memory-log.ts';
+import type { Delivery } from './session-leases.ts';
 import type { InvocationRecord, RunEnd, RunEnding } from './session-service.ts';
 
 /** What is kept of one invocation. */
@@ -11,6 +12,8 @@ export interface StoredInvocation {
   tokens: number;
   token: number;
   begun: number;
+  /** The message that brought the run which has the session; undefined while it waits. */
+  delivery?: Delivery | undefined;
   /** Part → number of the newest attempt at it. */
   attempts: Map<string, number>;
   cancelled?: string;
@@ -50,6 +53,11 @@ export function beginRun(invocation: StoredInvocation, run: string): void {
   invocation.before = invocation.run;
   invocation.run = run;
   invocation.begun = 0;
+}
+
+/** Does another message bring what one that has the session is at work on? */
+export function isDuplicate({ delivery }: StoredInvocation, other: Delivery | undefined): boolean {
+  return other !== undefined && delivery?.part === other.part && delivery.message !== other.message;
 }
 
 export function isOver({ ends, run }: StoredInvocation): boolean {

@@ -14,6 +14,7 @@ import {
   assertCurrent,
   beginRun,
   endRun,
+  isDuplicate,
   isOver,
   newInvocation,
   recordOf,
@@ -290,12 +291,16 @@ export class InMemorySessionService implements SessionService {
     const key = this.#keys.session(ref);
     if (invocation.ends.has(resume)) return { state: 'ended' };
     if (!this.#find(ref) || (resume !== '' && invocation.owner !== key)) return { state: 'gone' };
+    const isHeld = this.#leases.holderOf(key) === runName(ref);
+    if (isHeld && isDuplicate(invocation, options.delivery)) return { state: 'duplicate' };
     const taken = this.#leases.take(key, ref, runName(ref), options);
     if (!taken.held) {
       const { holder } = taken;
+      delete invocation.delivery;
       return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
     }
     beginRun(invocation, resume);
+    invocation.delivery = options.delivery ?? invocation.delivery;
     invocation.token += 1;
     invocation.begun += 1;
     const { token, begun, cancelled } = invocation;

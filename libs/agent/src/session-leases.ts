@@ -22,9 +22,17 @@ export type TakenSession =
       /** The invocation that has the session; absent when the queue's first one has not come yet. */
       holder?: string;
     }
+  /** Another message that brings the same part of the invocation is at work on it, and gives signs of life. */
+  | { state: 'duplicate' }
   | { state: 'ended' }
   /** There is no such session. */
   | { state: 'gone' };
+
+/** The message that a delivery brings: `part` names what of the invocation it begins, such as `hop:0`; `message` is the same each time it is delivered. */
+export interface Delivery {
+  part: string;
+  message: string;
+}
 
 /**
  * One writer per session: an invocation has the session from its first taking to its end, over all its deliveries and hops; others wait in a
@@ -40,11 +48,14 @@ export interface SessionLeases {
    * place, and takes the newer `run`. Each run of an invocation has a place of its own: one that continues it (`ref.resume`) waits for the session as
    * another invocation would, has an end of its own, and when it gets the session the invocation is at work again. A session whose holder gave no sign of life for `leaseMs` is free: its invocation must then wait its turn like all others.
    *
-   * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute
+   * A run that was published twice is two messages. While the one that took the invocation gives signs of life, the other one is a `duplicate`: it
+   * takes nothing over, and counts as no death.
+   *
+   * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute; `delivery`: absent where no message brought the run
    */
   takeSession(
     ref: InvocationRef,
-    options: { run: string; whenBusy: WhenBusy; leaseMs?: number },
+    options: { run: string; whenBusy: WhenBusy; leaseMs?: number; delivery?: Delivery },
   ): Promise<TakenSession>;
 
   /**

@@ -90,9 +90,11 @@ async function* answerAsk(
     const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
     const session = await sessionOf(served, ask, invocationId);
     if (step) yield* retell(step, session);
-    yield* work(served, request, ask, { session, invocationId, token, attempt, cancelled: cancel.signal });
+    const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
+    const data = yield* work(served, request, ask, own);
     // The hidden session of a call has no next turn.
     if (step) mesh.heads.keep(session);
+    yield { type: 'result', data };
     return;
   }
   const session = await sessionOf(served, ask, invocationId);
@@ -102,19 +104,33 @@ async function* answerAsk(
   // What others said until the session was ours.
   const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
   const current = now ?? (await sessionOf(served, ask, invocationId));
+  // The asker reads the answer after the end is recorded: it finds the session free, and nothing is left to do behind the reply.
+  const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
+    work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
+  );
+  yield { type: 'result', data };
+}
+
+/** Records how the ask ended and tells the watchers, whether it answers, fails, or loses its asker before the answer. */
+async function* untilEnd(
+  mesh: Mesh,
+  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
+  run: () => AsyncGenerator<Frame, Answer, void>,
+): AsyncGenerator<Frame, Answer, void> {
   let end: AskEnd = {
     status: 'failed',
     error: { code: 'cancelled', message: 'nobody waited for the answer' },
   };
   try {
-    yield* work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal });
+    const answer = yield* run();
     end = { status: 'completed' };
-    mesh.heads.keep(current);
+    mesh.heads.keep(session);
+    return answer;
   } catch (error) {
     end = { status: 'failed', error: MeshError.from(error).toWire() };
     throw error;
   } finally {
-    await endAsk(mesh, ref, token, end, current.seq);
+    await endAsk(mesh, ref, token, end, session.seq);
   }
 }
 
@@ -176,7 +192,7 @@ async function* work(
   request: IncomingRequest,
   ask: Ask,
   { session, invocationId, token, attempt, cancelled }: AskWork,
-): AsyncGenerator<Frame, void, void> {
+): AsyncGenerator<Frame, Answer, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
   const artifactSession = step?.artifactSession ?? parent?.artifactSession ?? parent?.session;
@@ -209,7 +225,7 @@ async function* work(
     if (event.author !== 'user') yield { type: 'event', data: event };
   }
   const part = step ? 'step' : parent && 'call';
-  yield { type: 'result', data: answerOf(agent, session, invocationId, part) };
+  return answerOf(agent, session, invocationId, part);
 }
 
 /** An agent that had asked a person within the call goes on with the answer. */

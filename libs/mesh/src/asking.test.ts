@@ -1,5 +1,5 @@
 import { AgentTool, getFunctionCalls, LlmAgent, SequentialAgent } from '@agentmesh/agent';
-import { agentCardSchema, answerSchema, MeshError } from '@agentmesh/protocol';
+import { agentCardSchema, answerSchema, header, MeshError, parse } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
@@ -10,6 +10,50 @@ import { serveAgent } from './serve-agent.ts';
 
 const to = (agentName: string) => calls('transfer_to_agent', { agentName });
 const ask = calls('boss', { request: 'do it' });
+
+describe('the ask of a program', () => {
+  it('is recorded and told as it ended before its answer comes, and its session is free then', async () => {
+    const world = memoryMesh();
+    const solo = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('first'), says('second')) });
+    const mesh = await world.connect('agent_solo');
+    await serveAgent(mesh, solo, { app: 'app' });
+    const { client, ref } = await world.chat('app');
+    const told: unknown[] = [];
+    await client.bus.subscribe('mesh.v1.invocation.*.event', (message) => {
+      if (message.headers[header.frame] === 'result') told.push(message.json());
+    });
+    const ask = async (message: string) => {
+      const payload = { message, user: 'u', session: ref.sessionId };
+      for await (const frame of client.bus.request(client.subjects.agentAsk('solo'), payload)) {
+        if (frame.type !== 'result') continue;
+        const { invocationId } = parse(answerSchema, frame.data, 'the answer');
+        return await world.sessions.getInvocation({ ...ref, invocationId });
+      }
+      throw new Error('no answer');
+    };
+    expect(await ask('one')).toMatchObject({ status: 'completed' });
+    expect(await ask('two')).toMatchObject({ status: 'completed' });
+    await expect.poll(() => told).toMatchObject([{ status: 'completed' }, { status: 'completed' }]);
+    expect(world.lines).toEqual([]);
+  });
+
+  it('keeps what it read of the session for the next turn', async () => {
+    const world = memoryMesh();
+    const solo = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('first')) });
+    const mesh = await world.connect('agent_solo');
+    const kept: string[] = [];
+    const keep = mesh.heads.keep.bind(mesh.heads);
+    mesh.heads.keep = (session) => {
+      kept.push(session.id);
+      keep(session);
+    };
+    await serveAgent(mesh, solo, { app: 'app' });
+    const { client, ref } = await world.chat('app');
+    const payload = { message: 'hi', user: 'u', session: ref.sessionId };
+    await Array.fromAsync(client.bus.request(client.subjects.agentAsk('solo'), payload));
+    expect(kept).toEqual([ref.sessionId]);
+  });
+});
 
 describe('an agent that is asked', () => {
   it('hands over to an agent elsewhere, which may give back; the answer is what was said last', async () => {

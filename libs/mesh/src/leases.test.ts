@@ -236,6 +236,49 @@ describe('a tool in the process of its agent', () => {
   });
 });
 
+describe('a run that was published several times', () => {
+  it('is worked on once, and its copies count as no deaths', async () => {
+    const world = memoryMesh();
+    const { client, ref } = await world.chat('app');
+    const asked = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const model = new ScriptedLlm(says('once'));
+    const { generateContentAsync } = model;
+    let models = 0;
+    model.generateContentAsync = async function* (...args) {
+      models += 1;
+      asked.resolve();
+      await go.promise;
+      yield* generateContentAsync.apply(model, args);
+    };
+    await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), {
+      app: 'app',
+    });
+    const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'go' };
+    const publish = (n: number) =>
+      client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId: `copy-${n}` });
+    await publish(0);
+    await asked.promise;
+    for (let n = 1; n <= 9; n += 1) await publish(n);
+    const invocation = { ...ref, invocationId: 'e-1' };
+    await expect
+      .poll(() =>
+        world.sessions.takeSession(invocation, {
+          run: '',
+          whenBusy: 'enqueue',
+          delivery: { part: 'hop:0', message: 'another copy' },
+        }),
+      )
+      .toEqual({ state: 'duplicate' });
+    go.resolve();
+    await expect.poll(async () => (await world.sessions.getInvocation(invocation)).status).toBe('completed');
+    const log = await world.sessions.readEvents(ref);
+    expect(log.map(({ event }) => brief(event))).toEqual(['user: go', 'solo: once']);
+    expect(models).toBe(1);
+    expect(world.lines).toEqual([]);
+  });
+});
+
 describe('a run at which every process dies', () => {
   it('is put away with its error, and everybody is told', async () => {
     const world = memoryMesh();

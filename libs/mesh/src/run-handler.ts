@@ -38,6 +38,8 @@ import { transferPort } from './transfer-port.ts';
 const done: WorkOutcome = { done: true };
 /** So many processes may die at a run, each before it committed anything, until it is put away. */
 const maxBegun = 5;
+/** How soon a copy of a run that is at work is delivered again, in ms. */
+const duplicateMs = 5_000;
 
 /**
  * Works on a run command. Order is all: what happened is committed, then published, then the command is acknowledged. Delivered again, it
@@ -94,7 +96,15 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const taken = await mesh.sessions.takeSession(ref, {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
+    delivery: { part: partOf(run), message: delivery.item.key },
   });
+  if (taken.state === 'duplicate') {
+    mesh.log.info(
+      { invocationId, session: run.session },
+      'a copy of the run is at work; this one waits for its end',
+    );
+    return { done: false, delayMs: duplicateMs };
+  }
   if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
@@ -119,6 +129,11 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
 }
 
+/** Names the part of the invocation that the run is: its hop, and which continuation it belongs to. */
+function partOf({ hop, resume }: Run): string {
+  return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
+}
+
 /** Has the invocation left calls open? An answer to them may continue it. */
 function mayGoOn({ events }: Session, invocationId: string): boolean {
   return logIndex(events)
@@ -140,8 +155,7 @@ async function think(
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries of a message; a run that waited its turn came by several.
-  const part = run.resume === undefined ? `hop:${run.hop}` : `hop:${run.hop}:${run.resume}`;
-  const { number: attempt } = await mesh.sessions.beginAttempt(ref, part);
+  const { number: attempt } = await mesh.sessions.beginAttempt(ref, partOf(run));
   const events = runInvocation({
     ...services,
     agent,

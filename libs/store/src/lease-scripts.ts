@@ -18,12 +18,13 @@ end
 /**
  * KEYS invocation, session, waiting, waiting runs, index.
  * ARGV session token, ttl running, ttl ended, nonce, name of the run, lease in ms, whenBusy, what to publish, the name again for a run that
- * continues the invocation or ''.
+ * continues the invocation or '', the part of the invocation and the message that this delivery brings, each or ''.
  * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
  * Returns the word for what was found, then what belongs to it.
  */
 export const takeSessionScript = script(`${touchInvocation}${clock}${holderOf}
 local id, lease_ms, when_busy, run, resume = ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
+local part, message = ARGV[10], ARGV[11]
 if redis.call('HEXISTS', KEYS[1], end_field(resume)) == 1 then return { 'ended' } end
 if redis.call('HEXISTS', KEYS[2], 'seq') == 0 then return { 'gone' } end
 local owner = redis.call('HGET', KEYS[1], 'owner')
@@ -35,10 +36,16 @@ if holder ~= id and (holder or (first and first ~= id)) then
     local place = redis.call('HINCRBY', KEYS[2], 'waits', 1)
     redis.call('ZADD', KEYS[3], 'NX', when_busy == 'interrupt' and -place or place, id)
     redis.call('HSET', KEYS[4], id, run)
+    redis.call('HDEL', KEYS[1], 'part', 'message')
     redis.call('PEXPIRE', KEYS[3], ARGV[2])
     redis.call('PEXPIRE', KEYS[4], ARGV[2])
   end
   return { 'busy', holder or '' }
+end
+if message ~= '' then
+  local taken = redis.call('HMGET', KEYS[1], 'part', 'message')
+  if holder == id and taken[1] == part and taken[2] ~= message then return { 'duplicate' } end
+  redis.call('HSET', KEYS[1], 'part', part, 'message', message)
 end
 redis.call('HSET', KEYS[2], 'lease', id, 'until', now_ms() + lease_ms)
 redis.call('ZREM', KEYS[3], id)

@@ -23,7 +23,7 @@ import {
 } from './lease-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
-type Found = ['held', number, number, string] | ['busy', string] | ['ended'] | ['gone'];
+type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
 
 /** Who has a session, and who waits for it, in the session's own slot; `ttls` of a running and of an ended invocation, ms. */
 export function redisSessionLeases(
@@ -36,7 +36,7 @@ export function redisSessionLeases(
     keys.index(ref.appName, ref.userId),
   ];
   return {
-    async takeSession(ref, { run, whenBusy, leaseMs = defaultLeaseMs }): Promise<TakenSession> {
+    async takeSession(ref, { run, whenBusy, leaseMs = defaultLeaseMs, delivery }): Promise<TakenSession> {
       const args = [
         encodeToken(ref.sessionId),
         ...ttls,
@@ -46,6 +46,7 @@ export function redisSessionLeases(
         whenBusy,
         run,
         resumeName(ref),
+        ...[delivery?.part ?? '', delivery?.message ?? ''],
       ];
       const [state, ...found] = await connection.script<Found>(takeSessionScript, keysOf(ref), args);
       if (state === 'held') {

@@ -41,6 +41,48 @@ export function leases(service: TheService): void {
     expect(await service().nextRun(session)).toBeUndefined();
   });
 
+  test('a copy of the run at work takes nothing over while that one gives signs of life', async () => {
+    const one = await create();
+    const bring = (message: string, { part = 'hop:0', leaseMs = 60_000 } = {}) =>
+      service().takeSession(inv(1), {
+        run: run(1),
+        whenBusy: 'enqueue',
+        leaseMs,
+        delivery: { part, message },
+      });
+    expect(await bring('a')).toEqual({ state: 'held', token: 1, begun: 1 });
+    for (const copy of ['b', 'c', 'd', 'e', 'f', 'g', 'h'])
+      expect(await bring(copy)).toEqual({ state: 'duplicate' });
+    await service().appendEvent({
+      session: one,
+      event: deltaOf({ n: 1 }, { invocationId: 'inv-1' }),
+      token: 1,
+    });
+    // The same message again: its process died, or lost the connection.
+    expect(await bring('a')).toEqual({ state: 'held', token: 2, begun: 1 });
+    expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual({ state: 'held', token: 3, begun: 2 });
+    // No sign of life for as long as the lease lasts.
+    await expect.poll(() => bring('y', { part: 'hop:1' })).toMatchObject({ state: 'held', token: 4 });
+    await end(1);
+    expect(await bring('y', { part: 'hop:1' })).toEqual({ state: 'ended' });
+  });
+
+  test('a run that waited its turn may come by another message', async () => {
+    await create();
+    const bring = (n: number, message: string) =>
+      service().takeSession(inv(n), {
+        run: run(n),
+        whenBusy: 'enqueue',
+        delivery: { part: 'hop:0', message },
+      });
+    expect(await bring(1, 'a')).toMatchObject({ state: 'held' });
+    expect(await bring(2, 'b')).toMatchObject({ state: 'busy' });
+    await end(1);
+    await promote();
+    expect(await bring(2, 'c')).toMatchObject({ state: 'held' });
+    expect(await bring(2, 'b')).toEqual({ state: 'duplicate' });
+  });
+
   test('keeps the order of many that come at once', async () => {
     await create();
     await take(service(), inv(0));
