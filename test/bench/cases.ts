@@ -1,6 +1,7 @@
 import { type Mesh, startRun } from '@agentmesh/mesh';
+import { answerSchema, header } from '@agentmesh/protocol';
 import { InMemoryRunner as AdkRunner } from '@google/adk';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { instantAdkAgent } from './instant-adk-agent.ts';
 import { question } from './model.ts';
 
@@ -14,10 +15,14 @@ export interface Case {
 
 /** The smallest thing NATS can do, and an ask of an agent that only says back what it heard. */
 export function askCases(mesh: Mesh, raw: NatsConnection): Case[] {
-  const payload = JSON.stringify({ message: 'x'.repeat(200) });
+  const text = 'x'.repeat(200);
+  const payload = JSON.stringify({ message: text });
   const subject = mesh.subjects.agentAsk('echo_agent');
-  const rawOnce = async () => void (await raw.request('bench.raw', payload, { timeout: 5_000 }));
-  const askOnce = async () => void (await raw.request(subject, payload, { timeout: 5_000 }));
+  const rawOnce = async () => {
+    const reply = await raw.request('bench.raw', payload, { timeout: 5_000 });
+    if (reply.data.length !== payload.length) throw new Error('a raw reply is not the request');
+  };
+  const askOnce = async () => assertEcho(await raw.request(subject, payload, { timeout: 5_000 }), text);
   return [1, 64].flatMap((inFlight) => [
     { name: 'raw nats.js request/reply', inFlight, count: inFlight === 1 ? 500 : 5_000, once: rawOnce },
     {
@@ -27,6 +32,14 @@ export function askCases(mesh: Mesh, raw: NatsConnection): Case[] {
       once: askOnce,
     },
   ]);
+}
+
+/** Reads the reply of an ask. @throws Error for a refusal and for any other text: neither is an answer to count. */
+function assertEcho(reply: Msg, text: string): void {
+  const refusal = reply.headers?.get(header.error);
+  if (refusal) throw new Error(`an ask was refused: ${refusal}`);
+  const answer = answerSchema.parse(reply.json());
+  if (answer.text !== text) throw new Error(`an ask was answered by ${answer.text}`);
 }
 
 /** A turn with one tool call: durable over NATS and Redis, and in one process in memory. */

@@ -35,26 +35,33 @@ export async function serve(
   const where = `serve ${subject}`;
   const stopping = new AbortController();
   const inFlight = new Set<Promise<void>>();
+  // A request holds its place until its reply is sent; what its handler does behind the reply takes none.
+  const places = new Set<Packet>();
 
   function onPacket(packet: Packet) {
-    const busy = inFlight.size >= maxInFlight;
+    const isBusy = places.size >= maxInFlight;
+    if (!isBusy) places.add(packet);
+    const onReplied = () => void places.delete(packet);
     const answered = answer(callee, subject, packet, async (replies) => {
-      if (busy) throw busyError(maxInFlight);
+      if (isBusy) throw busyError(maxInFlight);
       await replies.send({ type: 'accepted', data: { replica: callee.replica } });
       await untilDeadline(packet, stopping.signal, async (signal) => {
         // Heartbeats go on meanwhile.
         const letGo = await callee.claims.hold(packet, 'answering', signal);
         try {
           const message = createMessage(await callee.claims.restore(packet));
-          await runHandler(handler, { ...message, signal }, replies, onError);
+          await runHandler(handler, { ...message, signal }, replies, { onReplied, onError });
         } finally {
           letGo();
         }
       });
     })
       .catch((thrown) => onError(thrown, where))
-      .finally(() => inFlight.delete(answered));
-    if (!busy) inFlight.add(answered);
+      .finally(() => {
+        onReplied();
+        inFlight.delete(answered);
+      });
+    if (!isBusy) inFlight.add(answered);
   }
 
   const listening = await link.listen(subject, onPacket, {
@@ -133,7 +140,7 @@ async function runHandler(
   handler: RequestHandler,
   request: IncomingRequest,
   replies: Replies,
-  onError: OnError,
+  { onReplied, onError }: { onReplied: () => void; onError: OnError },
 ): Promise<void> {
   const { signal } = request;
   signal.throwIfAborted();
@@ -153,6 +160,7 @@ async function runHandler(
       await sendFrame(replies, next.value);
       if (next.value.type === 'result') break;
     }
+    onReplied();
     await Promise.race([finish(), aborted.promise.catch(() => {})]);
   } catch (thrown) {
     void finish();

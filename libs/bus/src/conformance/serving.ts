@@ -26,6 +26,22 @@ export function describeServing({ connect, name }: Scene): void {
       expect(replicas).toEqual(new Set([one.replica, two.replica]));
     });
 
+    it('takes the next request as soon as a reply is sent, whatever the handler does behind it', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const subject = names.agentAsk(name('a'));
+      const behind = Promise.withResolvers<void>();
+      const handler: RequestHandler = async function* (request) {
+        try {
+          yield { type: 'result', data: request.json() };
+        } finally {
+          await behind.promise;
+        }
+      };
+      await callee.serve(subject, handler, { maxInFlight: 1 });
+      for (let n = 0; n < 5; n += 1) expect(await resultOf(caller.request(subject, n))).toBe(n);
+      behind.resolve();
+    });
+
     it('refuses at once what is over maxInFlight', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
