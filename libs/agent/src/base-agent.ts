@@ -1,11 +1,16 @@
 import { assertName, type Event, MeshError } from '@agentmesh/protocol';
+import { breathe } from './breathe.ts';
 import {
   type AfterAgentCallback,
   asList,
   type BeforeAgentCallback,
   type SingleAgentCallback,
 } from './callbacks.ts';
+import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
+import { overLimitCode } from './event.ts';
 import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
+import { setStepMark, stepMarkOf } from './flow/step-mark.ts';
+import { noteStep } from './flow/step-memory.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { isRunOver, journalOf, stampPath, turnOf } from './journal.ts';
 import { logIndex } from './log-index.ts';
@@ -19,12 +24,17 @@ export interface BaseAgentConfig {
   afterAgentCallback?: AfterAgentCallback;
 }
 
+/** How often an agent may be told in an invocation that a limit is reached. */
+const mostRefusals = 10;
+
 /** An agent of any kind. Subclasses say in `runAsyncImpl` what it does; what it yields is committed before it goes on. */
 export abstract class BaseAgent {
   readonly name: string;
   readonly subAgents: readonly BaseAgent[];
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
   readonly afterAgentCallback: readonly SingleAgentCallback[];
+  /** Runs the code that its model writes; LLM agents alone have one. */
+  readonly codeExecutor: BaseCodeExecutor | undefined = undefined;
   readonly #description: string;
   #parent: BaseAgent | undefined;
 
@@ -67,6 +77,11 @@ export abstract class BaseAgent {
     return true;
   }
 
+  /** Does it run code of the user's own, which may keep back or change what the agents below it say? The framework's own kinds do not. */
+  get hasOwnCode(): boolean {
+    return true;
+  }
+
   get parentAgent(): BaseAgent | undefined {
     return this.#parent;
   }
@@ -99,12 +114,25 @@ export abstract class BaseAgent {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
     const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
-    const context = parent.with({ agent: this, ...(path !== undefined && { path }) });
+    const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
+    const context = parent.with({ agent: this, path: path ?? parent.path, isUnderOwnCode });
+    await breathe(context.abortSignal);
     if (isChild && isRunOver(context, parent.path)) return;
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
+      if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
       yield event;
     }
+  }
+
+  /** Code around an agent that may ask no model any more runs it again and again: the run ends. */
+  #assertEnds(context: InvocationContext, { author, errorMessage }: Event): void {
+    if (author !== this.name && !this.isRemote) return;
+    if (context.countRefusal(this.name) <= mostRefusals) return;
+    throw new MeshError(
+      'failed_precondition',
+      `agent ${this.name} was told ${mostRefusals} times that ${errorMessage}, and is run again: end the loop that runs it`,
+    );
   }
 
   async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -113,11 +141,15 @@ export abstract class BaseAgent {
     // What the agent that handed over said last, in its callback, is none of this one's steps.
     if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
       const event = await callAgentCallbacks('beforeAgentCallback', context, before);
+      const isAnswered = Boolean(event?.content);
+      if (event && isAnswered && context.isFiltered) noteStep(context, event, true);
       if (event) yield event;
+      if (isAnswered) return;
     }
-    if (logIndex(context.session.events).get(before)?.content) return;
+    const said = logIndex(context.session.events).get(before);
+    if (said?.content || (said && stepMarkOf(said)?.ends)) return;
     if (context.endInvocation) return;
-    yield* this.orchestrates && !this.isRemote ? this.#replay(context) : this.runAsyncImpl(context);
+    yield* this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = callbackEventId(context, start, 'after');
     if (!logIndex(context.session.events).has(after)) {
@@ -132,16 +164,17 @@ export abstract class BaseAgent {
 
   /**
    * Runs code of its own. After a crash or a pause it runs from the start again: what it said before, found by number, is not said again, as what
-   * its children said is not.
+   * its children said is not, nor what the flow of an LLM agent with code of its own said.
    */
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { path, invocationId, session } = context;
-    const first = journalOf(context)[0]?.id ?? invocationId;
+    const { path = `${this.name}/own`, invocationId, session } = context;
+    const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
     let count = 0;
     for await (const event of this.runAsyncImpl(context)) {
-      if (event.author === this.name && !event.partial) {
+      if (event.author === this.name && !event.partial && !context.madeAs(event.id)) {
         count += 1;
         event.id = `${first}/${path}/${count}`;
+        if (!this.orchestrates) setStepMark(event, { isOwnCode: true });
         if (logIndex(session.events).has(event.id)) continue;
       }
       yield event;

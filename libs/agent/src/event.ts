@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Event, EventActions } from '@agentmesh/protocol';
+import type { ErrorCode, Event, EventActions } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 
 /** Function-call ids that we made; they are taken out again before a prompt goes to a model. */
 export const functionCallIdPrefix = 'adk-';
+
+/** Error code of an event whose agent may ask no model any more. */
+export const overLimitCode = 'resource_exhausted' satisfies ErrorCode;
 
 export function newFunctionCallId(): string {
   return `${functionCallIdPrefix}${randomUUID()}`;

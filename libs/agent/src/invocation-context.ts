@@ -44,6 +44,34 @@ export interface InvocationServices {
   signInService?: SignInService;
 }
 
+/** A step of a workflow elsewhere, whose events are committed there. Each request goes on by one step of the agent. */
+export interface HeldStep {
+  /** The asker's attempt at its work, and the number of requests for this step before this one; within held steps, theirs first. */
+  part: number[];
+  /** Events that the asker has heard and that are not in the log. They stand at the end of this process' copy of it. */
+  uncommitted: Event[];
+  /** Events that the asker's code has changed, as they were. */
+  originals: Event[];
+}
+
+/** What the contexts of one run of an invocation in this process share. */
+interface SharedNotes {
+  /** By agent: how often it was told that a limit of the invocation is reached. */
+  refusals: Map<string, number>;
+  /** Ids of events that come from agents elsewhere: the plugins of their processes have seen them. */
+  fromElsewhere: Set<string>;
+  /** By event id: what an agent's flow has made, where code of the user's sees it before it is committed. */
+  made: Map<string, MadeEvent>;
+}
+
+/** An event as an agent's flow made it. */
+interface MadeEvent {
+  /** Did the agent's turn end with it? Undefined for what is no step. */
+  ends: boolean | undefined;
+  /** Its content as far as steps are concerned. */
+  gist: string;
+}
+
 export interface InvocationContextFields extends InvocationServices {
   invocationId: string;
   /** The run that continues the invocation; absent for the one that began it. */
@@ -70,6 +98,12 @@ export interface InvocationContextFields extends InvocationServices {
   operationSubject?: (callId: string) => string;
   /** How often the work in hand was begun, this time counted; default 1. More than 1: a process died at it. */
   attempt?: number;
+  /** Is there code of the user's own above the agent, in this process or in the one that asks? It may keep back or change what the agent says. */
+  isUnderOwnCode?: boolean;
+  /** Set where the process that asks commits the events: what it has heard of this run so far. */
+  held?: HeldStep;
+  /** Which run of the agent's flow within the turn this is, from 1; more than 1 only in subclasses that run it again. */
+  flowRun?: number;
   /** Index in `session.events` from which on the running agent's own steps are found; default: that of the journal. */
   journalStart?: number;
 }
@@ -98,8 +132,17 @@ export class InvocationContext {
   readonly attempt: number;
   readonly operationSubject: ((callId: string) => string) | undefined;
   readonly journal: JournalRange;
+  readonly isUnderOwnCode: boolean;
+  readonly held: HeldStep | undefined;
+  readonly flowRun: number;
   readonly #fields: InvocationContextFields;
-  #turn = { ended: false, runs: new Map<string, number>() };
+  #turn = {
+    ended: false,
+    runs: new Map<string, number>(),
+    flows: 0,
+    transferTo: undefined as string | undefined,
+  };
+  #shared: SharedNotes = { refusals: new Map(), fromElsewhere: new Set(), made: new Map() };
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
@@ -123,6 +166,9 @@ export class InvocationContext {
     this.contextCompactors = fields.contextCompactors;
     this.attempt = fields.attempt ?? 1;
     this.operationSubject = fields.operationSubject;
+    this.isUnderOwnCode = fields.isUnderOwnCode ?? false;
+    this.held = fields.held;
+    this.flowRun = fields.flowRun ?? 1;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };
@@ -168,6 +214,7 @@ export class InvocationContext {
   /** The same invocation for another agent, or in another branch. */
   with(fields: Partial<InvocationContextFields>): InvocationContext {
     const context = new InvocationContext({ ...this.#fields, ...fields });
+    context.#shared = this.#shared;
     // For the same agent it is the same turn: one count of its children's runs, one end.
     if (context.agent === this.agent) context.#turn = this.#turn;
     return context;
@@ -176,6 +223,51 @@ export class InvocationContext {
   /** ADK's name of {@link with}. */
   clone(fields: Partial<InvocationContextFields> = {}): InvocationContext {
     return this.with(fields);
+  }
+
+  /** May code of the user's change or keep back what the agent yields, before it is committed? */
+  get isFiltered(): boolean {
+    return this.isUnderOwnCode || this.pluginManager.has('onEventCallback');
+  }
+
+  /** The agent that the running one has handed the conversation to. */
+  get transferTo(): string | undefined {
+    return this.#turn.transferTo;
+  }
+
+  set transferTo(agent: string | undefined) {
+    this.#turn.transferTo = agent;
+  }
+
+  /** Numbers a run of the agent's flow within its turn, from 1. */
+  startFlow(): number {
+    this.#turn.flows += 1;
+    return this.#turn.flows;
+  }
+
+  /** Takes note of an event that an agent's flow has made, before anybody else sees it. */
+  noteMade(eventId: string, made: MadeEvent): void {
+    this.#shared.made.set(eventId, made);
+  }
+
+  /** The event as an agent's flow made it; undefined for one that code of the user's made. */
+  madeAs(eventId: string): MadeEvent | undefined {
+    return this.#shared.made.get(eventId);
+  }
+
+  noteFromElsewhere(eventId: string): void {
+    this.#shared.fromElsewhere.add(eventId);
+  }
+
+  isFromElsewhere(eventId: string): boolean {
+    return this.#shared.fromElsewhere.has(eventId);
+  }
+
+  /** Counts how often an agent was told that a limit of the invocation is reached. */
+  countRefusal(agent: string): number {
+    const count = (this.#shared.refusals.get(agent) ?? 0) + 1;
+    this.#shared.refusals.set(agent, count);
+    return count;
   }
 
   /**

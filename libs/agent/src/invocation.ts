@@ -2,14 +2,18 @@ import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { keepAnswers } from './auth/keep-answers.ts';
 import type { BaseAgent } from './base-agent.ts';
+import { breathe } from './breathe.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import { createEvent, getFunctionResponses } from './event.ts';
 import { assertContinues } from './flow/continuation.ts';
 import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
+import { markIfChanged } from './flow/step-memory.ts';
 import { readMessage, type UserMessage } from './flow/user-message.ts';
+import { isFirstPart } from './held-step.ts';
 import {
+  type HeldStep,
   InvocationContext,
   type InvocationContextFields,
   type InvocationServices,
@@ -46,6 +50,9 @@ export interface InvocationOptions extends InvocationServices {
   branch?: string;
   path?: string;
   journalStart?: number;
+  /** Set where the process that asks commits the events. */
+  held?: HeldStep;
+  isUnderOwnCode?: boolean;
   /** How often this work was begun, this time counted; default 1. */
   attempt?: number;
   /** On a mesh: where updates of a call are published. */
@@ -87,20 +94,20 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   const said = own.findLast(({ author }) => author === 'user');
   const context = contextOf(options, structuredClone(said?.content) ?? newMessage);
   const { pluginManager } = context;
-  const instead = await answerInstead(context);
-  if (instead) yield await commit(instead);
-  else {
+  const isBegun = options.held !== undefined && !isFirstPart(options.held);
+  const instead = isBegun ? saidInstead(context) : await answerInstead(context);
+  if (instead) {
+    if (!isBegun) yield await commit(instead);
+  } else {
     const events = chooseAgent(agent, session, invocationId).runAsync(context);
     for await (const event of abortable(events, context.abortSignal)) {
-      const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event });
-      yield await commit(replaced ? replaceEvent(event, replaced) : event);
+      const shown = await shownToPlugins(context, event);
+      markIfChanged(context, shown);
+      yield await commit(shown);
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
 }
-
-/** So many events may come without a pause; then timers and signals have their turn, whatever an agent does. */
-const burst = 100;
 
 /**
  * Takes what agents yield no longer than the signal allows: code of the user's that heeds no signal, or never settles, must not hold the run. What it
@@ -112,12 +119,12 @@ async function* abortable(
 ): AsyncGenerator<Event, void, void> {
   let isOver = false;
   try {
-    for (let count = 1; ; count += 1) {
+    for (;;) {
       const step = await unlessAborted(events.next(), signal);
       isOver = step.done === true;
       if (step.done) return;
       yield step.value;
-      if (count % burst === 0) await new Promise((resolve) => setImmediate(resolve));
+      await breathe();
     }
   } finally {
     if (!isOver) {
@@ -186,19 +193,36 @@ function metadataOf(
   return { ...customMetadata, answeredBy };
 }
 
-/** What a plugin says in place of all agents. */
+function insteadId(context: InvocationContext): string {
+  return `${messageEventId(context, context.session.id)}/before-run`;
+}
+
+/** The event of a plugin that spoke in place of all agents, if it is in the log. */
+function saidInstead(context: InvocationContext): Event | undefined {
+  return logIndex(context.session.events).get(insteadId(context));
+}
+
+/** Asks the plugins whether one speaks in place of all agents. */
 async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
-  const { invocationId, session, pluginManager } = context;
-  const id = `${messageEventId(context, session.id)}/before-run`;
-  const known = logIndex(session.events).get(id);
+  const { invocationId, pluginManager } = context;
+  const known = saidInstead(context);
   if (known) return known;
+  const id = insteadId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
 }
 
-/** A plugin's event takes the place of another one: what identifies that one stays. */
-function replaceEvent(event: Event & WithNodeInfo, replaced: Event & WithNodeInfo): Event {
+/**
+ * Lets plugins look at an event, and put another one in its place: what identifies it stays. An event of an agent
+ * elsewhere has passed the plugins of its own process: those of this one only see it.
+ */
+async function shownToPlugins(context: InvocationContext, event: Event & WithNodeInfo): Promise<Event> {
+  const { pluginManager } = context;
   const { id, invocationId, timestamp, nodeInfo } = event;
+  const isElsewhere = context.isFromElsewhere(id);
+  const shown = isElsewhere ? structuredClone(event) : event;
+  const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event: shown });
+  if (!replaced || isElsewhere) return event;
   return { ...replaced, id, invocationId, timestamp, ...(nodeInfo && { nodeInfo }) } as Event;
 }
 

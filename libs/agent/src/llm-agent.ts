@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
 import type { BaseTool } from './base-tool.ts';
 import { BaseToolset } from './base-toolset.ts';
+import { breathe } from './breathe.ts';
 import { asList, type LlmCallbacks } from './callbacks.ts';
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { runCode } from './code-executors/run-code.ts';
@@ -15,6 +16,8 @@ import { callTools } from './flow/call-tools.ts';
 import type { InstructionProvider } from './flow/instructions.ts';
 import { nextStep } from './flow/next-step.ts';
 import { resolveTools, type StepTools } from './flow/request.ts';
+import { StepMemory } from './flow/step-memory.ts';
+import { isFirstPart } from './held-step.ts';
 import type { InvocationContext, TransferTarget } from './invocation-context.ts';
 import type { BaseLlm } from './models/llm.ts';
 import { LLMRegistry } from './models/registry.ts';
@@ -63,7 +66,7 @@ export class LlmAgent extends BaseAgent {
   readonly inputParameters: ToolParameters | undefined;
   readonly outputSchema: ToolParameters | undefined;
   readonly outputKey: string | undefined;
-  readonly codeExecutor: BaseCodeExecutor | undefined;
+  override readonly codeExecutor: BaseCodeExecutor | undefined;
   readonly callbacks: LlmAgentCallbacks;
   readonly #model: string | BaseLlm | undefined;
   #llm: BaseLlm | undefined;
@@ -121,6 +124,10 @@ export class LlmAgent extends BaseAgent {
     return false;
   }
 
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== LlmAgent.prototype.runAsyncImpl;
+  }
+
   get toolsets(): BaseToolset[] {
     return this.tools.filter((each) => each instanceof BaseToolset);
   }
@@ -160,39 +167,40 @@ export class LlmAgent extends BaseAgent {
     ];
   }
 
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override async *runAsyncImpl(parent: InvocationContext): AsyncGenerator<Event, void, void> {
+    const flowRun = parent.startFlow();
+    const context = flowRun === 1 ? parent : parent.with({ flowRun });
+    const memory = new StepMemory(context);
     let tools: StepTools | undefined;
     for (;;) {
-      context.abortSignal?.throwIfAborted();
-      const step = nextStep(context);
+      await breathe(context.abortSignal);
+      const { forStep, forPrompt } = memory.contexts();
+      const step = nextStep(forStep);
+      if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
       const asked = tools;
-      // A call that waited for a person is made for the first time after the answer, unless a process died at it.
-      const isNew =
-        asked !== undefined || (step.kind === 'call-tools' && step.answered && context.attempt === 1);
       tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
       const events =
         step.kind === 'call-model'
-          ? callModel(this, context, tools)
+          ? callModel(this, forPrompt, tools)
           : step.kind === 'run-code'
-            ? runCode(this, context, step.event)
-            : callTools(this, context, { ...step, tools, resumed: !isNew });
-      let committed = false;
+            ? runCode(this, forStep, step.event)
+            : callTools(this, forStep, { ...step, tools, resumed: !asked && !isFirstTry(step, context) });
+      let hasStepped = false;
       for await (const event of events) {
+        hasStepped ||= !event.partial;
+        memory.note(event);
         yield event;
-        committed ||= !event.partial;
       }
-      // Nothing was committed: a model without an answer, or calls that are all open. There is nothing to go on from.
-      if (!committed || context.endInvocation) return;
+      // A model without an answer, or calls that are all open: there is nothing to go on from.
+      if (!hasStepped || context.endInvocation) return;
     }
   }
 
   /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
   protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const step = nextStep(context);
-    if (step.kind !== 'transfer') return;
-    const { to } = step;
-    const { transfers } = context;
+    const { transfers, transferTo: to } = context;
+    if (to === undefined) return;
     const inTree = this.rootAgent.findAgent(to);
     if (!inTree || inTree.isRemote) {
       if (!transfers) throw elsewhere(to);
@@ -215,6 +223,11 @@ export class LlmAgent extends BaseAgent {
       });
     }
   }
+}
+
+/** Are these calls made for the first time, though another process has committed them? They waited for a person, or for who commits them. */
+function isFirstTry({ answered }: { answered?: true }, { attempt, held }: InvocationContext): boolean {
+  return attempt === 1 && (answered === true || (held !== undefined && !isFirstPart(held)));
 }
 
 function elsewhere(to: string): MeshError {

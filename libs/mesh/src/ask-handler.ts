@@ -3,18 +3,16 @@ import {
   answerToQuestion,
   type BaseAgent,
   checkAsk,
+  endsPart,
+  heldSessions,
   type InvocationRef,
   isInPath,
   newestRun,
   newInvocationId,
-  openSession,
   readAnswer,
   runInvocation,
   type Session,
-  type SessionHeads,
   type SessionService,
-  type TurnNeed,
-  turnNeed,
   unreadBefore,
 } from '@agentmesh/agent';
 import type { IncomingRequest } from '@agentmesh/bus';
@@ -30,6 +28,7 @@ import {
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { inArtifactSession } from './artifacts/artifact-session.ts';
+import { askSession, stepOptions } from './ask-session.ts';
 import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -88,22 +87,22 @@ async function* answerAsk(
     const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
     // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
     const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
-    const session = await sessionOf(served, ask, invocationId);
-    if (step) yield* retell(step, session);
+    const session = await askSession(served, ask, invocationId);
+    if (step && !step.held) yield* retell(step, session);
     const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, own);
     // The hidden session of a call has no next turn.
-    if (step) mesh.heads.keep(session);
+    if (step && !step.held) mesh.heads.keep(session);
     yield { type: 'result', data };
     return;
   }
-  const session = await sessionOf(served, ask, invocationId);
+  const session = await askSession(served, ask, invocationId);
   const ref = { ...refOf(session), invocationId };
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // What others said until the session was ours.
   const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
-  const current = now ?? (await sessionOf(served, ask, invocationId));
+  const current = now ?? (await askSession(served, ask, invocationId));
   // The asker reads the answer after the end is recorded: it finds the session free, and nothing is left to do behind the reply.
   const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
     work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
@@ -136,10 +135,11 @@ async function* untilEnd(
 
 /** Names what is asked, the same whenever it is sent: deeper down the same agent may be asked for the same step again, by itself. */
 function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
-  const { path, branch, journalStart } = step ?? {};
+  const { path, branch, journalStart, held } = step ?? {};
   const run = headers[header.resume];
   const place = [agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart];
-  return JSON.stringify(run === undefined ? place : [...place, run]);
+  const more = [...(run === undefined ? [] : [run]), ...(held ? [held.part] : [])];
+  return JSON.stringify([...place, ...more]);
 }
 
 /** What an attempt before this one has committed, and its asker has not heard. */
@@ -198,13 +198,16 @@ async function* work(
   const artifactSession = step?.artifactSession ?? parent?.artifactSession ?? parent?.session;
   const incoming = hopHeaders(request.headers);
   const resume = incoming[header.resume];
+  const held = step?.held;
+  const sessions = fenced(mesh.sessions, token, attempt);
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const events = runInvocation({
     ...inArtifactSession(served.services, artifactSession),
     agent,
     session,
-    sessionService: fenced(mesh.sessions, token, attempt),
+    sessionService: held ? heldSessions(sessions, held) : sessions,
+    ...(held && { held, isUnderOwnCode: true }),
     invocationId,
     ...(attempt && { attempt: attempt.number }),
     operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
@@ -223,9 +226,16 @@ async function* work(
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
+    if (held && endsPart(event) && goesStepByStep(agent))
+      return { ...answerOf(agent, session, invocationId, 'step'), more: true };
   }
   const part = step ? 'step' : parent && 'call';
   return answerOf(agent, session, invocationId, part);
+}
+
+/** Code of the user's runs from its start again with each request: it is run through at once. */
+function goesStepByStep(agent: BaseAgent): boolean {
+  return ![...agent.tree()].some(({ hasOwnCode }) => hasOwnCode);
 }
 
 /** An agent that had asked a person within the call goes on with the answer. */
@@ -245,46 +255,4 @@ function answerOf(agent: BaseAgent, session: Session, invocationId: string, part
   const own = part === 'step' ? [] : newestRun(session.events, invocationId);
   const { artifactDelta = {}, ...answer } = readAnswer(agent, own, part === 'call' ? session.events : own);
   return { ...answer, artifactDelta, invocationId, app, user, session: id };
-}
-
-async function sessionOf(
-  { mesh: { sessions, heads }, agent, app, services }: ServedAgent,
-  ask: Ask,
-  invocationId: string,
-): Promise<Session> {
-  const { parent, step, state = {} } = ask;
-  if (parent) {
-    return await openSession(sessions, {
-      appName: parent.app,
-      userId: parent.user,
-      sessionId: parent.callId,
-      state,
-    });
-  }
-  const ofApp = services.contextCompactors ?? [];
-  if (step) {
-    const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
-    const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
-    // A summary that was made outside of a branch does not stand for what is read within.
-    const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
-    return await knownSession(heads, ref, { ...need, fromSeq });
-  }
-  const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
-  if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
-  const ref = { ...owner, sessionId: ask.session, invocationId };
-  return await knownSession(heads, ref, turnNeed(agent, { ofApp }));
-}
-
-async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
-  const session = await heads.open(ref, need);
-  if (session) return session;
-  throw new MeshError(
-    'not_found',
-    `there is no session ${ref.sessionId} of user ${ref.userId} in app ${ref.appName}; leave it out for a fresh one`,
-  );
-}
-
-function stepOptions({ branch, path, journalStart: before }: NonNullable<Ask['step']>, session: Session) {
-  const journalStart = Math.max(before - unreadBefore(session), 0);
-  return { journalStart, ...(branch !== undefined && { branch }), ...(path !== undefined && { path }) };
 }

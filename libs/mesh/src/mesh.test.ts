@@ -242,14 +242,15 @@ describe('a run', () => {
       // The first delivery hangs here, as a process that was stopped would.
       instruction: async () => (asked.push(Date.now()) === 1 ? await gate.promise : ''),
     });
-    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+    const first = await world.connect('agent_solo');
+    await serveAgent(first, agent, { app: 'app' });
     const { client, ref } = await world.chat('app');
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'hi' };
-    const send = (messageId: string) =>
-      client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId });
-    await send('first');
+    await client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId: 'first' });
     await until(() => asked.length === 1, { what: 'the first delivery to work' });
-    await send('again');
+    // It still reaches the sessions, and the queue hears nothing of it any more.
+    world.hub.kill(first.bus);
+    await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
     const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
     await until(async () => (await log())?.length === 2, { what: 'the second delivery to answer' });
     gate.resolve('');

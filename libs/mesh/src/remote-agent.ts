@@ -4,6 +4,8 @@ import {
   BaseAgent,
   type Context,
   forwardEvents,
+  type HeldStep,
+  heldStep,
   type InvocationContext,
   newFunctionCallId,
   pickScopes,
@@ -51,6 +53,10 @@ export class RemoteAgent extends BaseAgent implements Askable {
 
   /** Whether it does is known in its own process, which notes the paths. */
   override get orchestrates(): boolean {
+    return false;
+  }
+
+  override get hasOwnCode(): boolean {
     return false;
   }
 
@@ -102,8 +108,34 @@ export class RemoteAgent extends BaseAgent implements Askable {
     };
   }
 
-  /** As a step of a workflow agent: it works in the same session there and commits its events itself. */
+  /**
+   * As a step of a workflow agent: it works in the same session there and commits its events itself. Below code of the user's, which may keep back or change
+   * them, they are committed here, and each step is a request of its own ({@link heldStep}).
+   */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if (!context.isUnderOwnCode) {
+      yield* this.#step(context);
+      return;
+    }
+    const heard: Event[] = [];
+    for (let request = 0; ; request += 1) {
+      let more = false;
+      for await (const event of this.#step(context, heldStep(context, request, heard), (answer) => {
+        more = answer.more === true;
+      })) {
+        if (!event.partial) heard.push(structuredClone(event));
+        context.noteFromElsewhere(event.id);
+        yield event;
+      }
+      if (!more) return;
+    }
+  }
+
+  async *#step(
+    context: InvocationContext,
+    held?: HeldStep,
+    onAnswer: (answer: Answer) => void = () => {},
+  ): AsyncGenerator<Event, void, void> {
     const mesh = this.mesh.get();
     const { invocationId, branch, path, journalStart, runConfig, abortSignal } = context;
     const ask: AskInput = {
@@ -116,7 +148,8 @@ export class RemoteAgent extends BaseAgent implements Askable {
         session: context.session.id,
         invocationId,
         journalStart: unreadBefore(context.session) + journalStart,
-        afterSeq: context.session.seq,
+        afterSeq: context.session.seq - (context.held?.uncommitted.length ?? 0),
+        ...(held && { held }),
         ...(branch !== undefined && { branch }),
         ...(path !== undefined && { path }),
       },
@@ -127,6 +160,8 @@ export class RemoteAgent extends BaseAgent implements Askable {
     });
     for await (const frame of frames) {
       if (frame.type === 'event') yield parse(eventSchema, frame.data, `an event of agent ${this.name}`);
+      if (frame.type === 'result')
+        onAnswer(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
     }
   }
 }

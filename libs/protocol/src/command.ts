@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageSchema } from './content.ts';
-import { eventActionsSchema, toolConfirmationSchema } from './event.ts';
+import { eventActionsSchema, eventSchema, toolConfirmationSchema } from './event.ts';
 import { isToken, maxTokenLength } from './token.ts';
 
 const record = z.record(z.string(), z.unknown());
@@ -73,6 +73,16 @@ export const parentSchema = z.object({
   callId: id,
 });
 
+/** Where a step stands whose events its asker commits. */
+const heldSchema = z.object({
+  /** The asker's attempt, and the numbers of the requests. */
+  part: z.array(z.number().int().min(0)).min(2),
+  /** Events that the asker has heard and not committed. */
+  uncommitted: z.array(eventSchema),
+  /** Events that were changed before they were committed, as they came. */
+  originals: z.array(eventSchema),
+});
+
 /** The place in a session at which an agent is a step of another one's workflow. */
 export const stepSchema = z.object({
   artifactSession: artifactSessionSchema,
@@ -87,6 +97,8 @@ export const stepSchema = z.object({
   journalStart: z.number().int().min(0),
   /** Number of events that the asker knows: what the step has committed since, in an attempt before this one, is told again. */
   afterSeq: z.number().int().min(0).default(Number.MAX_SAFE_INTEGER),
+  /** The asker commits the events, and asks for each step of the agent anew. */
+  held: heldSchema.optional(),
 });
 
 /** An ask: the agent as a tool, or as a step of a workflow agent. A bare `{ "message": "text" }` is one too. */
@@ -124,6 +136,8 @@ export const answerSchema = z.object({
   artifactDelta: z.record(z.string(), z.number()).default({}),
   /** Calls that wait for an answer from outside: the words are not the last then. */
   openCalls: z.array(z.object({ id: z.string(), name: z.string(), args: record })).optional(),
+  /** Of a step whose asker commits the events: it has not ended, and goes on with the next request. */
+  more: z.boolean().optional(),
 });
 export type Answer = z.infer<typeof answerSchema>;
 

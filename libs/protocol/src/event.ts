@@ -114,6 +114,9 @@ export interface Event {
 /** Key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
 
+/** Key in `customMetadata` under which an agent's flow notes what an event means for its next step. */
+export const stepKey = 'mesh:step';
+
 const compactionSchema = z.object({
   startTimestamp: z.number(),
   endTimestamp: z.number(),

@@ -34,7 +34,7 @@ export { contentSchema, messageSchema } from './content.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors.ts';
 export { errorTable, MeshError } from './errors.ts';
 export type { Event, EventActions, InputRequest, ToolConfirmation } from './event.ts';
-export { eventActionsSchema, eventSchema, inputRequestSchema, replicaKey } from './event.ts';
+export { eventActionsSchema, eventSchema, inputRequestSchema, replicaKey, stepKey } from './event.ts';
 export type { Frame, FrameType } from './frame.ts';
 export { frameTypes, isFrameType } from './frame.ts';
 export type { Headers } from './headers.ts';

@@ -84,6 +84,36 @@ export const pluginScenarios: Scenario[] = [
         event.content?.parts?.[0]?.text ? { ...event, customMetadata: { seen: true } } : undefined,
     }),
   ]),
+  scenario('a plugin that takes the words of events away', [
+    plugin('one', {
+      onEventCallback: async ({ event: { content, ...event } }) =>
+        content?.parts?.[0]?.text ? event : undefined,
+    }),
+  ]),
+  scenario(
+    'a plugin that puts words in place of a result',
+    [
+      plugin('one', {
+        onEventCallback: async ({ event }) =>
+          event.content?.parts?.[0]?.functionResponse ? { ...event, content: words('a result') } : undefined,
+      }),
+    ],
+    { differs: ['B21'] },
+  ),
+  scenario('a plugin that puts a call into an answer', [
+    plugin('one', {
+      onEventCallback: async ({ event }) =>
+        event.content?.parts?.[0]?.text
+          ? {
+              ...event,
+              content: {
+                role: 'model',
+                parts: [...event.content.parts, { functionCall: { id: 'planted', name: 'echo', args: {} } }],
+              },
+            }
+          : undefined,
+    }),
+  ]),
   scenario(
     'a plugin for a model that fails',
     [plugin('one', { onModelErrorCallback: async () => ({ content: words('another time') }) })],

@@ -1,9 +1,10 @@
 import type { Event } from '@agentmesh/protocol';
 import { Outcome } from '@google/genai';
+import type { BaseAgent } from '../base-agent.ts';
 import { createEvent, getFunctionCalls } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
-import { LlmAgent } from '../llm-agent.ts';
+import type { LlmAgent } from '../llm-agent.ts';
 import type { BaseCodeExecutor, CodeExecutionResult } from './base-code-executor.ts';
 import { cutAtCode, failuresInARow, languageOf, trailingCode } from './code-blocks.ts';
 
@@ -37,9 +38,8 @@ export function endsWithResult({ content }: Event): boolean {
   return content?.parts?.at(-1)?.codeExecutionResult !== undefined;
 }
 
-function localExecutor(agent: unknown): BaseCodeExecutor | undefined {
-  const executor = agent instanceof LlmAgent ? agent.codeExecutor : undefined;
-  return executor?.isBuiltIn ? undefined : executor;
+function localExecutor({ codeExecutor }: BaseAgent): BaseCodeExecutor | undefined {
+  return codeExecutor?.isBuiltIn ? undefined : codeExecutor;
 }
 
 /** Runs the code of an event and yields its result. Code that a crash cut off is run again, as a tool is that runs in the agent's own process. */

@@ -5,7 +5,13 @@ import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
 import { Context } from '../context.ts';
 import { setDeadlines } from '../deadlines.ts';
-import { createEvent, createEventActions, getFunctionCalls, newFunctionCallId } from '../event.ts';
+import {
+  createEvent,
+  createEventActions,
+  getFunctionCalls,
+  newFunctionCallId,
+  overLimitCode,
+} from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import type { LlmRequest, LlmResponse } from '../models/llm.ts';
@@ -102,11 +108,12 @@ async function countCall({ sessionService, ref, runConfig }: InvocationContext) 
     return overLimit(`may make ${maxLlmCalls} model calls and has made them`);
   if (maxTokens <= 0) return undefined;
   const { tokens } = await sessionService.getInvocation(ref);
-  return tokens < maxTokens ? undefined : overLimit(`may use ${maxTokens} tokens and has used ${tokens}`);
+  if (tokens < maxTokens) return undefined;
+  return overLimit(`may use ${maxTokens} tokens and has used ${tokens}`);
 }
 
 function overLimit(what: string) {
-  return { errorCode: 'resource_exhausted', errorMessage: `the invocation ${what}` };
+  return { errorCode: overLimitCode, errorMessage: `the invocation ${what}` };
 }
 
 function toEvent(

@@ -1,14 +1,15 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
 import type { BaseAgent } from '../base-agent.ts';
-import { endsWithResult, hasOpenCode } from '../code-executors/run-code.ts';
-import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../event.ts';
+import { hasOpenCode } from '../code-executors/run-code.ts';
+import { getFunctionCalls, getFunctionResponses } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
 import { logIndex } from '../log-index.ts';
 import { setModelResponseName } from './output-schema.ts';
 import { isQuestionName } from './question.ts';
 import { answeredCalls } from './questions.ts';
+import { endsTurn, isProgress, isStep, stepMarkOf } from './step-mark.ts';
 import { transferToolName } from './transfer.ts';
 
 /** What an agent does next, as the log of the invocation says. */
@@ -31,8 +32,10 @@ export function nextStep(context: InvocationContext): Step {
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };
   const answered = answeredCalls(context);
   if (answered) return { kind: 'call-tools', ...answered, answered: true };
-  const said = events.filter((event) => isWord(event) && !isProgress(event));
-  const last = said.at(-1) ?? start;
+  const steps = events.filter((event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context));
+  const last = steps.at(-1) ?? start;
+  const isOwn = last?.author === agent.name && last !== start;
+  if (last && isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };
   const asking = last && callsBehind(last, context);
   if (asking) {
     if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
@@ -40,12 +43,17 @@ export function nextStep(context: InvocationContext): Step {
     if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
     if (isWaiting(asking, context)) return { kind: 'done' };
   }
-  if (last === undefined || last.author !== agent.name || last === start) return { kind: 'call-model' };
+  if (last === undefined || !isOwn) return { kind: 'call-model' };
   if (getFunctionCalls(last).length > 0) return { kind: 'done' };
-  if (getFunctionResponses(last).length > 0 && !isFinalResponse(last)) return { kind: 'call-model' };
   if (hasOpenCode(context, last)) return { kind: 'run-code', event: last };
-  if (endsWithResult(last)) return { kind: 'call-model' };
-  return { kind: 'done' };
+  return endsTurn(context, last) ? { kind: 'done' } : { kind: 'call-model' };
+}
+
+/** A subclass of the agent may say something of its own, and run the flow more than once in a turn. */
+function isOfThisRun(event: Event, { agent, flowRun }: InvocationContext): boolean {
+  if (event.author !== agent.name) return true;
+  const { isOwnCode, run = 1 } = stepMarkOf(event) ?? {};
+  return !isOwnCode && run === flowRun;
 }
 
 function handedTo(events: readonly Event[]): string | undefined {
@@ -68,19 +76,6 @@ function entryTo(asker: BaseAgent, above: BaseAgent): string {
     if (agent.orchestrates) entry = agent;
   }
   return entry.name;
-}
-
-/** State changes alone are no step. */
-function isWord({ content, errorCode, actions }: Event): boolean {
-  return (
-    (content?.parts?.length ?? 0) > 0 || errorCode !== undefined || actions.transferToAgent !== undefined
-  );
-}
-
-/** A tool that is still at work has said how far it is. */
-function isProgress(event: Event): boolean {
-  const responses = getFunctionResponses(event);
-  return responses.length > 0 && responses.every(({ willContinue }) => willContinue === true);
 }
 
 /** The event that made the calls which this one makes, answers, or asks about. */

@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { BasePlugin } from './base-plugin.ts';
+import { BasePlugin } from './base-plugin.ts';
 
 /** The hooks of a plugin by name. */
 export type PluginHook = Exclude<keyof BasePlugin, 'name'>;
@@ -22,6 +22,11 @@ export class PluginManager {
 
   getPlugin(name: string): BasePlugin | undefined {
     return this.#plugins.find((plugin) => plugin.name === name);
+  }
+
+  /** Does any plugin have this hook? */
+  has(hook: PluginHook): boolean {
+    return this.#plugins.some((plugin) => plugin[hook] !== BasePlugin.prototype[hook]);
   }
 
   /**

@@ -23,6 +23,10 @@ export class LoopAgent extends BaseAgent {
       throw new MeshError('invalid_argument', `loop ${this.name} has no sub-agents; give it one`);
   }
 
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== LoopAgent.prototype.runAsyncImpl;
+  }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (let round = 1; round <= this.maxIterations; round += 1) {
       // Sub-agents that neither wait nor say anything would leave no turn to timers and signals.

@@ -8,6 +8,10 @@ import type { InvocationContext } from '../invocation-context.ts';
  * events come as they happen. When one throws, the others are stopped.
  */
 export class ParallelAgent extends BaseAgent {
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== ParallelAgent.prototype.runAsyncImpl;
+  }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     yield* interleave((failed) => {
       const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;

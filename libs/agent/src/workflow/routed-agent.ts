@@ -34,6 +34,10 @@ export class RoutedAgent extends BaseAgent {
     this.#routes = new Routes(`routed agent ${this.name}`, all, router);
   }
 
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== RoutedAgent.prototype.runAsyncImpl;
+  }
+
   /** @throws the error of the agent that failed last; MeshError `invalid_argument` when the router chooses what there is not */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const begun = this.#begun(context);
@@ -72,9 +76,11 @@ export class RoutedAgent extends BaseAgent {
     context: InvocationContext,
   ): AsyncGenerator<Event, { lastError: unknown; thrown: boolean } | undefined, void> {
     let heard = false;
+    let told: Event | undefined;
     try {
       for await (const event of child.runAsync(context)) {
         heard ||= isSaid(event);
+        if (event.errorCode !== undefined) told = event;
         yield event;
       }
     } catch (lastError) {
@@ -85,7 +91,7 @@ export class RoutedAgent extends BaseAgent {
       return { lastError, thrown: true };
     }
     const events = eventsOfRun(context, child.name, 1);
-    const failed = events.findLast(({ errorCode }) => errorCode !== undefined);
+    const failed = events.findLast(({ errorCode }) => errorCode !== undefined) ?? told;
     if (!failed || heard || events.some(isSaid)) return undefined;
     const lastError = new Error(failed.errorMessage ?? failed.errorCode, { cause: failed });
     return { lastError, thrown: false };

@@ -7,6 +7,10 @@ import type { InvocationContext } from '../invocation-context.ts';
  * sequence; the answer goes on with that sub-agent, and then with those behind it.
  */
 export class SequentialAgent extends BaseAgent {
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== SequentialAgent.prototype.runAsyncImpl;
+  }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (const child of this.subAgents) {
       context.abortSignal?.throwIfAborted();

@@ -1,0 +1,111 @@
+import { type Event, toJson } from '@agentmesh/protocol';
+import type { InvocationContext } from '../invocation-context.ts';
+import { stampPath } from '../journal.ts';
+import { logIndex, noteUnread } from '../log-index.ts';
+import { type Session, unreadBefore } from '../session-service.ts';
+import { endsTurn, isProgress, isStep, setStepMark } from './step-mark.ts';
+
+/** An event as its agent yielded it. */
+interface Yielded {
+  event: Event;
+  /** Length of the log at that time. */
+  at: number;
+}
+
+/** The running agent's context as its next step and its next prompt see it. */
+export interface StepContexts {
+  forStep: InvocationContext;
+  forPrompt: InvocationContext;
+}
+
+/**
+ * Remembers what a run of an agent's flow has yielded, where code of the user's stands between the agent and the log: plugins and own agents may keep
+ * an event back, change it, or make it another agent's. The next step follows from the event as the agent yielded it. A prompt shows what
+ * the log holds, and what was kept back from it.
+ */
+export class StepMemory {
+  readonly #context: InvocationContext;
+  readonly #yielded: Yielded[] = [];
+
+  constructor(context: InvocationContext) {
+    this.#context = context;
+    const { events } = context.session;
+    for (const event of context.held?.originals ?? [])
+      if (event.author === context.agent.name) this.#yielded.push({ event, at: events.length });
+  }
+
+  /** Takes note of an event before anybody else sees it, and marks what it means. */
+  note(event: Event): void {
+    const { isFiltered, session, flowRun, path } = this.#context;
+    if (event.partial || !isFiltered) return;
+    if (path !== undefined) stampPath(event, path);
+    if (flowRun > 1) setStepMark(event, { run: flowRun });
+    const ends = isStep(event) && !isProgress(event) ? endsTurn(this.#context, event) : undefined;
+    noteStep(this.#context, event, ends);
+    this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
+  }
+
+  contexts(): StepContexts {
+    const context = this.#context;
+    const index = logIndex(context.session.events);
+    const missing = this.#yielded.filter(({ event }) => !index.has(event.id));
+    if (missing.length === 0 && !this.#yielded.some(({ event }) => changedSince(event, index.get(event.id))))
+      return { forStep: context, forPrompt: context };
+    const originals = new Map(this.#yielded.map(({ event }) => [event.id, event]));
+    const forPrompt = withLog(context, missing);
+    return { forStep: withLog(context, missing, originals), forPrompt };
+  }
+}
+
+/** Takes note of what an event means for the next step, before code of the user's sees it; undefined for what is no step. */
+export function noteStep(context: InvocationContext, event: Event, ends: boolean | undefined): void {
+  // Who commits it elsewhere does not know how it was.
+  if (context.held && ends !== undefined) setStepMark(event, { ends });
+  context.noteMade(event.id, { ends, gist: gist(event) });
+}
+
+/** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
+export function markIfChanged(context: InvocationContext, event: Event): void {
+  const made = context.madeAs(event.id);
+  if (made?.ends !== undefined && made.gist !== gist(event)) setStepMark(event, { ends: made.ends });
+}
+
+/** Is it in the log, and other than it was as far as steps are concerned? */
+export function changedSince(event: Event, logged: Event | undefined): boolean {
+  return logged !== undefined && gist(event) !== gist(logged);
+}
+
+function gist({ author, content, actions, errorCode, longRunningToolIds }: Event): string {
+  const { transferToAgent, skipSummarization } = actions;
+  return JSON.stringify([
+    author,
+    content?.parts,
+    transferToAgent,
+    skipSummarization,
+    errorCode,
+    longRunningToolIds,
+  ]);
+}
+
+/** The same context over a log that holds some events more, and some as they were. */
+function withLog(
+  context: InvocationContext,
+  more: readonly Yielded[],
+  originals: ReadonlyMap<string, Event> = new Map(),
+): InvocationContext {
+  const { session } = context;
+  const events: Event[] = [];
+  const rest = [...more];
+  for (const [at, event] of session.events.entries()) {
+    while (rest[0] && rest[0].at <= at) events.push((rest.shift() as Yielded).event);
+    events.push(originals.get(event.id) ?? event);
+  }
+  events.push(...rest.map(({ event }) => event));
+  noteUnread(events, unreadBefore(session));
+  // Its state stays that of the session: tools and callbacks write there.
+  const view: Session = Object.create(session, {
+    events: { value: events, enumerable: true },
+    seq: { value: unreadBefore(session) + events.length, enumerable: true },
+  });
+  return context.with({ session: view });
+}
