@@ -171,9 +171,12 @@ export abstract class BaseAgent {
     const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
     let count = 0;
     for await (const event of this.runAsyncImpl(context)) {
-      if (event.author === this.name && !event.partial && !context.madeAs(event.id)) {
+      const isOthers = context.madeAs(event.id) !== undefined || context.isFromElsewhere(event.id);
+      if (event.author === this.name && !event.partial && !isOthers) {
         count += 1;
         event.id = `${first}/${path}/${count}`;
+        // A copy of what another agent said would count as that one's step.
+        if (context.path !== undefined) event.nodeInfo = { path: context.path };
         if (!this.orchestrates) setStepMark(event, { isOwnCode: true });
         if (logIndex(session.events).has(event.id)) continue;
       }

@@ -1,13 +1,16 @@
-import { type Event, toJson } from '@agentmesh/protocol';
+import { type Event, jsonEntries, toJson } from '@agentmesh/protocol';
 import { getFunctionCalls } from './event.ts';
 import { isQuestionName } from './flow/question.ts';
 import { isProgress, isStep } from './flow/step-mark.ts';
 import { changedSince } from './flow/step-memory.ts';
-import { bringUpToDate, parseEvent, readEvent } from './in-memory-log.ts';
+import { deepFreeze } from './freeze.ts';
+import { assign, bringUpToDate, parseEvent, readEvent } from './in-memory-log.ts';
 import type { HeldStep, InvocationContext } from './invocation-context.ts';
 import { logIndex, noteUnread } from './log-index.ts';
 import { type Session, type SessionService, unreadBefore } from './session-service.ts';
 import { pickScopes } from './state.ts';
+
+type UncommittedEvent = HeldStep['uncommitted'][number];
 
 /**
  * A step of a workflow whose events the asking process commits, because code of the user's stands there between the agent and the log. It goes on step
@@ -16,17 +19,35 @@ import { pickScopes } from './state.ts';
  *
  * @param heard events of this run that the asker has heard, as they came
  */
-export function heldStep(context: InvocationContext, request: number, heard: readonly Event[]): HeldStep {
+export function heldStep(
+  context: InvocationContext,
+  request: number,
+  heard: readonly UncommittedEvent[],
+): HeldStep {
   const { session, held, attempt } = context;
   const index = logIndex(session.events);
+  const uncommitted = [...(held?.uncommitted ?? []), ...heard.filter(({ event }) => !index.has(event.id))];
+  const originals = heard
+    .map(({ event }) => event)
+    .filter((event) => changedSince(event, index.get(event.id)));
+  const keys = new Set(uncommitted.flatMap(({ event }) => Object.keys(event.actions.stateDelta)));
   return {
     part: [...(held?.part ?? [attempt]), request],
-    uncommitted: [...(held?.uncommitted ?? []), ...heard.filter(({ id }) => !index.has(id))],
-    originals: [
-      ...(held?.originals ?? []),
-      ...heard.filter((event) => changedSince(event, index.get(event.id))),
-    ],
+    uncommitted,
+    originals: [...(held?.originals ?? []), ...originals],
+    state: Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
   };
+}
+
+/** Takes note of an event of a held step, before code of the user's sees it. What it writes can be read from now on, as in one process. */
+export function hear({ session, held }: InvocationContext, event: Event): UncommittedEvent {
+  assign(session.state, jsonEntries(event.actions.stateDelta, 'the state delta'));
+  return { event: structuredClone(event), afterSeq: loggedSeq(session, held) };
+}
+
+/** Number of the last event of a session that is in the log. */
+export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number {
+  return seq - (held?.uncommitted.length ?? 0);
 }
 
 /** Is it the first request for the step? What was begun before it was cut off by a crash. */
@@ -40,14 +61,29 @@ export function endsPart(event: Event): boolean {
   return !event.partial && isStep(event) && !isProgress(event) && !isQuestion;
 }
 
-/** A copy of a session for a held step: with what the asker has heard and the log does not hold. */
+/** A copy of a session for a held step: with the events as the asker has heard them, those among them that the log does not hold. */
 export function heldCopy(session: Session, held: HeldStep): Session {
-  const events = [...session.events];
-  noteUnread(events, unreadBefore(session));
-  const copy: Session = { ...session, events, state: { ...session.state } };
-  held.uncommitted = held.uncommitted.filter(({ id }) => !logIndex(session.events).has(id));
-  for (const event of held.uncommitted) append(copy, event);
-  return copy;
+  const before = unreadBefore(session);
+  const index = logIndex(session.events);
+  held.uncommitted = held.uncommitted.filter(({ event }) => !index.has(event.id));
+  const rest = held.uncommitted.map(({ event, afterSeq }) => ({ event: storedForm(event), afterSeq }));
+  const originals = new Map(held.originals.map((event) => [event.id, event]));
+  held.edited = new Map(session.events.flatMap((each) => (originals.has(each.id) ? [[each.id, each]] : [])));
+  const events: Event[] = [];
+  for (const [at, event] of session.events.entries()) {
+    for (; rest[0] && rest[0].afterSeq <= before + at; rest.shift()) events.push(rest[0].event);
+    const original = originals.get(event.id);
+    events.push(original ? storedForm(original) : event);
+  }
+  events.push(...rest.map(({ event }) => event));
+  noteUnread(events, before);
+  return { ...session, events, seq: before + events.length, state: { ...session.state, ...held.state } };
+}
+
+function storedForm(event: Event): Event {
+  const stored = parseEvent(readEvent(event).json);
+  deepFreeze(stored);
+  return stored;
 }
 
 /** Sessions for a held step: what it appends goes to its copy and to `held.uncommitted`, and is the asker's to commit. */
@@ -58,20 +94,17 @@ export function heldSessions(sessions: SessionService, held: HeldStep): SessionS
       if (event.partial) return event;
       const known = logIndex(session.events).get(event.id);
       if (known) return known;
-      append(session, event);
+      const { json, delta } = readEvent(event);
+      const afterSeq = loggedSeq(session, held);
+      bringUpToDate(session, [parseEvent(json)], delta);
+      assign(held.state, delta);
       const whole: Event = JSON.parse(toJson(event, 'the event'));
-      held.uncommitted.push(whole);
+      held.uncommitted.push({ event: whole, afterSeq });
       return whole;
     },
     async getInvocation(ref) {
       const record = await sessions.getInvocation(ref);
-      const temp = held.uncommitted.map(({ actions }) => pickScopes(actions.stateDelta, ['temp']));
-      return { ...record, temp: Object.assign({}, record.temp, ...temp) };
+      return { ...record, temp: { ...record.temp, ...pickScopes(held.state, ['temp']) } };
     },
   };
-}
-
-function append(session: Session, event: Event): void {
-  const { json, delta } = readEvent(event);
-  bringUpToDate(session, [parseEvent(json)], delta);
 }

@@ -122,7 +122,7 @@ export { withCredentials } from './flow/with-credentials.ts';
 export { deepFreeze } from './freeze.ts';
 export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
-export { endsPart, heldCopy, heldSessions, heldStep } from './held-step.ts';
+export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './held-step.ts';
 export { elsewhere, InMemorySessionService } from './in-memory-session-service.ts';
 export { withEmitted } from './interleave.ts';
 export type { InvocationOptions } from './invocation.ts';

@@ -48,10 +48,14 @@ export interface InvocationServices {
 export interface HeldStep {
   /** The asker's attempt at its work, and the number of requests for this step before this one; within held steps, theirs first. */
   part: number[];
-  /** Events that the asker has heard and that are not in the log. They stand at the end of this process' copy of it. */
-  uncommitted: Event[];
+  /** Events that the asker has heard and that are not in the log, in order, each with the number of the last event in the log before it. */
+  uncommitted: { event: Event; afterSeq: number }[];
   /** Events that the asker's code has changed, as they were. */
   originals: Event[];
+  /** The same events as they are in the log, by id; known once the log is read. */
+  edited?: ReadonlyMap<string, Event>;
+  /** What uncommitted events have written to the state, as the asker sees it. */
+  state: Record<string, unknown>;
 }
 
 /** What the contexts of one run of an invocation in this process share. */
@@ -66,6 +70,7 @@ interface SharedNotes {
 
 /** An event as an agent's flow made it. */
 interface MadeEvent {
+  author: string | undefined;
   /** Did the agent's turn end with it? Undefined for what is no step. */
   ends: boolean | undefined;
   /** Its content as far as steps are concerned. */

@@ -12,6 +12,7 @@ import {
   SequentialAgent,
   stringifyContent,
 } from '@agentmesh/agent';
+import type { Bus } from '@agentmesh/bus';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from './harness.fixture.ts';
 import { remoteAgent } from './remote-agent.ts';
@@ -274,5 +275,64 @@ describe('own code above an agent elsewhere', () => {
     expect((await world.sessions.readEvents(ref)).map(({ event }) => brief(event)).at(-1)).toBe(
       'child: hello!',
     );
+  });
+});
+
+describe('own code above an agent elsewhere, when a process dies', () => {
+  const filtered: Code = async function* (context, child) {
+    for await (const event of child.runAsync(context))
+      if (stringifyContent(event) || getFunctionCalls(event).length > 0) yield event;
+  };
+  const steps = (count: number) => [...Array.from({ length: count }, () => calls('count')), says('done')];
+
+  /** Two replicas of each of both agents; the process that `dies` names is killed within the second call. */
+  async function crashing(dies: 'own' | 'child') {
+    const world = memoryMesh();
+    const ids: (string | undefined)[] = [];
+    const model = new ScriptedLlm(...steps(3));
+    const meshes = { own: [] as Bus[], child: [] as Bus[] };
+    const tool = new FunctionTool({
+      name: 'count',
+      description: 'counts',
+      execute: (_args, context?: Context) => {
+        ids.push(context?.functionCallId);
+        if (ids.length === 2) for (const bus of meshes[dies].splice(0, 1)) world.hub.kill(bus);
+        return { n: ids.length };
+      },
+    });
+    const serve = async (name: 'own' | 'child') => {
+      const mesh = await world.connect(`agent_${name}`);
+      meshes[name].push(mesh.bus);
+      const agent =
+        name === 'own'
+          ? own('own', filtered, remoteAgent('child'))
+          : new LlmAgent({ name: 'child', model, tools: [tool] });
+      await serveAgent(mesh, agent, name === 'own' ? { app: 'app' } : {});
+    };
+    await serve('child');
+    await serve('own');
+    const { say, ref } = await world.chat('app');
+    const saying = say('go');
+    await expect.poll(() => ids.length).toBeGreaterThan(1);
+    await serve(dies);
+    const { end } = await saying;
+    const log = (await world.sessions.readEvents(ref)).map(({ event }) => event);
+    return { log, end, ids };
+  }
+
+  it.each(['own', 'child'] as const)('goes on from what is committed: the process of %s', async (dies) => {
+    const { log, end, ids } = await crashing(dies);
+    expect(end).toMatchObject({ status: 'completed' });
+    expect(log.map(brief)).toEqual([
+      'user: go',
+      'child: calls count',
+      'child: calls count',
+      'child: calls count',
+      'child: done',
+    ]);
+    // A call that was made again has its id again.
+    const made = log.flatMap(getFunctionCalls).map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set(made));
+    expect(new Set(log.map(({ id }) => id)).size).toBe(log.length);
   });
 });

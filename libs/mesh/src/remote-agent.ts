@@ -5,8 +5,10 @@ import {
   type Context,
   forwardEvents,
   type HeldStep,
+  hear,
   heldStep,
   type InvocationContext,
+  loggedSeq,
   newFunctionCallId,
   pickScopes,
   type ToolParameters,
@@ -117,13 +119,13 @@ export class RemoteAgent extends BaseAgent implements Askable {
       yield* this.#step(context);
       return;
     }
-    const heard: Event[] = [];
+    const heard: ReturnType<typeof hear>[] = [];
     for (let request = 0; ; request += 1) {
       let more = false;
       for await (const event of this.#step(context, heldStep(context, request, heard), (answer) => {
         more = answer.more === true;
       })) {
-        if (!event.partial) heard.push(structuredClone(event));
+        if (!event.partial) heard.push(hear(context, event));
         context.noteFromElsewhere(event.id);
         yield event;
       }
@@ -148,7 +150,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         session: context.session.id,
         invocationId,
         journalStart: unreadBefore(context.session) + journalStart,
-        afterSeq: context.session.seq - (context.held?.uncommitted.length ?? 0),
+        afterSeq: loggedSeq(context.session, context.held),
         ...(held && { held }),
         ...(branch !== undefined && { branch }),
         ...(path !== undefined && { path }),

@@ -77,10 +77,12 @@ export const parentSchema = z.object({
 const heldSchema = z.object({
   /** The asker's attempt, and the numbers of the requests. */
   part: z.array(z.number().int().min(0)).min(2),
-  /** Events that the asker has heard and not committed. */
-  uncommitted: z.array(eventSchema),
+  /** Events that the asker has heard and not committed, each with the number of the last committed one before it. */
+  uncommitted: z.array(z.object({ event: eventSchema, afterSeq: z.number().int().min(0) })),
   /** Events that were changed before they were committed, as they came. */
   originals: z.array(eventSchema),
+  /** What uncommitted events have written to the state. */
+  state: record,
 });
 
 /** The place in a session at which an agent is a step of another one's workflow. */

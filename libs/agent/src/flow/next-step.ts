@@ -9,7 +9,7 @@ import { logIndex } from '../log-index.ts';
 import { setModelResponseName } from './output-schema.ts';
 import { isQuestionName } from './question.ts';
 import { answeredCalls } from './questions.ts';
-import { endsTurn, isProgress, isStep, stepMarkOf } from './step-mark.ts';
+import { endsTurn, isProgress, isStep, stepAuthor, stepMarkOf } from './step-mark.ts';
 import { transferToolName } from './transfer.ts';
 
 /** What an agent does next, as the log of the invocation says. */
@@ -34,8 +34,8 @@ export function nextStep(context: InvocationContext): Step {
   if (answered) return { kind: 'call-tools', ...answered, answered: true };
   const steps = events.filter((event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context));
   const last = steps.at(-1) ?? start;
-  const isOwn = last?.author === agent.name && last !== start;
-  if (last && isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };
+  const isOwn = last !== undefined && stepAuthor(last) === agent.name && last !== start;
+  if (isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };
   const asking = last && callsBehind(last, context);
   if (asking) {
     if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
@@ -51,7 +51,7 @@ export function nextStep(context: InvocationContext): Step {
 
 /** A subclass of the agent may say something of its own, and run the flow more than once in a turn. */
 function isOfThisRun(event: Event, { agent, flowRun }: InvocationContext): boolean {
-  if (event.author !== agent.name) return true;
+  if (stepAuthor(event) !== agent.name) return true;
   const { isOwnCode, run = 1 } = stepMarkOf(event) ?? {};
   return !isOwnCode && run === flowRun;
 }

@@ -11,6 +11,8 @@ import type { InvocationContext } from '../invocation-context.ts';
 const stepMarkSchema = z.object({
   /** The agent's turn ended with this event; `false`: it went on. Absent where the content tells. */
   ends: z.boolean().optional(),
+  /** The agent that made it; code of the user's may tell it under another name. */
+  by: z.string().optional(),
   /** Which run of the flow within the turn made it, from 1; absent for the first. */
   run: z.number().int().optional(),
   /** A subclass of the agent made it: it is no step of the flow. */
@@ -25,6 +27,11 @@ export function stepMarkOf({ customMetadata }: Event): StepMark | undefined {
 
 export function setStepMark(event: Event, mark: StepMark): void {
   event.customMetadata = { ...event.customMetadata, [stepKey]: { ...stepMarkOf(event), ...mark } };
+}
+
+/** The agent whose step an event is. */
+export function stepAuthor(event: Event): string | undefined {
+  return stepMarkOf(event)?.by ?? event.author;
 }
 
 /** State changes and summaries alone are no step. */

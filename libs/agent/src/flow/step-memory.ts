@@ -29,9 +29,6 @@ export class StepMemory {
 
   constructor(context: InvocationContext) {
     this.#context = context;
-    const { events } = context.session;
-    for (const event of context.held?.originals ?? [])
-      if (event.author === context.agent.name) this.#yielded.push({ event, at: events.length });
   }
 
   /** Takes note of an event before anybody else sees it, and marks what it means. */
@@ -49,25 +46,30 @@ export class StepMemory {
     const context = this.#context;
     const index = logIndex(context.session.events);
     const missing = this.#yielded.filter(({ event }) => !index.has(event.id));
-    if (missing.length === 0 && !this.#yielded.some(({ event }) => changedSince(event, index.get(event.id))))
-      return { forStep: context, forPrompt: context };
-    const originals = new Map(this.#yielded.map(({ event }) => [event.id, event]));
-    const forPrompt = withLog(context, missing);
-    return { forStep: withLog(context, missing, originals), forPrompt };
+    const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
+    // The copy that a held step works on holds originals; in the log they are as the asker's code has made them.
+    const edited = context.held?.edited ?? new Map();
+    const originals = new Map(changed.map(({ event }) => [event.id, event]));
+    return {
+      forStep: missing.length + originals.size > 0 ? withLog(context, missing, originals) : context,
+      forPrompt: missing.length + edited.size > 0 ? withLog(context, missing, edited) : context,
+    };
   }
 }
 
 /** Takes note of what an event means for the next step, before code of the user's sees it; undefined for what is no step. */
 export function noteStep(context: InvocationContext, event: Event, ends: boolean | undefined): void {
   // Who commits it elsewhere does not know how it was.
-  if (context.held && ends !== undefined) setStepMark(event, { ends });
-  context.noteMade(event.id, { ends, gist: gist(event) });
+  const { author } = event;
+  if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
+  context.noteMade(event.id, { author, ends, gist: gist(event) });
 }
 
 /** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
 export function markIfChanged(context: InvocationContext, event: Event): void {
   const made = context.madeAs(event.id);
-  if (made?.ends !== undefined && made.gist !== gist(event)) setStepMark(event, { ends: made.ends });
+  if (made?.ends === undefined || made.gist === gist(event)) return;
+  setStepMark(event, { ends: made.ends, by: made.author });
 }
 
 /** Is it in the log, and other than it was as far as steps are concerned? */
@@ -91,14 +93,14 @@ function gist({ author, content, actions, errorCode, longRunningToolIds }: Event
 function withLog(
   context: InvocationContext,
   more: readonly Yielded[],
-  originals: ReadonlyMap<string, Event> = new Map(),
+  replaced: ReadonlyMap<string, Event>,
 ): InvocationContext {
   const { session } = context;
   const events: Event[] = [];
   const rest = [...more];
   for (const [at, event] of session.events.entries()) {
     while (rest[0] && rest[0].at <= at) events.push((rest.shift() as Yielded).event);
-    events.push(originals.get(event.id) ?? event);
+    events.push(replaced.get(event.id) ?? event);
   }
   events.push(...rest.map(({ event }) => event));
   noteUnread(events, unreadBefore(session));
