@@ -144,6 +144,15 @@ describe('session heads', () => {
     expect(() => Object.assign(first.events[0]?.content ?? {}, { role: 'model' })).toThrow(TypeError);
   });
 
+  it('keeps events from being changed that were just read, too', async () => {
+    const { heads, open, sessions, other } = await makeSession();
+    const session = await open();
+    expect(session.events.every((event) => Object.isFrozen(event.actions))).toBe(true);
+    await sessions.appendEvent({ session: other, event: say('4') });
+    const refreshed = (await heads.refresh(session)) ?? expect.fail();
+    expect(Object.isFrozen(refreshed.events.at(-1)?.content)).toBe(true);
+  });
+
   it('does not keep a list that somebody has changed', async () => {
     const { heads, open } = await makeSession();
     const first = await open();

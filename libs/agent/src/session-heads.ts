@@ -74,6 +74,7 @@ export class SessionHeads {
     if (!now || !this.#isSame(now, events, seq)) return undefined;
     const news = now.session.events.slice(seq === 0 ? 0 : overlap);
     for (const event of news) events.push(event);
+    this.#freeze(events);
     const isRewound = news.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
     return isRewound && unreadBefore(session) > 0 ? undefined : { ...now.session, events };
   }
@@ -138,6 +139,7 @@ export class SessionHeads {
 
   #lend({ session, incarnation }: TurnSession): Session {
     noteUnread(session.events, unreadBefore(session));
+    this.#freeze(session.events);
     this.#lent.set(session.events, { base: unreadBefore(session), incarnation });
     return session;
   }
