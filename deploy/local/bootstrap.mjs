@@ -29,6 +29,7 @@ const commands = {
     servers: 'none',
     run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=100%', ...args], env),
   },
+  'test:servers': { servers: 'local', run: (args, env) => runNode(['test/servers/main.ts', ...args], env) },
   test: {
     servers: 'local',
     async run(args, env) {
