@@ -7,7 +7,7 @@ import {
 } from './callbacks.ts';
 import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import { isRunOver, journalOf, stampPath, turnOf } from './journal.ts';
+import { isRunOver, isWaiting, journalOf, stampPath, turnOf } from './journal.ts';
 import { logIndex } from './log-index.ts';
 
 export interface BaseAgentConfig {
@@ -103,6 +103,7 @@ export abstract class BaseAgent {
     if (isChild && isRunOver(context, parent.path)) return;
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
+      event.invocationId ||= context.invocationId;
       yield event;
     }
   }
@@ -120,7 +121,7 @@ export abstract class BaseAgent {
     yield* this.orchestrates && !this.isRemote ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = callbackEventId(context, start, 'after');
-    if (!logIndex(context.session.events).has(after)) {
+    if (!isWaiting(context) && !logIndex(context.session.events).has(after)) {
       const event = await callAgentCallbacks('afterAgentCallback', context, after);
       if (event) yield event;
     }
@@ -139,6 +140,7 @@ export abstract class BaseAgent {
     const first = journalOf(context)[0]?.id ?? invocationId;
     let count = 0;
     for await (const event of this.runAsyncImpl(context)) {
+      event.author ??= this.name;
       if (event.author === this.name && !event.partial) {
         count += 1;
         event.id = `${first}/${path}/${count}`;

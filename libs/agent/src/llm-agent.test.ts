@@ -89,7 +89,7 @@ describe('an LLM agent', () => {
 
   it.each<[string, unknown, unknown]>([
     ['a number', 7, { result: 7 }],
-    ['a list', [1, 2], { results: [1, 2] }],
+    ['a list', [1, 2], { result: [1, 2] }],
     ['nothing', undefined, { result: null }],
     ['an object', { a: { b: 1 } }, { a: { b: 1 } }],
     ['a date', new Date(0), { result: '1970-01-01T00:00:00.000Z' }],

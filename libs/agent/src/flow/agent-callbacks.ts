@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { firstResult } from '../callbacks.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions } from '../event.ts';
+import { createEvent, createEventActions, hasEffect } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { originOf } from './origin.ts';
 
@@ -38,10 +38,4 @@ export async function callAgentCallbacks(
     ...(content && { content: { ...content, role: content.role ?? 'model' } }),
     actions,
   });
-}
-
-function hasEffect(actions: ReturnType<typeof createEventActions>): boolean {
-  return Object.values(actions).some((value) =>
-    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined,
-  );
 }

@@ -3,7 +3,7 @@ import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 import { toAnswerSchema } from '../answer-schema.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions, mergeEventActions } from '../event.ts';
+import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../event.ts';
 import { interleave, withEmitted } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
@@ -36,7 +36,8 @@ interface CallOutcome extends AskingCall {
 
 /**
  * Makes the calls of one model turn at the same time and yields their responses as one event, in the order of the calls; before it, what
- * tools say while they are at work. Nothing is yielded when all of them are long-running and have no first result.
+ * tools say while they are at work. When all of them are long-running and have no first result, the event has no content, and is yielded only to keep
+ * what they changed.
  */
 export async function* callTools(
   agent: LlmAgent,
@@ -56,8 +57,19 @@ export async function* callTools(
   if (input) yield input;
   const made = outcomes.flatMap(withoutQuestion);
   const parts = made.flatMap(({ part }) => part ?? []);
-  if (parts.length === 0) return;
-  yield responseEvent(context, parts, mergeEventActions(made.map(({ actions }) => actions)));
+  const actions = mergeEventActions(made.map((each) => each.actions));
+  if (parts.length > 0) yield responseEvent(context, parts, actions);
+  else if (hasEffect(actions)) yield effectsEvent(context, step.event, actions);
+}
+
+/** Id of the event that keeps the effects of calls without a response: it tells that the calls were made. */
+export function effectsId(callEvent: Pick<Event, 'id'>): string {
+  return `${callEvent.id}/effects`;
+}
+
+function effectsEvent(context: InvocationContext, callEvent: Event, actions: EventActions): Event {
+  const { content: _content, ...event } = responseEvent(context, [], actions);
+  return { ...event, id: effectsId(callEvent) };
 }
 
 /**
