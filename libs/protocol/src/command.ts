@@ -24,6 +24,8 @@ export const runConfigSchema = z.object({
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /** The client makes the tool calls: the run ends with them, and goes on when their function responses come. */
   pauseOnToolCalls: z.boolean().default(false),
+  /** A plain "yes" or "no" of the user answers the confirmation that the turn before asked for. */
+  plainTextToolConfirmation: z.boolean().default(false),
   /** Files in the user's message are kept as artifacts; the message then names them. */
   saveInputBlobsAsArtifacts: z.boolean().default(false),
 });

@@ -3,6 +3,7 @@ import { firstResult } from '../callbacks.ts';
 import { Context } from '../context.ts';
 import { createEvent, createEventActions, hasEffect } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
+import { passToParent } from './escalate.ts';
 import { originOf } from './origin.ts';
 
 /**
@@ -29,6 +30,7 @@ export async function callAgentCallbacks(
   const content =
     (await pluginManager.run(kind, { agent, callbackContext })) ??
     (await firstResult(agent[kind], callbackContext));
+  passToParent(context, actions);
   if (!content && !hasEffect(actions)) return undefined;
   return createEvent({
     id,
