@@ -247,4 +247,17 @@ describe('an LLM agent', () => {
       /option of its own/,
     );
   });
+
+  it('refuses names that cannot be part of a subject', () => {
+    for (const name of ['ä', 'агент', 'a.b', '', 'x'.repeat(65)]) {
+      expect(() => new LlmAgent({ name }), name).toThrow(/a letter or _ first/);
+    }
+    expect(new LlmAgent({ name: `_${'x'.repeat(62)}-` }).name).toHaveLength(64);
+  });
+
+  it('refuses another way to make calls than the two there are', () => {
+    expect(() => new LlmAgent({ name: 'a', toolExecution: 'both' as never })).toThrow(
+      /toolExecution is "parallel" or "sequential", not "both"/,
+    );
+  });
 });

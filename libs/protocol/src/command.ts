@@ -133,6 +133,8 @@ export type Answer = z.infer<typeof answerSchema>;
 export const toolCallSchema = z.object({
   /** Function-call id: a repeated call of the same id gets the first one's result. */
   callId: callId.optional(),
+  /** Id of the event that made the call. */
+  callEventId: z.string().optional(),
   /** How many questions that the call asked people were answered: with each answer it is made anew. */
   answers: z.number().int().min(0).default(0),
   /** What a person said to the call, when it had asked for confirmation. */

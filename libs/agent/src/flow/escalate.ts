@@ -1,6 +1,5 @@
 import type { EventActions } from '@agentmesh/protocol';
 import type { InvocationContext } from '../invocation-context.ts';
-import { LlmAgent } from '../llm-agent.ts';
 
 /**
  * Makes an escalation a transfer to the agent's parent, where that is an LLM agent, in this process or elsewhere. A workflow that runs the agent
@@ -13,7 +12,8 @@ export function passToParent(context: InvocationContext, actions: EventActions):
   const step = path?.split('.').at(-1)?.split('@')[0];
   if (step === agent.name) return;
   const { parentAgent } = agent;
-  const here = parentAgent instanceof LlmAgent ? parentAgent.name : undefined;
+  // What does not run its children itself is an LLM agent.
+  const here = parentAgent?.orchestrates ? undefined : parentAgent?.name;
   const parent = parentAgent ? here : transfers?.parent?.(agent.name);
   if (parent !== undefined) actions.transferToAgent = parent;
 }
