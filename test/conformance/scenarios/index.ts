@@ -1,8 +1,11 @@
 import type { Scenario } from '../kit.ts';
+import { agentToolFlowScenarios } from './agent-tool-flows.ts';
 import { agentToolMixScenarios } from './agent-tool-mixes.ts';
 import { agentToolScenarios } from './agent-tools.ts';
 import { artifactScenarios } from './artifacts.ts';
+import { callbackMixScenarios } from './callback-mixes.ts';
 import { callbackScenarios } from './callbacks.ts';
+import { combinationScenarios } from './combinations.ts';
 import { compactionScenarios } from './compaction.ts';
 import { confirmationScenarios } from './confirmation.ts';
 import { customAgentScenarios } from './custom-agents.ts';
@@ -11,11 +14,11 @@ import { failingModelScenarios } from './failing-models.ts';
 import { gateScenarios } from './gates.ts';
 import { generatorScenarios } from './generators.ts';
 import { longRunningScenarios } from './long-running.ts';
-import { mixScenarios } from './mixes.ts';
 import { modelScenarios } from './models.ts';
 import { outputScenarios } from './output.ts';
 import { overProcessesScenarios } from './over-processes.ts';
 import { ownCodeScenarios } from './own-code.ts';
+import { pluginMixScenarios } from './plugin-mixes.ts';
 import { pluginScenarios } from './plugins.ts';
 import { promptScenarios } from './prompts.ts';
 import { resultScenarios } from './results.ts';
@@ -49,7 +52,10 @@ export const scenarios: readonly Scenario[] = [
   ...artifactScenarios,
   ...confirmationScenarios,
   ...overProcessesScenarios,
-  ...mixScenarios,
+  ...callbackMixScenarios,
+  ...pluginMixScenarios,
+  ...combinationScenarios,
+  ...agentToolFlowScenarios,
   ...agentToolMixScenarios,
   ...failingModelScenarios,
   ...schemaScenarios,
