@@ -1,6 +1,6 @@
 import type { SingleAgentCallback } from '@agentmesh/agent';
 import type { Kit, Scenario } from '../kit.ts';
-import { call, llm, loop, note, say, sequence, to, tool } from './parts.ts';
+import { asked, call, confirm, gated, llm, loop, note, say, sequence, to, tool } from './parts.ts';
 
 const giveUp = tool('give_up', (_args, { actions }) => {
   actions.escalate = true;
@@ -117,6 +117,33 @@ export const escalationScenarios: Scenario[] = [
       boss: [to('helper'), say('I take over'), say('still me')],
       helper: [call('exit_loop'), say('me again')],
     },
+  }),
+  scenario('a sub-agent of an agent as a tool escalates', {
+    parts: {
+      root: llm('root', { tools: [asked('boss')] }),
+      boss: llm('boss', { subAgents: ['helper'] }),
+      helper,
+      give_up: giveUp,
+    },
+    root: 'root',
+    script: {
+      root: [call('boss', { request: 'x' }), say('done')],
+      boss: [to('helper'), say('I take over')],
+      helper: [call('give_up'), say('I gave up')],
+    },
+    turns: ['go'],
+  }),
+  scenario('a sub-agent that asks a person escalates with the answer', {
+    parts: {
+      boss: llm('boss', { subAgents: ['helper'] }),
+      helper: llm('helper', { tools: ['pay'] }),
+      pay: gated('pay', (_args, { actions }) => {
+        actions.escalate = true;
+        return { paid: false };
+      }),
+    },
+    script: { boss: [to('helper'), say('I take over')], helper: [call('pay'), say('I gave up')] },
+    turns: ['go', confirm()],
   }),
   scenario('callbacks around an escalation', {
     parts: {
