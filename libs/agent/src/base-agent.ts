@@ -103,6 +103,7 @@ export abstract class BaseAgent {
     if (isChild && isRunOver(context, parent.path)) return;
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
+      event.author ||= this.name;
       event.invocationId ||= context.invocationId;
       yield event;
     }
@@ -140,7 +141,7 @@ export abstract class BaseAgent {
     const first = journalOf(context)[0]?.id ?? invocationId;
     let count = 0;
     for await (const event of this.runAsyncImpl(context)) {
-      event.author ??= this.name;
+      event.author ||= this.name;
       if (event.author === this.name && !event.partial) {
         count += 1;
         event.id = `${first}/${path}/${count}`;

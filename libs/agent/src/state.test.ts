@@ -3,6 +3,7 @@ import { BaseAgent } from './base-agent.ts';
 import { createEvent, stringifyContent } from './event.ts';
 import { FunctionTool } from './function-tool.ts';
 import { brief, chat, runWithCrashes, scriptedModel } from './harness.fixture.ts';
+import type { InvocationContext } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { State } from './state.ts';
 
@@ -76,6 +77,18 @@ it('keeps events of own code that name neither author nor invocation as those of
   expect(events[1]?.invocationId).toBe(events[0]?.invocationId);
   expect(state).toEqual({ done: true });
   expect((await runWithCrashes(new Own({ name: 'own' }))).map(brief)).toEqual(['own: noted']);
+});
+
+it('signs what a subclass of LlmAgent says behind the model', async () => {
+  class Polite extends LlmAgent {
+    protected override async *runAsyncImpl(context: InvocationContext) {
+      yield* super.runAsyncImpl(context);
+      yield createEvent(noted({}));
+    }
+  }
+  const { llm } = await scriptedModel({ text: 'done' });
+  const { say } = await chat(new Polite({ name: 'polite', model: llm }));
+  expect((await say('go')).map(brief)).toEqual(['polite: done', 'polite: noted']);
 });
 
 it('leaves thoughts out of the text of an event', () => {

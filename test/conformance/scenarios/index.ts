@@ -15,6 +15,7 @@ import { gateScenarios } from './gates.ts';
 import { generatorScenarios } from './generators.ts';
 import { longRunningScenarios } from './long-running.ts';
 import { modelScenarios } from './models.ts';
+import { newGroundScenarios } from './new-ground.ts';
 import { outputScenarios } from './output.ts';
 import { overProcessesScenarios } from './over-processes.ts';
 import { ownCodeScenarios } from './own-code.ts';
@@ -52,6 +53,7 @@ export const scenarios: readonly Scenario[] = [
   ...artifactScenarios,
   ...confirmationScenarios,
   ...overProcessesScenarios,
+  ...newGroundScenarios,
   ...callbackMixScenarios,
   ...pluginMixScenarios,
   ...combinationScenarios,
