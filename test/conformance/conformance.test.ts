@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => mesh?.[Symbol.asyncDispose]());
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-const reasons = read('../../docs/adk-differences.md');
+const page = read('../../docs/adk-differences.md');
+const [reasons = '', withTests = ''] = page.split('## Differences that no scenario can show');
 const recorded: Record<string, string[]> = JSON.parse(read('differences.json'));
 
 // One after the other: both libraries read the model's address from the environment.
@@ -45,4 +46,11 @@ it('has every reason of docs/adk-differences.md in a scenario', () => {
   const given = new Set(scenarios.flatMap(({ differs = [] }) => differs));
   const listed = [...reasons.matchAll(/^\| ([BD]\d+) /gm)].map(([, id]) => id);
   expect(listed.filter((id) => !given.has(id ?? ''))).toEqual([]);
+});
+
+it('has a test for every difference that no scenario can show', () => {
+  const rows = [...withTests.matchAll(/^\| [BD]\d+ .*\| `([^`]+)`: (.+?) +\|$/gm)];
+  expect(rows.length).toBeGreaterThan(10);
+  const named = rows.map(([, file = '', title = '']) => ({ file, title }));
+  expect(named.filter(({ file, title }) => !read(`../../${file}`).includes(title))).toEqual([]);
 });

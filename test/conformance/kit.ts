@@ -22,6 +22,8 @@ export type Kit = Pick<
   | 'GlobalInstructionPlugin'
   | 'TruncatingContextCompactor'
   | 'TokenBasedContextCompactor'
+  | 'RoutedAgent'
+  | 'UnsafeLocalCodeExecutor'
   | 'createEvent'
 > & {
   /** The model of an agent: its answers are the scenario's `script` of that name. */

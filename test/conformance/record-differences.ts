@@ -9,7 +9,7 @@ import { runLocal } from './run-local.ts';
 import { scenarios } from './scenarios/index.ts';
 
 const recorded: Record<string, string[]> = {};
-for (const scenario of scenarios.filter(({ differs }) => differs)) {
+for (const scenario of scenarios.filter(({ differs = [] }) => differs.length > 0)) {
   const ours = await runLocal('agentmesh', scenario);
   recorded[scenario.name] = differencesOf(await runLocal('adk', scenario), ours);
 }

@@ -97,6 +97,14 @@ describe('time_off_app', () => {
     expect(lastText(events)).toBe('You have 2 of 5 days off.');
   });
 
+  it('takes a plain no where the run allows it', async () => {
+    const session = await client.createSession(app);
+    await client.events(app, session, 'I want 5 days off, please.');
+    const plain = { run_config: { plain_text_tool_confirmation: true } };
+    const events = await client.events(app, session, 'no', plain);
+    expect(lastText(events)).toBe('You have no days off: rejected.');
+  });
+
   it('is answered with curl as docs/long-running.md shows', async () => {
     const events = await runDocCommands('docs/long-running.md', app, mesh.gatewayUrl);
     expect(events.flatMap(getFunctionCalls).map(({ name }) => name)).toEqual([

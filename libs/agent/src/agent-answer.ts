@@ -1,6 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { BaseAgent } from './base-agent.ts';
-import { answerText, getFunctionCalls, getFunctionResponses } from './event.ts';
+import { answerTexts, getFunctionCalls, getFunctionResponses, stringifyContent } from './event.ts';
 import { parseOutput } from './flow/output-schema.ts';
 import { LlmAgent } from './llm-agent.ts';
 
@@ -25,7 +25,8 @@ export interface AgentAnswer {
 }
 
 /**
- * Reads an agent's answer off its events: the words of the last one that has any, all it wrote to the state, and what it left open.
+ * Reads an agent's answer off its events: the words of the last one that has any, a line for each text part, all it wrote to the state, and what
+ * it left open.
  *
  * @param events what it did for the message that is answered
  * @param all where open calls are looked for; default `events`
@@ -38,16 +39,17 @@ export function readAnswer(
   all: readonly Event[] = events,
 ): AgentAnswer {
   const own = events.filter(({ author, partial }) => author !== 'user' && !partial);
-  const last = own.findLast((event) => event.errorCode !== undefined || answerText(event) !== '');
+  const last = own.findLast((event) => event.errorCode !== undefined || answerTexts(event).length > 0);
   if (last?.errorCode !== undefined) {
     throw new MeshError('internal', `agent ${agent.name} failed: ${last.errorMessage ?? last.errorCode}`);
   }
   const openCalls = openCallsOf(all);
-  const text = last ? answerText(last) : '';
+  const text = last ? answerTexts(last).join('\n') : '';
   const schema = agent instanceof LlmAgent && text !== '' ? agent.outputSchema : undefined;
   return {
     text,
-    ...(schema && openCalls.length === 0 && { output: parseOutput(schema, text) }),
+    ...(schema &&
+      openCalls.length === 0 && { output: parseOutput(schema, last ? stringifyContent(last) : '') }),
     stateDelta: Object.assign({}, ...own.map(({ actions }) => actions.stateDelta)),
     artifactDelta: Object.assign({}, ...own.map(({ actions }) => actions.artifactDelta)),
     ...(openCalls.length > 0 && { openCalls }),

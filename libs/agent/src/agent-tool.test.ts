@@ -20,6 +20,18 @@ describe('an agent as a tool', () => {
   const parent = (...[first, ...rest]: Parameters<typeof scriptedModel>) =>
     scriptedModel(first ?? { text: '' }, ...rest);
 
+  it('answers with a line for each of its text parts, without thoughts', async () => {
+    const child = await scriptedModel({
+      parts: [{ text: 'hm', thought: true }, { text: 'one' }, { text: 'two' }],
+    });
+    const { llm } = await parent({ calls: [{ name: 'child', args: { request: 'count' } }] }, { text: 'ok' });
+    const agent = new LlmAgent({ name: 'child', model: child.llm });
+    const { say } = await chat(
+      new LlmAgent({ name: 'parent', model: llm, tools: [new AgentTool({ agent })] }),
+    );
+    expect((await say('go')).map(brief)[1]).toBe('parent: gets {"result":"one\\ntwo"}');
+  });
+
   it('answers its caller, sees its state, and its changes come back with the response', async () => {
     const child = await scriptedModel({ calls: [{ name: 'note', args: {} }] }, { text: 'child says' });
     const note = new FunctionTool({
@@ -195,7 +207,7 @@ describe('an agent as a tool', () => {
     const agent = new LlmAgent({ name: 'parent', model: llm, tools: [again] });
     const [, event] = await (await chat(agent)).say('go');
     expect(event && getFunctionResponses(event)[0]?.response).toEqual({
-      results: ['said once', 'said once'],
+      result: ['said once', 'said once'],
     });
     expect(child.requests).toHaveLength(1);
   });

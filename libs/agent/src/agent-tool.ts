@@ -222,6 +222,6 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
 }
 
 /** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */
-function withoutHandOver({ targets, reaches, knows, remote }: TransferPort): TransferPort {
-  return { targets, reaches, knows, remote };
+function withoutHandOver({ handOver: _handOver, ...port }: TransferPort): TransferPort {
+  return port;
 }

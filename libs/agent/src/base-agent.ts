@@ -12,7 +12,7 @@ import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
 import { setStepMark, stepMarkOf } from './flow/step-mark.ts';
 import { noteStep } from './flow/step-memory.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import { isRunOver, journalOf, stampPath, turnOf } from './journal.ts';
+import { isRunOver, isWaiting, journalOf, stampPath, turnOf } from './journal.ts';
 import { logIndex } from './log-index.ts';
 
 export interface BaseAgentConfig {
@@ -120,6 +120,8 @@ export abstract class BaseAgent {
     if (isChild && isRunOver(context, parent.path)) return;
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
+      event.author ||= this.name;
+      event.invocationId ||= context.invocationId;
       if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
       yield event;
     }
@@ -152,7 +154,7 @@ export abstract class BaseAgent {
     yield* this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = callbackEventId(context, start, 'after');
-    if (!logIndex(context.session.events).has(after)) {
+    if (!isWaiting(context) && !logIndex(context.session.events).has(after)) {
       const event = await callAgentCallbacks('afterAgentCallback', context, after);
       if (event) yield event;
     }
@@ -171,6 +173,7 @@ export abstract class BaseAgent {
     const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
     let count = 0;
     for await (const event of this.runAsyncImpl(context)) {
+      event.author ||= this.name;
       const isOthers = context.madeAs(event.id) !== undefined || context.isFromElsewhere(event.id);
       if (event.author === this.name && !event.partial && !isOthers) {
         count += 1;

@@ -51,6 +51,20 @@ describe('callbacks of an agent', () => {
     ]);
   });
 
+  it('are not called after a model that failed: there is no answer', async () => {
+    const seen: unknown[] = [];
+    const { agent } = await agentOf([{ error: { status: 400, message: 'no' } }, { text: 'ok' }], {
+      afterModelCallback: ({ response }) => {
+        seen.push(response.content?.parts?.[0]?.text);
+        return undefined;
+      },
+    });
+    const { say: tell } = await chat(agent);
+    expect((await tell('one')).map(brief)).toEqual(['root: fails 400']);
+    await tell('two');
+    expect(seen).toEqual(['ok']);
+  });
+
   it('speak in place of the agent before it, and after it', async () => {
     const silent = await agentOf([], { beforeAgentCallback: () => say('not today') });
     expect((await (await chat(silent.agent)).say('go')).map(brief)).toEqual(['root: not today']);

@@ -51,7 +51,7 @@ export interface LlmCallbacks {
   onModelErrorCallback?: OneOrMore<SingleOnModelErrorCallback>;
   /** What it returns is taken for the tool's result; the tool is not run. */
   beforeToolCallback?: OneOrMore<SingleBeforeToolCallback>;
-  /** What it returns replaces the tool's result. */
+  /** What it returns replaces the tool's result. For a long-running tool without a first result `response` is undefined, as in ADK. */
   afterToolCallback?: OneOrMore<SingleAfterToolCallback>;
   /** What it returns is taken for the result of a tool that threw. */
   onToolErrorCallback?: OneOrMore<SingleOnToolErrorCallback>;

@@ -32,6 +32,13 @@ export function createEventActions(fields: Partial<EventActions> = {}): EventAct
   };
 }
 
+/** Do actions change anything? */
+export function hasEffect(actions: EventActions): boolean {
+  return Object.values(actions).some((value) =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined,
+  );
+}
+
 /** Puts actions together in order: maps are merged key by key, of plain fields the last one set wins. */
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
@@ -99,18 +106,14 @@ export function isFinalResponse(event: Event): boolean {
   );
 }
 
-/** The words of an event: its text parts joined. */
+/** Joins the text parts of an event. Thoughts are left out: they are not meant for the reader. */
 export function stringifyContent(event: Event): string {
-  return partsOf(event)
-    .map(({ text }) => text ?? '')
-    .join('');
+  return answerTexts(event).join('');
 }
 
-/** The words of an event without its thoughts: what is meant for the reader. */
-export function answerText(event: Event): string {
-  return partsOf(event)
-    .map(({ text, thought }) => (thought ? '' : (text ?? '')))
-    .join('');
+/** The text parts of an event, without thoughts and empty ones. */
+export function answerTexts(event: Event): string[] {
+  return partsOf(event).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
 }
 
 /** What a model counted for its answer, in and out; 0 where it did not. */

@@ -91,7 +91,6 @@ export type {
 export { aboutCredential } from './credential-service.ts';
 export { deadlinePassed } from './deadlines.ts';
 export {
-  answerText,
   createEvent,
   createEventActions,
   functionCallIdPrefix,

@@ -22,6 +22,8 @@ export interface TransferPort {
   targets(agent: string): TransferTarget[];
   /** Does it belong to the same tree of agents, over all processes? A tool may transfer to it. */
   reaches(agent: string): boolean;
+  /** The LLM agent elsewhere that the agent of this name is a sub-agent of. */
+  parent?(agent: string): string | undefined;
   /** Is there such an agent elsewhere now? */
   knows(agent: string): boolean;
   /** What the root of the tree, when it is elsewhere, tells all agents to do: a template, filled here. */

@@ -6,6 +6,7 @@ import { breathe } from './breathe.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import { createEvent, getFunctionResponses } from './event.ts';
 import { assertContinues } from './flow/continuation.ts';
+import { readPlainConfirmation } from './flow/plain-confirmation.ts';
 import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
@@ -153,12 +154,14 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
 
 /** A message of a run that continues an invocation is an answer to it. An ask within the invocation brings what its callee shall do. */
 function readRunMessage(
-  { session, invocationId, resume, isAsked, answeredBy }: InvocationOptions,
+  { session, invocationId, resume, isAsked, answeredBy, runConfig }: InvocationOptions,
   message: Content,
 ) {
   const { events } = session;
-  const read = readMessage(message, { events, via: answeredBy?.via });
-  if (resume !== undefined && !isAsked) assertContinues(message, { events, invocationId });
+  const isPlain = runConfig.plainTextToolConfirmation && !isAsked;
+  const said = isPlain ? readPlainConfirmation(message, events) : message;
+  const read = readMessage(said, { events, via: answeredBy?.via });
+  if (resume !== undefined && !isAsked) assertContinues(said, { events, invocationId });
   return read;
 }
 

@@ -1,5 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import { isQuestionName } from './flow/question.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { logIndex } from './log-index.ts';
 
@@ -102,6 +103,24 @@ export function openCallIds(context: InvocationContext, events = journalOf(conte
           (willContinue === false || (event.author === 'user' && !willContinue)),
       );
   return longRunning.filter((id) => !isClosed(id));
+}
+
+/**
+ * Did the running agent's turn end with a question to a person, or with calls that are the client's? Its work is then not done. A handed-over conversation
+ * does not wait, nor does a long-running call that has been told of.
+ */
+export function isWaiting(context: InvocationContext): boolean {
+  const { agent, runConfig } = context;
+  const own = turnOf(context).events.filter(({ author, partial }) => author === agent.name && !partial);
+  if (own.some(({ actions }) => actions.transferToAgent !== undefined)) return false;
+  const asking = own.findLast((event) => getFunctionCalls(event).length > 0);
+  const open = new Set(asking ? openCallIds(context, [asking]) : []);
+  return (
+    asking !== undefined &&
+    getFunctionCalls(asking).some(
+      ({ id = '', name }) => open.has(id) && (isQuestionName(name) || runConfig.pauseOnToolCalls),
+    )
+  );
 }
 
 /** What came of the newest message to an invocation in a session, itself among it: one that is continued has had others before. */

@@ -89,7 +89,7 @@ describe('an LLM agent', () => {
 
   it.each<[string, unknown, unknown]>([
     ['a number', 7, { result: 7 }],
-    ['a list', [1, 2], { results: [1, 2] }],
+    ['a list', [1, 2], { result: [1, 2] }],
     ['nothing', undefined, { result: null }],
     ['an object', { a: { b: 1 } }, { a: { b: 1 } }],
     ['a date', new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
@@ -245,6 +245,19 @@ describe('an LLM agent', () => {
     );
     expect(() => new LlmAgent({ name: 'x', generateContentConfig: { systemInstruction: 'no' } })).toThrow(
       /option of its own/,
+    );
+  });
+
+  it('refuses names that cannot be part of a subject', () => {
+    for (const name of ['ä', 'агент', 'a.b', '', 'x'.repeat(65)]) {
+      expect(() => new LlmAgent({ name }), name).toThrow(/a letter or _ first/);
+    }
+    expect(new LlmAgent({ name: `_${'x'.repeat(62)}-` }).name).toHaveLength(64);
+  });
+
+  it('refuses another way to make calls than the two there are', () => {
+    expect(() => new LlmAgent({ name: 'a', toolExecution: 'both' as never })).toThrow(
+      /toolExecution is "parallel" or "sequential", not "both"/,
     );
   });
 });

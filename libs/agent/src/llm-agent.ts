@@ -33,6 +33,11 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   /** Of the root agent: what all agents of the tree shall do. */
   globalInstruction?: string | InstructionProvider;
   tools?: (BaseTool | BaseToolset)[];
+  /**
+   * How the calls of one model turn are made: `parallel`, the default, at the same time; `sequential` one after the other, each with the state that
+   * those before it wrote.
+   */
+  toolExecution?: 'parallel' | 'sequential';
   generateContentConfig?: GenerateContentConfig;
   disallowTransferToParent?: boolean;
   disallowTransferToPeers?: boolean;
@@ -54,6 +59,7 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
 export class LlmAgent extends BaseAgent {
   readonly instruction: string | InstructionProvider;
   readonly tools: readonly (BaseTool | BaseToolset)[];
+  readonly toolExecution: 'parallel' | 'sequential';
   readonly generateContentConfig: GenerateContentConfig;
   readonly disallowTransferToParent: boolean;
   readonly disallowTransferToPeers: boolean;
@@ -77,6 +83,7 @@ export class LlmAgent extends BaseAgent {
     this.#model = config.model;
     this.instruction = config.instruction ?? '';
     this.tools = config.tools ?? [];
+    this.toolExecution = config.toolExecution ?? 'parallel';
     this.generateContentConfig = config.generateContentConfig ?? {};
     this.globalInstruction = config.globalInstruction ?? '';
     this.outputSchema = config.outputSchema;
@@ -92,6 +99,12 @@ export class LlmAgent extends BaseAgent {
     this.callbacks = callbacksOf(config);
     this.outputKey = config.outputKey;
     this.codeExecutor = config.codeExecutor;
+    if (!['parallel', 'sequential'].includes(this.toolExecution)) {
+      throw new MeshError(
+        'invalid_argument',
+        `agent ${this.name}: toolExecution is "parallel" or "sequential", not "${this.toolExecution}"`,
+      );
+    }
     for (const key of ['tools', 'systemInstruction', 'responseSchema'] as const) {
       if (this.generateContentConfig[key] !== undefined) {
         throw new MeshError(

@@ -61,9 +61,9 @@ export class ReadonlyContext {
     return services ?? (invocation as InvocationServices | undefined) ?? {};
   }
 
-  /** State of all scopes; writes to it are not kept. */
+  /** State of all scopes; a write to it throws. */
   get state(): State {
-    return new State({ ...this.origin.session.state });
+    return State.readonly(this.origin.session.state);
   }
 }
 

@@ -30,6 +30,15 @@ describe('a runner', () => {
     expect(() => new Runner({ agent, sessionService })).toThrow(/needs an app/);
   });
 
+  it('refuses a run without a message', async () => {
+    const { llm, requests } = await scriptedModel({ text: 'never' });
+    const { runner, stored } = await chat(new LlmAgent({ name: 'root', model: llm }));
+    const { id: sessionId } = await stored();
+    const run = runner.runAsync({ userId: 'u', sessionId, newMessage: undefined as never });
+    await expect(Array.fromAsync(run)).rejects.toThrow(/a run needs a newMessage/);
+    expect(requests).toEqual([]);
+  });
+
   it('sends an answer to the agent that asked, resumable or not (ADK defect B17)', async () => {
     const approve = new LongRunningFunctionTool({
       name: 'approve',

@@ -111,6 +111,8 @@ export class Runner {
   async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId, runConfig = {}, invocationId: continued, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
+    if (rest.newMessage === undefined)
+      throw new MeshError('invalid_argument', 'a run needs a newMessage: what the user says or answers');
     if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
     const config = parse(runConfigSchema, runConfig, 'the run config');
     const run = {

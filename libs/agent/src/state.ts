@@ -1,3 +1,5 @@
+import { MeshError } from '@agentmesh/protocol';
+
 /**
  * State as callbacks and tools see it: reads show the session with every write so far, writes also go to the delta that is
  * committed with the next event. Prefixes name the scope: `app:`, `user:`, `temp:`, none for the session.
@@ -5,19 +7,49 @@
 export class State {
   readonly #value: Record<string, unknown>;
   readonly #delta: Record<string, unknown>;
+  /** Copies of objects that were read, with the values that they are copies of. */
+  readonly #copies = new Map<string, { of: unknown; copy: unknown }>();
+  #isReadonly = false;
 
   constructor(value: Record<string, unknown> = {}, delta: Record<string, unknown> = {}) {
     this.#value = value;
     this.#delta = delta;
   }
 
+  /** State that cannot be written: {@link set} and {@link update} throw. */
+  static readonly(value: Record<string, unknown>): State {
+    const state = new State(value);
+    state.#isReadonly = true;
+    return state;
+  }
+
+  /**
+   * Gives a value. An object is a copy of its own: changes in it are seen by this caller, and by others only once it is set again, whichever process
+   * they are in.
+   */
   get<T>(key: string, defaultValue?: T): T | undefined {
     if (Object.hasOwn(this.#delta, key)) return this.#delta[key] as T;
-    if (Object.hasOwn(this.#value, key)) return this.#value[key] as T;
+    if (Object.hasOwn(this.#value, key)) return this.#copyOf(key, this.#value[key]) as T;
     return defaultValue;
   }
 
+  #copyOf(key: string, value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const known = this.#copies.get(key);
+    if (known?.of === value) return known.copy;
+    const copy = structuredClone(value);
+    this.#copies.set(key, { of: value, copy });
+    return copy;
+  }
+
+  /** @throws MeshError `failed_precondition` where the state is for reading only */
   set(key: string, value: unknown): void {
+    if (this.#isReadonly) {
+      throw new MeshError(
+        'failed_precondition',
+        `state key "${key}" cannot be written here: instructions and toolsets only read the state; write it in a tool or a callback`,
+      );
+    }
     define(this.#value, key, value);
     define(this.#delta, key, value);
   }
@@ -37,7 +69,12 @@ export class State {
 
   /** A copy of what is readable now. */
   toRecord(): Record<string, unknown> {
-    return { ...this.#value, ...this.#delta };
+    const copies = [...this.#copies].filter(([key, { of }]) => this.#value[key] === of);
+    return {
+      ...this.#value,
+      ...Object.fromEntries(copies.map(([key, { copy }]) => [key, copy])),
+      ...this.#delta,
+    };
   }
 }
 

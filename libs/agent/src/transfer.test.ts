@@ -125,4 +125,47 @@ describe('a transfer', () => {
       'helper: here',
     ]);
   });
+
+  it('to the parent follows an escalation, by a tool or by a callback', async () => {
+    const boss = await scriptedModel(
+      { calls: [{ name: 'transfer_to_agent', args: { agentName: 'helper' } }] },
+      { text: 'boss again' },
+      { text: 'boss keeps it' },
+      { calls: [{ name: 'transfer_to_agent', args: { agentName: 'guard' } }] },
+      { text: 'boss after guard' },
+    );
+    const helper = await scriptedModel({ calls: [{ name: 'give_up', args: {} }] });
+    const giveUp = new FunctionTool({
+      name: 'give_up',
+      description: 'gives up',
+      execute: (_args, context) => {
+        if (context) context.actions.escalate = true;
+      },
+    });
+    const agent = new LlmAgent({
+      name: 'boss',
+      model: boss.llm,
+      subAgents: [
+        new LlmAgent({ name: 'helper', model: helper.llm, tools: [giveUp] }),
+        new LlmAgent({
+          name: 'guard',
+          model: helper.llm,
+          beforeAgentCallback: ({ actions }) => {
+            actions.escalate = true;
+            return undefined;
+          },
+        }),
+      ],
+    });
+    const { say } = await chat(agent);
+    const events = await say('one');
+    expect(events.map(brief).slice(2)).toEqual([
+      'helper: calls give_up',
+      'helper: gets {"result":null}',
+      'boss: boss again',
+    ]);
+    expect(events[3]?.actions).toMatchObject({ escalate: true, transferToAgent: 'boss' });
+    expect((await say('two')).map(brief)).toEqual(['boss: boss keeps it']);
+    expect((await say('three')).map(brief).at(-1)).toBe('boss: boss after guard');
+  });
 });

@@ -48,11 +48,12 @@ export class RemoteTool extends BaseTool {
   /** Yields what the tool says on its way. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
-    const { inputResponse, answers, operationSubject } = toolContext;
+    const { inputResponse, answers, operationSubject, functionCallEventId } = toolContext;
     const call: ToolCallInput = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
       args,
       answers,
+      ...(functionCallEventId !== undefined && { callEventId: functionCallEventId }),
       ...(toolConfirmation && { toolConfirmation }),
       ...(inputResponse !== undefined && { inputResponse }),
       context: {

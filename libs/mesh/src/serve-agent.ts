@@ -64,7 +64,8 @@ export interface ServedAgent {
 /**
  * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.
  *
- * @throws MeshError `failed_precondition` when another agent is the root of the same app.
+ * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument` for a global instruction that cannot be
+ * sent to the agents in other processes
  */
 export async function serveAgent(
   mesh: Mesh,
@@ -81,6 +82,7 @@ export async function serveAgent(
     eventsCompactionConfig,
     ...services
   } = options;
+  assertSharedInstruction(agent);
   await assertOnlyRoot(mesh, agent, app);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
@@ -175,4 +177,15 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omi
     ...(llm?.inputParameters && { inputSchema: { ...toGenaiSchema(llm.inputParameters) } }),
     ...(llm?.outputSchema && { outputSchema: { ...toGenaiSchema(llm.outputSchema) } }),
   };
+}
+
+/** The card of an agent holds its global instruction as a text: a function cannot be sent. */
+function assertSharedInstruction(agent: BaseAgent): void {
+  if (!(agent instanceof LlmAgent) || typeof agent.globalInstruction === 'string') return;
+  const elsewhere = [...agent.tree()].filter(({ isRemote }) => isRemote).map(({ name }) => name);
+  if (elsewhere.length === 0) return;
+  throw new MeshError(
+    'invalid_argument',
+    `the globalInstruction of agent ${agent.name} is a function, which ${elsewhere.join(', ')} in other processes cannot get: make it a text with {keys} of the state, or give every process a GlobalInstructionPlugin`,
+  );
 }

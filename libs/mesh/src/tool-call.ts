@@ -71,13 +71,14 @@ function contextOf(
   abortSignal: AbortSignal,
   about: Pick<ContextOptions, 'attempt' | 'lastProgress'>,
 ): Context {
-  const { toolConfirmation, inputResponse, answers, callId = newFunctionCallId() } = call;
+  const { toolConfirmation, inputResponse, answers, callEventId, callId = newFunctionCallId() } = call;
   const operationSubject = call.context?.operationSubject;
   return new Context(
     { ...originOf(call, abortSignal), services: inArtifactSession(services, call.context?.artifactSession) },
     {
       actions: createEventActions(),
       functionCallId: callId,
+      ...(callEventId !== undefined && { functionCallEventId: callEventId }),
       answers,
       inputResponse,
       ...about,

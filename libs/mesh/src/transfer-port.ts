@@ -20,6 +20,7 @@ export function transferPort(
       agent.mesh.set(mesh);
       return agent;
     },
+    parent: (name) => (name === root.name ? parentsOf(mesh, name)[0]?.name : undefined),
     knows: (name) => agentCard(mesh, name) !== undefined,
     reaches: (name) => treeOf(agentCards(mesh), root.name).has(name),
     globalInstruction(appName) {
@@ -31,7 +32,7 @@ export function transferPort(
       const own = agentCard(mesh, name);
       // Only the agent that the mesh knows has parents there; those below it have theirs in this process.
       if (!own || name !== root.name) return [];
-      const parents = agentCards(mesh).filter(({ llm, subAgents }) => llm && subAgents.includes(name));
+      const parents = parentsOf(mesh, name);
       const up = own.disallowTransferToParent ? [] : parents;
       const peerNames = own.disallowTransferToPeers ? [] : parents.flatMap(({ subAgents }) => subAgents);
       const peers = peerNames.flatMap((peer) => (peer === name ? [] : (agentCard(mesh, peer) ?? [])));
@@ -39,6 +40,10 @@ export function transferPort(
       return [...targets].map(([target, description]) => ({ name: target, description }));
     },
   };
+}
+
+function parentsOf(mesh: ServedAgent['mesh'], name: string): AgentCard[] {
+  return agentCards(mesh).filter(({ llm, subAgents }) => llm && subAgents.includes(name));
 }
 
 type Relations = Pick<AgentCard, 'name' | 'subAgents'>;

@@ -24,6 +24,8 @@ export const runConfigSchema = z.object({
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /** The client makes the tool calls: the run ends with them, and goes on when their function responses come. */
   pauseOnToolCalls: z.boolean().default(false),
+  /** A plain "yes" or "no" of the user answers the confirmation that the turn before asked for. */
+  plainTextToolConfirmation: z.boolean().default(false),
   /** Files in the user's message are kept as artifacts; the message then names them. */
   saveInputBlobsAsArtifacts: z.boolean().default(false),
 });
@@ -147,6 +149,8 @@ export type Answer = z.infer<typeof answerSchema>;
 export const toolCallSchema = z.object({
   /** Function-call id: a repeated call of the same id gets the first one's result. */
   callId: callId.optional(),
+  /** Id of the event that made the call. */
+  callEventId: z.string().optional(),
   /** How many questions that the call asked people were answered: with each answer it is made anew. */
   answers: z.number().int().min(0).default(0),
   /** What a person said to the call, when it had asked for confirmation. */

@@ -27,7 +27,7 @@ const body = z.object({
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
   runConfig: runConfigSchema
-    .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true })
+    .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true, plainTextToolConfirmation: true })
     .extend({ maxLlmCalls })
     .prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),

@@ -1,4 +1,4 @@
-import type { BaseTool, BaseToolset, Context } from '@agentmesh/agent';
+import type { BasePlugin, BaseTool, BaseToolset, Context, SingleAgentCallback } from '@agentmesh/agent';
 import type { Content } from '@google/genai';
 import type { Kit, SeenEvent } from '../kit.ts';
 
@@ -76,3 +76,61 @@ function callId(events: readonly SeenEvent[], name: string): string {
   const made = events.flatMap(({ content }) => content?.parts ?? []);
   return made.find(({ functionCall }) => functionCall?.name === name)?.functionCall?.id ?? '';
 }
+
+/** A tool that a person must confirm, always or when the function says so. */
+export const gated =
+  (
+    name: string,
+    execute: Execute,
+    requireConfirmation: true | ((args: Args, context: Context) => unknown) = true,
+  ) =>
+  (kit: Kit) =>
+    new kit.FunctionTool({
+      name,
+      description: `does ${name}`,
+      requireConfirmation: requireConfirmation as never,
+      execute: execute as never,
+    });
+
+/** A user's turn that answers the nth confirmation that was asked for. */
+export const confirm =
+  (response: unknown = { confirmed: true }, nth = 0) =>
+  (events: readonly SeenEvent[]): Content => {
+    const name = 'adk_request_confirmation';
+    const made = events.flatMap(({ content }) => content?.parts ?? []);
+    const asked = made.filter(({ functionCall }) => functionCall?.name === name);
+    const id = asked[nth]?.functionCall?.id ?? '';
+    return { role: 'user', parts: [{ functionResponse: { id, name, response: response as Args } }] };
+  };
+
+/** A callback that writes down in the state that it was called. */
+export const note = (name: string) =>
+  (({ state }) => {
+    state.set('calls', [...(state.get<string[]>('calls') ?? []), name]);
+    return undefined;
+  }) satisfies SingleAgentCallback;
+
+/** The same as a callback of models and tools. */
+export const noteIn =
+  (name: string) =>
+  ({ context }: { context: Context }) =>
+    note(name)(context);
+
+export const words = (text: string): Content => ({ role: 'model', parts: [{ text }] });
+
+/** A plugin that does these things and no other. */
+export const plugin =
+  (name: string, hooks: Partial<BasePlugin>) =>
+  (kit: Kit): BasePlugin =>
+    Object.assign(new (class extends kit.BasePlugin {})(name), hooks);
+
+/** A tool that writes its arguments to the state. */
+export const write = tool('write', (args, { state }) => {
+  state.update(args);
+  return { ok: true };
+});
+
+/** A tool that reads keys of the state. */
+export const read = tool('read', ({ keys }, { state }) =>
+  Object.fromEntries((keys as string[]).map((key) => [key, state.get(key) ?? 'none'])),
+);

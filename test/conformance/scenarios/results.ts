@@ -17,6 +17,7 @@ export const resultScenarios: Scenario[] = [
   },
   {
     name: 'a list result is wrapped',
+    differs: ['D40'],
     section: '§3.7',
     parts: { root: llm('root', { tools: ['list'] }), list: tool('list', () => ['a', 'b']) },
     root: 'root',

@@ -33,7 +33,10 @@ async function summarize(
   if (!first || !last || at === undefined) return undefined;
   const throughSeq = unreadBefore(context.session) + at + 1;
   const { summarizer = new LlmSummarizer({ llm: agent.llm }) } = compactor;
+  const hooks = { invocationContext: context, trigger: 'Auto' } as const;
+  await context.pluginManager.run('beforeContextCompaction', hooks);
   const compactedContent = await summaryOf(summarizer, summaryFirst(history.summary, events), signal);
+  await context.pluginManager.run('afterContextCompaction', hooks);
   if (compactedContent === undefined) return undefined;
   const scope = scopeOf(agent);
   return createEvent({

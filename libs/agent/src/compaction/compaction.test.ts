@@ -5,6 +5,7 @@ import { isFinalResponse } from '../event.ts';
 import { FunctionTool, LongRunningFunctionTool } from '../function-tool.ts';
 import { chat, crashingChat, scriptedModel } from '../harness.fixture.ts';
 import { LlmAgent } from '../llm-agent.ts';
+import { BasePlugin } from '../plugins/base-plugin.ts';
 import { Runner } from '../runner.ts';
 import {
   SlidingWindowContextCompactor,
@@ -42,6 +43,28 @@ function shown({ contents }: Pick<RecordedRequest, 'contents'>): string[] {
 const told = (n: number) => `Summary of the conversation before:\nsummary ${n}`;
 
 describe('a prompt that is kept short', () => {
+  it('tells plugins before and after a summary is made', async () => {
+    const { llm } = await scriptedModel(...answers(3));
+    const calls: string[] = [];
+    class Witness extends BasePlugin {
+      override async beforeContextCompaction({ trigger }: { trigger: string }): Promise<void> {
+        calls.push(`before ${trigger}`);
+      }
+      override async afterContextCompaction(): Promise<void> {
+        calls.push('after');
+      }
+    }
+    const summarizer = new NotingSummarizer();
+    const contextCompactors = [new SlidingWindowContextCompactor({ compactionInterval: 2, summarizer })];
+    const agent = new LlmAgent({ name: 'root', model: llm, contextCompactors });
+    const { say } = await chat(agent, {}, { plugins: [new Witness('witness')] });
+    await say('one');
+    await say('two');
+    expect(calls).toEqual([]);
+    await say('three');
+    expect(calls).toEqual(['before Auto', 'after']);
+  });
+
   it('is summarized after every so many invocations, each summary holding the one before', async () => {
     const { llm, requests } = await scriptedModel(...answers(5));
     const summarizer = new NotingSummarizer();

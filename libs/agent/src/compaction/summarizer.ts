@@ -1,6 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { answerText, getFunctionCalls, getFunctionResponses } from '../event.ts';
+import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../event.ts';
 import type { BaseLlm, GenerateOptions } from '../models/llm.ts';
 
 /** Puts what was said and done into few words. */
@@ -66,7 +66,7 @@ export class LlmSummarizer implements BaseSummarizer {
 /** An event as somebody would tell it. */
 export function toLines(event: Event): string[] {
   const author = event.author ?? 'somebody';
-  const text = answerText(event).trim();
+  const text = stringifyContent(event).trim();
   return [
     ...(text === '' ? [] : [`${author}: ${text}`]),
     ...getFunctionCalls(event).map(

@@ -1,8 +1,9 @@
 import type { Event } from '@agentmesh/protocol';
 import { firstResult } from '../callbacks.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions } from '../event.ts';
+import { createEvent, createEventActions, hasEffect } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
+import { passToParent } from './escalate.ts';
 import { originOf } from './origin.ts';
 
 /**
@@ -29,6 +30,7 @@ export async function callAgentCallbacks(
   const content =
     (await pluginManager.run(kind, { agent, callbackContext })) ??
     (await firstResult(agent[kind], callbackContext));
+  passToParent(context, actions);
   if (!content && !hasEffect(actions)) return undefined;
   return createEvent({
     id,
@@ -38,10 +40,4 @@ export async function callAgentCallbacks(
     ...(content && { content: { ...content, role: content.role ?? 'model' } }),
     actions,
   });
-}
-
-function hasEffect(actions: ReturnType<typeof createEventActions>): boolean {
-  return Object.values(actions).some((value) =>
-    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined,
-  );
 }

@@ -51,10 +51,11 @@ async function* answer(
     yield said(instead);
     return;
   }
-  for await (const response of askModel(agent, invocation, context, request)) {
+  for await (const { response, failed } of askModel(agent, invocation, context, request)) {
     const replaced =
-      (await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
-      (await firstResult(afterModelCallback, { context, response }));
+      !failed &&
+      ((await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
+        (await firstResult(afterModelCallback, { context, response })));
     yield replaced ? said(replaced) : response;
   }
 }
@@ -71,22 +72,25 @@ function said(response: LlmResponse): LlmResponse {
   };
 }
 
-/** A model's failure ends the agent's turn with an event that says so; the run itself goes on to its end. */
+/**
+ * Asks the model. Its failure ends the agent's turn with an event that says so, which is no answer for callbacks to change; the run itself goes on to its
+ * end.
+ */
 async function* askModel(
   agent: LlmAgent,
   invocation: InvocationContext,
   context: Context,
   request: LlmRequest,
-): AsyncGenerator<LlmResponse, void, void> {
+): AsyncGenerator<{ response: LlmResponse; failed?: boolean }, void, void> {
   const refusal = await countCall(invocation);
   if (refusal) {
-    yield refusal;
+    yield { response: refusal, failed: true };
     return;
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
   try {
     const options = { stream: runConfig.streamingMode === 'sse', signal: abortSignal };
-    yield* agent.llm.generateContentAsync(request, options);
+    for await (const response of agent.llm.generateContentAsync(request, options)) yield { response };
   } catch (thrown) {
     abortSignal?.throwIfAborted();
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
@@ -96,7 +100,7 @@ async function* askModel(
         llmRequest: request,
         error,
       })) ?? (await firstResult(agent.callbacks.onModelErrorCallback, { context, request, error }));
-    yield mended ?? describeFailure(error);
+    yield mended ? { response: mended } : { response: describeFailure(error), failed: true };
   }
 }
 

@@ -3,11 +3,12 @@ import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 import { toAnswerSchema } from '../answer-schema.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { Context } from '../context.ts';
-import { createEvent, createEventActions, mergeEventActions } from '../event.ts';
+import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../event.ts';
 import { interleave, withEmitted } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import { logIndex } from '../log-index.ts';
+import { passToParent } from './escalate.ts';
 import { originOf } from './origin.ts';
 import {
   type AskingCall,
@@ -35,19 +36,17 @@ interface CallOutcome extends AskingCall {
 }
 
 /**
- * Makes the calls of one model turn at the same time and yields their responses as one event, in the order of the calls; before it, what
- * tools say while they are at work. Nothing is yielded when all of them are long-running and have no first result.
+ * Makes the calls of one model turn, at the same time unless the agent says otherwise, and yields their responses as one event, in the order of the calls; before it, what
+ * tools say while they are at work. When all of them are long-running and have no first result, the event has no content, and is yielded only to keep
+ * what they changed.
  */
 export async function* callTools(
   agent: LlmAgent,
   context: InvocationContext,
   step: ToolCalls,
 ): AsyncGenerator<Event, void, void> {
-  const outcomes = yield* interleave((failed) => {
-    const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;
-    const each = context.with({ abortSignal });
-    return step.calls.map((call) => callOne(agent, each, step, call));
-  });
+  const makeCalls = agent.toolExecution === 'sequential' ? oneByOne : allAtOnce;
+  const outcomes = yield* makeCalls(agent, context, step);
   const signIn = credentialEvent(context, outcomes);
   if (signIn) yield signIn;
   const confirmation = confirmationEvent(context, outcomes);
@@ -56,8 +55,37 @@ export async function* callTools(
   if (input) yield input;
   const made = outcomes.flatMap(withoutQuestion);
   const parts = made.flatMap(({ part }) => part ?? []);
-  if (parts.length === 0) return;
-  yield responseEvent(context, parts, mergeEventActions(made.map(({ actions }) => actions)));
+  const actions = mergeEventActions(made.map((each) => each.actions));
+  passToParent(context, actions);
+  if (parts.length > 0) yield responseEvent(context, parts, actions);
+  else if (hasEffect(actions)) yield effectsEvent(context, step.event, actions);
+}
+
+type Outcomes = AsyncGenerator<Event, CallOutcome[], void>;
+
+function allAtOnce(agent: LlmAgent, context: InvocationContext, step: ToolCalls): Outcomes {
+  return interleave((failed) => {
+    const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;
+    const each = context.with({ abortSignal });
+    return step.calls.map((call) => callOne(agent, each, step, call));
+  });
+}
+
+/** Each call sees the state that those before it wrote, in whatever process they were made. */
+async function* oneByOne(agent: LlmAgent, context: InvocationContext, step: ToolCalls): Outcomes {
+  const outcomes: CallOutcome[] = [];
+  for (const call of step.calls) outcomes.push(yield* callOne(agent, context, step, call));
+  return outcomes;
+}
+
+/** Id of the event that keeps the effects of calls without a response: it tells that the calls were made. */
+export function effectsId(callEvent: Pick<Event, 'id'>): string {
+  return `${callEvent.id}/effects`;
+}
+
+function effectsEvent(context: InvocationContext, callEvent: Event, actions: EventActions): Event {
+  const { content: _content, ...event } = responseEvent(context, [], actions);
+  return { ...event, id: effectsId(callEvent) };
 }
 
 /**

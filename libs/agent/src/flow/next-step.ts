@@ -6,6 +6,7 @@ import { getFunctionCalls, getFunctionResponses } from '../event.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { turnOf } from '../journal.ts';
 import { logIndex } from '../log-index.ts';
+import { effectsId } from './call-tools.ts';
 import { setModelResponseName } from './output-schema.ts';
 import { isQuestionName } from './question.ts';
 import { answeredCalls } from './questions.ts';
@@ -97,7 +98,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
 function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
   const index = logIndex(context.session.events);
-  const wereMade = unanswered.length < getFunctionCalls(asking).length;
+  const wereMade = unanswered.length < getFunctionCalls(asking).length || index.has(effectsId(asking));
   return unanswered.filter(
     ({ id = '' }) => !index.isWaiting(id) && !(wereMade && asking.longRunningToolIds?.includes(id)),
   );

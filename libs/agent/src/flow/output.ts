@@ -1,5 +1,5 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
-import { answerText, getFunctionCalls, isFinalResponse } from '../event.ts';
+import { getFunctionCalls, isFinalResponse, stringifyContent } from '../event.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import { checkOutput, parseOutput, setModelResponseName } from './output-schema.ts';
 
@@ -9,7 +9,7 @@ import { checkOutput, parseOutput, setModelResponseName } from './output-schema.
  */
 export function settleOutput(agent: LlmAgent, event: Event): void {
   if (agent.outputSchema) takeModelResponse(agent, event);
-  const text = answerText(event);
+  const text = stringifyContent(event);
   if (!isFinalResponse(event) || text === '' || getFunctionCalls(event).length > 0) return;
   try {
     const answer = agent.outputSchema ? parseOutput(agent.outputSchema, text) : text;

@@ -2,7 +2,7 @@ import { MeshError } from '@agentmesh/protocol';
 import type { BaseTool } from '../base-tool.ts';
 import { asWords } from '../code-executors/code-blocks.ts';
 import { promptView } from '../compaction/prompt-view.ts';
-import { Context } from '../context.ts';
+import { Context, ReadonlyContext } from '../context.ts';
 import { createEventActions } from '../event.ts';
 import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
 import { LlmAgent } from '../llm-agent.ts';
@@ -28,10 +28,11 @@ export async function buildRequest(
 ): Promise<LlmRequest> {
   const hasTools = Object.keys(toolsDict).length > 0;
   const { outputSchema } = agent;
+  const readonlyContext = new ReadonlyContext(originOf(context));
   const instructions = [
     identity(agent, targets.length > 0),
-    await readInstruction(globalInstruction(agent, context), toolContext),
-    await readInstruction(agent.instruction, toolContext),
+    await readInstruction(globalInstruction(agent, context), readonlyContext),
+    await readInstruction(agent.instruction, readonlyContext),
     targets.length > 0 ? transferInstruction(targets) : '',
     outputSchema && hasTools ? setModelResponseInstruction : '',
   ];
@@ -81,7 +82,7 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
 export async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<StepTools> {
   const targets = agent.transferTargets(context);
   const callbackContext = new Context(originOf(context), { actions: createEventActions() });
-  const tools = await agent.canonicalTools(callbackContext);
+  const tools = await agent.canonicalTools(new ReadonlyContext(originOf(context)));
   if (targets.length > 0) tools.push(new TransferToAgentTool(targets));
   if (agent.outputSchema && tools.length > 0) tools.push(new SetModelResponseTool(agent.outputSchema));
   const all: Record<string, BaseTool> = Object.create(null);

@@ -56,8 +56,9 @@ export async function* runTool(
     }
   };
   const outcome = yield* withCredentials(tool, context, attempt, fail);
-  const { response } = outcome;
-  if (!response) return outcome;
+  // A call that waits for a person or for a credential has no result yet; a long-running tool without a first one has ended all the same.
+  if (!outcome.response && !tool.isLongRunning) return outcome;
+  const response = outcome.response as Json;
   const replaced =
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
     (agent && (await firstResult(agent.callbacks.afterToolCallback, { ...call, response })));
@@ -132,8 +133,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | u
 }
 
 /**
- * Function responses are objects: lists are put under `results`, all else under `result`. What the model, the log and every process see
- * is the result as JSON has it.
+ * Wraps what is no object under `result`, lists too. What the model, the log and every process see is the result as JSON has it.
  */
 function wrapResult(result: unknown): Json {
   if (result instanceof Map || result instanceof Set || result instanceof Error) {
@@ -143,8 +143,8 @@ function wrapResult(result: unknown): Json {
   }
   const text = JSON.stringify(result);
   const json: unknown = text === undefined ? null : JSON.parse(text);
-  if (Array.isArray(json)) return { results: json };
-  return typeof json === 'object' && json !== null ? { ...json } : { result: json };
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  return isObject ? { ...json } : { result: json };
 }
 
 /** What a model is told of a tool that threw. */

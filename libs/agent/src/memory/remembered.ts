@@ -1,6 +1,6 @@
 import { type Event, MeshError, toJson } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { answerText } from '../event.ts';
+import { stringifyContent } from '../event.ts';
 import { defaultSearchLimit, type MemoryEntry, maxSearchLimit, type StoredMemory } from './memory-service.ts';
 
 /** What is kept of an event: what was said to the reader. Undefined when that is nothing. */
@@ -8,7 +8,7 @@ export function rememberedEvent(
   event: Event,
   { sessionId, customMetadata }: { sessionId?: string; customMetadata?: Record<string, unknown> },
 ): StoredMemory | undefined {
-  if (event.partial || !event.content || answerText(event).trim() === '') return undefined;
+  if (event.partial || !event.content || stringifyContent(event).trim() === '') return undefined;
   const { id, author, timestamp } = event;
   return {
     id,

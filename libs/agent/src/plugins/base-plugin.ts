@@ -13,6 +13,12 @@ interface ToolCall {
   toolContext: Context;
 }
 
+interface Compaction {
+  invocationContext: InvocationContext;
+  /** Summaries are made by themselves; ADK has other triggers too. */
+  trigger: 'Auto';
+}
+
 /**
  * Sees and may change what every agent of a runner does. Override what is needed: the first plugin that returns something from a
  * hook decides, and the agent's own callback of that kind is then not called. A hook that throws ends the run.
@@ -90,6 +96,12 @@ export abstract class BasePlugin {
   }): Promise<LlmResponse | undefined> {
     return undefined;
   }
+
+  /** Called before a summary of the conversation is made; not for prompts that are only cut. */
+  async beforeContextCompaction(_params: Compaction): Promise<void> {}
+
+  /** Called when the summary is made, or could not be had. */
+  async afterContextCompaction(_params: Compaction): Promise<void> {}
 
   async beforeToolCallback(_params: ToolCall): Promise<ToolResponse | undefined> {
     return undefined;

@@ -229,6 +229,10 @@ describe('agents in parallel', () => {
 });
 
 describe('a loop', () => {
+  it('refuses a loop without sub-agents', () => {
+    expect(() => new LoopAgent({ name: 'round', subAgents: [] })).toThrow(/loop round has no sub-agents/);
+  });
+
   it('runs until it has made its rounds', async () => {
     const a = await scripted('a', [{ text: '1' }, { text: '2' }]);
     const b = await scripted('b', [{ text: 'x' }, { text: 'y' }]);
