@@ -212,7 +212,10 @@ export class LlmAgent extends BaseAgent {
 
   /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
   protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { transfers, transferTo: to } = context;
+    const { transfers, transferTo } = context;
+    // The callback behind the agent may have handed over, too.
+    const step = nextStep(context);
+    const to = step.kind === 'transfer' ? step.to : transferTo;
     if (to === undefined) return;
     const inTree = this.rootAgent.findAgent(to);
     if (!inTree || inTree.isRemote) {
