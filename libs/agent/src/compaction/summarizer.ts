@@ -1,7 +1,7 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { answerText, getFunctionCalls, getFunctionResponses } from '../event.ts';
-import type { BaseLlm, GenerateOptions } from '../models/llm.ts';
+import type { BaseLlm } from '../models/llm.ts';
 
 /** Puts what was said and done into few words. */
 export interface BaseSummarizer {
@@ -11,7 +11,7 @@ export interface BaseSummarizer {
    */
   summarize(
     events: readonly Event[],
-    options?: Pick<GenerateOptions, 'signal'>,
+    options?: { signal?: AbortSignal | undefined },
   ): Promise<{ compactedContent: string }>;
 }
 
@@ -41,7 +41,7 @@ export class LlmSummarizer implements BaseSummarizer {
   /** @throws MeshError `unavailable` when the model gives no summary */
   async summarize(
     events: readonly Event[],
-    { signal }: Pick<GenerateOptions, 'signal'> = {},
+    { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ compactedContent: string }> {
     const contents: Content[] = [{ role: 'user', parts: [{ text: events.flatMap(toLines).join('\n') }] }];
     const request = {
@@ -51,7 +51,7 @@ export class LlmSummarizer implements BaseSummarizer {
       toolsDict: {},
     };
     let text = '';
-    for await (const response of this.#llm.generateContentAsync(request, { signal })) {
+    for await (const response of this.#llm.generateContentAsync(request, false, signal)) {
       const { partial, errorCode, errorMessage, content } = response;
       if (errorCode !== undefined)
         throw new MeshError('unavailable', `no summary: ${errorMessage ?? errorCode}`);

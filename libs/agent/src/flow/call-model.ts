@@ -79,8 +79,7 @@ async function* askModel(
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
   try {
-    const options = { stream: runConfig.streamingMode === 'sse', signal: abortSignal };
-    yield* agent.llm.generateContentAsync(request, options);
+    yield* agent.llm.generateContentAsync(request, runConfig.streamingMode === 'sse', abortSignal);
   } catch (thrown) {
     abortSignal?.throwIfAborted();
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });

@@ -41,14 +41,14 @@ const both = [false, true];
 describe('a model that fails', () => {
   it.each(both)('is asked again, and again, when that may help; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([away, away, { text: 'here I am' }]);
-    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream }));
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, stream));
     expect(responses.at(-1)?.content?.parts).toEqual([{ text: 'here I am' }]);
     expect(requests).toHaveLength(3);
   });
 
   it.each(both)('is not asked again when the request is wrong; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([{ error: { status: 400, message: 'what?' } }, { text: 'never' }]);
-    await expect(Array.fromAsync(llm.generateContentAsync(request, { stream }))).rejects.toMatchObject({
+    await expect(Array.fromAsync(llm.generateContentAsync(request, stream))).rejects.toMatchObject({
       status: 400,
     });
     expect(requests).toHaveLength(1);
@@ -73,8 +73,7 @@ describe('a model that fails', () => {
     const { llm, requests } = await gemini([{ text: 'one two three', cutAfter: 1 }, { text: 'never' }]);
     const heard: unknown[] = [];
     const listen = async () => {
-      for await (const { content } of llm.generateContentAsync(request, { stream: true }))
-        heard.push(content);
+      for await (const { content } of llm.generateContentAsync(request, true)) heard.push(content);
     };
     await expect(listen()).rejects.toThrow();
     expect(heard).toEqual([{ role: 'model', parts: [{ text: 'one' }] }]);
@@ -85,7 +84,7 @@ describe('a model that fails', () => {
     const retryOptions = { initialDelay: 3_600, maxDelay: 3_600 };
     const { llm, requests } = await gemini([away, { text: 'never' }], { retryOptions });
     const aborted = new AbortController();
-    const answer = Array.fromAsync(llm.generateContentAsync(request, { signal: aborted.signal }));
+    const answer = Array.fromAsync(llm.generateContentAsync(request, false, aborted.signal));
     const failed = expect(answer).rejects.toThrow('enough');
     await until(() => requests.length === 1);
     aborted.abort(new Error('enough'));
@@ -134,7 +133,7 @@ describe('a stream', () => {
     const a: Part = { functionCall: { name: 'a', args: { n: 1 } } };
     const b: Part = { functionCall: { name: 'b', args: { n: 2 } } };
     const { llm } = await gemini([{ parts: [{ text: 'let me ' }, { text: 'see' }, a, b] }]);
-    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream: true }));
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, true));
     expect(responses.map(({ partial, content }) => [partial ?? false, content?.parts])).toEqual([
       [true, [{ text: 'let me ' }]],
       [true, [{ text: 'see' }]],

@@ -9,7 +9,7 @@ import {
   type HttpRetryOptions,
   type Part,
 } from '@google/genai';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
@@ -32,6 +32,10 @@ export interface GeminiOptions {
 
 /** Gemini by `@google/genai`. */
 export class Gemini extends BaseLlm {
+  static override readonly supportedModels: readonly (string | RegExp)[] = [
+    /(?:models\/)?(?:gemini|learnlm|gemma)-.+/,
+    /projects\/.+\/(?:models|endpoints)\/.+/,
+  ];
   readonly #options: GeminiOptions;
   #client: GoogleGenAI | undefined;
 
@@ -42,7 +46,8 @@ export class Gemini extends BaseLlm {
 
   override async *generateContentAsync(
     request: LlmRequest,
-    { stream = false, signal }: GenerateOptions = {},
+    stream = false,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     const { models } = this.#connect();
     const parameters: GenerateContentParameters = {

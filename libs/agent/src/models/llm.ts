@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, GenerateContentConfig } from '@google/genai';
 import type { BaseTool } from '../base-tool.ts';
 
@@ -27,23 +27,39 @@ export type LlmResponse = Pick<
   | 'customMetadata'
 >;
 
-export interface GenerateOptions {
-  /** Ask for the answer in pieces: partial responses first, the whole one last. */
-  stream?: boolean;
-  signal?: AbortSignal | undefined;
-}
+/** A connection for live conversations, which agentmesh does not have; see {@link BaseLlm.connect}. */
+export type BaseLlmConnection = never;
 
 /** A model. */
 export abstract class BaseLlm {
+  /** Names that a subclass serves, for `LLMRegistry.register`. */
+  static readonly supportedModels: readonly (string | RegExp)[] = [];
   readonly model: string;
 
   constructor({ model }: { model: string }) {
     this.model = model;
   }
 
-  /** Yields the answer; the last response is whole, those before it are partial. Throws when the model cannot be had. */
+  /**
+   * Yields the answer; the last response is whole, those before it are partial. Throws when the model cannot be reached.
+   *
+   * @param stream asks for the answer in pieces
+   */
   abstract generateContentAsync(
     request: LlmRequest,
-    options?: GenerateOptions,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void>;
+
+  /**
+   * ADK's way into a live conversation. Nothing calls it here; ADK's subclasses must define it.
+   *
+   * @throws MeshError `failed_precondition` always
+   */
+  async connect(_request: LlmRequest): Promise<BaseLlmConnection> {
+    throw new MeshError(
+      'failed_precondition',
+      `model ${this.model}: there are no live conversations; use generateContentAsync`,
+    );
+  }
 }

@@ -7,7 +7,7 @@ import {
   type Part,
 } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {
@@ -35,7 +35,8 @@ export class OpenAiLlm extends BaseLlm {
 
   override async *generateContentAsync(
     request: LlmRequest,
-    { stream = false, signal }: GenerateOptions = {},
+    stream = false,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     const { chat } = this.#connect();
     const body = toBody(request);

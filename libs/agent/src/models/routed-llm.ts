@@ -1,5 +1,5 @@
 import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 
 /** Which model to ask, seeing the request and what failed so far. */
 export type LlmRouter = Router<BaseLlm, LlmRequest>;
@@ -32,7 +32,8 @@ export class RoutedLlm extends BaseLlm {
   /** @throws the error of the model that failed last; MeshError `invalid_argument` when the router chooses what there is not */
   override async *generateContentAsync(
     request: LlmRequest,
-    options: GenerateOptions = {},
+    stream = false,
+    abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     const failedKeys = new Set<string>();
     let failure: RoutingErrorContext | undefined;
@@ -40,12 +41,12 @@ export class RoutedLlm extends BaseLlm {
       const chosen = await this.#routes.choose(request, failure);
       if (!chosen) throw failure?.lastError;
       const { key, item } = chosen;
-      const answers = item.generateContentAsync({ ...request, model: item.model }, options);
+      const answers = item.generateContentAsync({ ...request, model: item.model }, stream, abortSignal);
       try {
         const first = await answers.next();
         if (!first.done) yield first.value;
       } catch (lastError) {
-        options.signal?.throwIfAborted();
+        abortSignal?.throwIfAborted();
         failedKeys.add(key);
         failure = { failedKeys, lastError };
         continue;
