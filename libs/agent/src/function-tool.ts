@@ -5,7 +5,7 @@ import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { missingKeys } from './flow/output-schema.ts';
 import { unlessAborted } from './flow/run-tool.ts';
-import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
+import { describeMisfit, isZodObject, showSchema, type ToolParameters } from './schema.ts';
 
 /** What `execute` gets: what the zod schema makes of the arguments, or the arguments as the model sent them. */
 export type ToolArgs<P> = P extends z.ZodObject
@@ -165,17 +165,7 @@ async function* inTime(
 
 function declaredParameters(tool: string, parameters: ToolParameters | undefined): Schema {
   if (parameters === undefined) return { type: Type.OBJECT, properties: {} };
-  try {
-    return toGenaiSchema(parameters);
-  } catch (cause) {
-    throw new MeshError(
-      'invalid_argument',
-      `the parameters of tool ${tool} cannot be shown to a model: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
-  }
+  return showSchema(parameters, `tool ${tool}: parameters`);
 }
 
 /**

@@ -18,7 +18,7 @@ import { resolveTools, type StepTools } from './flow/request.ts';
 import type { InvocationContext, TransferTarget } from './invocation-context.ts';
 import type { BaseLlm } from './models/llm.ts';
 import { LLMRegistry } from './models/registry.ts';
-import { isZodObject, type ToolParameters } from './schema.ts';
+import { isZodObject, showSchema, type ToolParameters } from './schema.ts';
 
 export type { InstructionProvider } from './flow/instructions.ts';
 
@@ -84,6 +84,10 @@ export class LlmAgent extends BaseAgent {
     this.includeContents = config.includeContents ?? 'default';
     assertCompactors(this.name, config.contextCompactors);
     this.contextCompactors = config.contextCompactors;
+    for (const key of ['inputSchema', 'outputSchema'] as const) {
+      const schema = config[key];
+      if (schema !== undefined) showSchema(schema, `agent ${this.name}: ${key}`);
+    }
     this.inputParameters = config.inputSchema;
     this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
     this.callbacks = callbacksOf(config);

@@ -61,5 +61,12 @@ export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './se
 export { shortId } from './short-id.ts';
 export type { ClaimKind, QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';
-export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';
+export {
+  decodeToken,
+  encodeName,
+  encodeToken,
+  isToken,
+  maxNameTokenLength,
+  maxTokenLength,
+} from './token.ts';
 export { nextTrace, traceIdOf } from './trace.ts';
