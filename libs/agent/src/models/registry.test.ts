@@ -75,6 +75,25 @@ describe('a class of models that is registered', () => {
     expect(LLMRegistry.newLlm('gemini-2.5-flash')).toBeInstanceOf(Gemini);
   });
 
+  it.each([
+    [JSON.stringify({ error: { code: 429, message: 'quota' } }), { errorCode: '429', errorMessage: 'quota' }],
+    [JSON.stringify({ error: { message: 'odd' } }), { errorCode: 'UNKNOWN_ERROR', errorMessage: 'odd' }],
+    ['{"error":"plain"}', { errorCode: 'UNKNOWN_ERROR', errorMessage: '{"error":"plain"}' }],
+    ['null', { errorCode: 'UNKNOWN_ERROR', errorMessage: 'null' }],
+    ['away', { errorCode: 'UNKNOWN_ERROR', errorMessage: 'away' }],
+  ])(
+    'tells the code and the words of an error that holds the answer of a server: %s',
+    async (message, told) => {
+      class BrokenLlm extends ParrotLlm {
+        override async *generateContentAsync(): AsyncGenerator<LlmResponse, void> {
+          yield await Promise.reject(new Error(message));
+        }
+      }
+      const { say } = await chat(new LlmAgent({ name: 'root', model: new BrokenLlm({ model: 'b' }) }));
+      expect((await say('hi'))[0]).toMatchObject(told);
+    },
+  );
+
   it('has no live conversations', async () => {
     const llm = new ParrotLlm({ model: 'parrot-1' });
     const request = { model: 'parrot-1', contents: [], config: {}, toolsDict: {} };
