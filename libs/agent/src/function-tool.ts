@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { type FunctionDeclaration, type Schema, Type } from '@google/genai';
 import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
@@ -39,6 +39,20 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   timeoutMs?: number;
 }
 
+/** ADK's name of {@link FunctionToolOptions}. */
+export type ToolOptions<P extends ToolParameters | undefined> = FunctionToolOptions<P>;
+
+export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = {
+  name: true,
+  description: true,
+  parameters: true,
+  execute: true,
+  isLongRunning: true,
+  answerWithinMs: true,
+  requireConfirmation: true,
+  timeoutMs: true,
+};
+
 /** A function as a tool. */
 export class FunctionTool<P extends ToolParameters | undefined = undefined> extends BaseTool {
   readonly #parameters: P | undefined;
@@ -47,8 +61,12 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   readonly #timeoutMs: number | undefined;
   readonly #requireConfirmation: boolean | NeedsConfirmation<P>;
 
-  /** @throws MeshError `invalid_argument` without a name, or for parameters that a declaration cannot show. */
+  /** @throws MeshError `invalid_argument` for an unknown option, without a name or a function, or for parameters that a declaration cannot show. */
   constructor(options: FunctionToolOptions<P>) {
+    const isOpen = new.target !== FunctionTool && new.target !== LongRunningFunctionTool;
+    assertOptions(`tool ${options?.name ?? ''}`.trim(), options ?? null, functionToolOptions, { isOpen });
+    if (typeof options.execute !== 'function')
+      throw new MeshError('invalid_argument', `tool ${options.name}: execute must be a function`);
     const name = options.name ?? options.execute.name;
     if (!name)
       throw new MeshError('invalid_argument', 'a tool made of a function without name needs the option name');
@@ -177,7 +195,14 @@ function declaredParameters(tool: string, parameters: ToolParameters | undefined
 export class LongRunningFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
-  constructor(options: Omit<FunctionToolOptions<P>, 'isLongRunning'>) {
+  /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and for `isLongRunning: false` */
+  constructor(options: FunctionToolOptions<P>) {
+    if (options?.isLongRunning === false) {
+      throw new MeshError(
+        'invalid_argument',
+        `tool ${options.name}: a LongRunningFunctionTool is long-running; use a FunctionTool`,
+      );
+    }
     super({ ...options, isLongRunning: true });
   }
 

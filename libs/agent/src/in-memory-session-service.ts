@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  assertOptions,
   type Event,
   isToken,
   type JsonEntry,
@@ -115,6 +116,16 @@ export class InMemorySessionService implements SessionService {
       return { stateKeys, pending: this.pending.forgetUser({ appName, userId }), others: left.length };
     },
   };
+
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    assertOptions(
+      'an InMemorySessionService',
+      options,
+      {},
+      { isOpen: new.target !== InMemorySessionService },
+    );
+  }
 
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;

@@ -1,11 +1,11 @@
-export type { Event, EventActions, RunConfig } from '@agentmesh/protocol';
+export type { Event, EventActions } from '@agentmesh/protocol';
 export type { AgentAnswer, OpenCall } from './agent-answer.ts';
 export { readAnswer } from './agent-answer.ts';
 export type { AgentToolConfig, Askable } from './agent-tool.ts';
 export { AgentTool, checkAsk } from './agent-tool.ts';
 export type { AnswerSchema, JsonSchema } from './answer-schema.ts';
 export type { AppOptions, ResumabilityConfig } from './app.ts';
-export { App, notResumable } from './app.ts';
+export { App, assertResumability, notResumable } from './app.ts';
 export type {
   ArtifactPlace,
   ArtifactRef,
@@ -45,7 +45,13 @@ export { signInTtlMs } from './auth/sign-in-service.ts';
 export { credentialToSave, endOf } from './auth/validity.ts';
 export type { BaseAgentConfig } from './base-agent.ts';
 export { BaseAgent } from './base-agent.ts';
-export type { BaseToolConfig, RunToolRequest, ToolProcessLlmRequest } from './base-tool.ts';
+export type {
+  BaseToolConfig,
+  BaseToolParams,
+  RunAsyncToolRequest,
+  RunToolRequest,
+  ToolProcessLlmRequest,
+} from './base-tool.ts';
 export { BaseTool } from './base-tool.ts';
 export type { ToolPredicate } from './base-toolset.ts';
 export { BaseToolset } from './base-toolset.ts';
@@ -120,7 +126,7 @@ export type { UserMessage } from './flow/user-message.ts';
 export { askerCancelled, readMessage } from './flow/user-message.ts';
 export { withCredentials } from './flow/with-credentials.ts';
 export { deepFreeze } from './freeze.ts';
-export type { FunctionToolOptions, ToolArgs } from './function-tool.ts';
+export type { FunctionToolOptions, ToolArgs, ToolOptions } from './function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './function-tool.ts';
 export { elsewhere, InMemorySessionService } from './in-memory-session-service.ts';
 export { withEmitted } from './interleave.ts';
@@ -132,11 +138,12 @@ export type {
   TransferPort,
   TransferTarget,
 } from './invocation-context.ts';
-export { InvocationContext } from './invocation-context.ts';
+export { InvocationContext, invocationServiceNames } from './invocation-context.ts';
 export type { WithNodeInfo } from './journal.ts';
 export { isInPath, newestRun, pathOf } from './journal.ts';
 export type { InstructionProvider, LlmAgentConfig } from './llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export type { ToolUnion } from './llm-agent-config.ts';
 export type { LoggedResponse, LogIndex } from './log-index.ts';
 export { logIndex, noteUnread } from './log-index.ts';
 export type { Embedder } from './memory/embedder.ts';
@@ -195,6 +202,8 @@ export { LoggingPlugin } from './plugins/logging-plugin.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
 export { requestInputTool } from './request-input-tool.ts';
 export type { Router, RoutingErrorContext } from './routes.ts';
+export type { RunConfig } from './run-config.ts';
+export { readRunConfig } from './run-config.ts';
 export type { RunId } from './run-ids.ts';
 export {
   continuationPrefix,

@@ -44,6 +44,7 @@ export { jsonEntries, toJson } from './json.ts';
 export type { Keys, MemoryKeys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
+export { nearest } from './nearest.ts';
 export type {
   Job,
   JobInput,
@@ -52,6 +53,8 @@ export type {
   PendingNews,
 } from './operation.ts';
 export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
+export type { OptionNames, OptionRules } from './options.ts';
+export { assertOptions } from './options.ts';
 export { parse } from './parse.ts';
 export { keptJson, maxPayloadBytes } from './payload-limit.ts';
 export type { RedisAddress } from './redis-address.ts';

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
   ApiError,
   type Content,
@@ -30,6 +30,21 @@ export interface GeminiOptions {
   client?: GoogleGenAIOptions;
 }
 
+const optionNames: OptionNames<GeminiOptions> = {
+  model: true,
+  apiKey: true,
+  baseUrl: true,
+  retryOptions: true,
+  client: true,
+};
+const unsupported = {
+  vertexai: 'use client: { vertexai: true, project, location }',
+  project: 'use client: { vertexai: true, project, location }',
+  location: 'use client: { vertexai: true, project, location }',
+  headers: 'use client: { httpOptions: { headers } }',
+  useInteractionsApi: 'leave it out: requests hold the whole conversation',
+};
+
 /** Gemini by `@google/genai`. */
 export class Gemini extends BaseLlm {
   static override readonly supportedModels: readonly (string | RegExp)[] = [
@@ -39,7 +54,9 @@ export class Gemini extends BaseLlm {
   readonly #options: GeminiOptions;
   #client: GoogleGenAI | undefined;
 
+  /** @throws MeshError `invalid_argument` for an unknown option */
   constructor(options: GeminiOptions = {}) {
+    assertOptions('a Gemini', options, optionNames, { unsupported, isOpen: new.target !== Gemini });
     super({ model: options.model ?? 'gemini-2.5-flash' });
     this.#options = options;
   }

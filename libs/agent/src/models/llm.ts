@@ -36,7 +36,10 @@ export abstract class BaseLlm {
   static readonly supportedModels: readonly (string | RegExp)[] = [];
   readonly model: string;
 
+  /** @throws MeshError `invalid_argument` without a name */
   constructor({ model }: { model: string }) {
+    if (typeof model !== 'string' || model === '')
+      throw new MeshError('invalid_argument', 'a model needs a name: the option model');
     this.model = model;
   }
 

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
   type Content,
   FinishReason,
@@ -20,6 +20,8 @@ export interface OpenAiOptions {
   client?: ClientOptions;
 }
 
+const optionNames: OptionNames<OpenAiOptions> = { model: true, apiKey: true, baseUrl: true, client: true };
+
 type Chunk = OpenAI.ChatCompletionChunk;
 type Completion = OpenAI.ChatCompletion;
 
@@ -28,7 +30,9 @@ export class OpenAiLlm extends BaseLlm {
   readonly #options: OpenAiOptions;
   #client: OpenAI | undefined;
 
+  /** @throws MeshError `invalid_argument` for an unknown option, or without a name of a model */
   constructor(options: OpenAiOptions) {
+    assertOptions('an OpenAiLlm', options ?? null, optionNames, { isOpen: new.target !== OpenAiLlm });
     super({ model: options.model });
     this.#options = options;
   }

@@ -1,3 +1,4 @@
+import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
 import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 
@@ -9,7 +10,11 @@ export interface RoutedLlmOptions {
   models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
   /** Default: in their order, each once. */
   router?: LlmRouter;
+  /** Default: the names of the models. */
+  modelName?: string;
 }
+
+const optionNames: OptionNames<RoutedLlmOptions> = { models: true, router: true, modelName: true };
 
 /**
  * Several models as one: the router picks, and a model that fails before its first word is replaced by another. After the first word an
@@ -18,14 +23,13 @@ export interface RoutedLlmOptions {
 export class RoutedLlm extends BaseLlm {
   readonly #routes: Routes<BaseLlm, LlmRequest>;
 
-  /** @throws MeshError `invalid_argument` without models */
-  constructor({ models, router }: RoutedLlmOptions) {
+  /** @throws MeshError `invalid_argument` without models, or for an unknown option */
+  constructor(options: RoutedLlmOptions) {
+    assertOptions('a RoutedLlm', options ?? null, optionNames, { isOpen: new.target !== RoutedLlm });
+    const { models, router, modelName } = options;
     const all = byKey(models, ({ model }) => model);
-    super({
-      model: Object.values(all)
-        .map(({ model }) => model)
-        .join('|'),
-    });
+    const names = Object.values(all).map(({ model }) => model);
+    super({ model: modelName ?? (names.join('|') || 'routed') });
     this.#routes = new Routes('a routed model', all, router);
   }
 
