@@ -37,8 +37,10 @@ import { firstNeeded, noteTurn } from './in-memory-turns.ts';
 import { hasAnswer } from './pending-calls.ts';
 import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
+import { getOrCreateSession, listed, sliceOf } from './session-list.ts';
 import type {
   Attempt,
+  CreateSessionRequest,
   DeleteSessionOptions,
   InvocationRecord,
   InvocationRef,
@@ -173,15 +175,19 @@ export class InMemorySessionService implements SessionService {
     return { session: this.#view(ref, stored, events), firstSeq, incarnation: stored.incarnation };
   }
 
+  getOrCreateSession(request: CreateSessionRequest): Promise<Session> {
+    return getOrCreateSession(this, request);
+  }
+
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit = 100, offset = 0 } = request;
-    assertCount('limit', limit);
-    assertCount('offset', offset);
+    const slice = sliceOf(request);
+    const { appName, userId, limit, offset, order } = slice;
     const ofUser = this.#sessions.get(this.#keys.sessions(appName, userId)) ?? new Map();
     const all = [...ofUser.values()].filter(({ hidden }: StoredSession) => !hidden).sort(newestFirst);
+    if (order === 'asc') all.reverse();
     const page = all.slice(offset, offset + limit);
     const sessions = page.map((stored) => this.#view({ appName, userId, sessionId: stored.id }, stored, []));
-    return { sessions, totalItems: all.length };
+    return listed(sessions, all.length, slice);
   }
 
   async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {

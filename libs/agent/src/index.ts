@@ -230,10 +230,15 @@ export type { ForkOptions } from './session-history.ts';
 export { forkSession, importSession, rewindSession } from './session-history.ts';
 export type { SessionLeases, TakenSession, WhenBusy } from './session-leases.ts';
 export { askedAgain, askedAgainReason, defaultLeaseMs } from './session-leases.ts';
+export { getOrCreateSession, listed, sliceOf } from './session-list.ts';
 export type {
+  AppendEventRequest,
   Attempt,
+  CreateSessionRequest,
   DeleteSessionOptions,
+  DeleteSessionRequest,
   GetSessionConfig,
+  GetSessionRequest,
   InvocationRecord,
   InvocationRef,
   ListSessionsRequest,
