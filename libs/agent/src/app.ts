@@ -37,6 +37,13 @@ const optionNames: OptionNames<AppOptions> = {
   eventsCompactionConfig: true,
 };
 
+/** Makes a whole configuration of a part of one; without a word an app is not resumable. */
+export function createResumabilityConfig({
+  isResumable = false,
+}: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
+  return { isResumable };
+}
+
 /** Checks how an app is resumed. @throws MeshError `invalid_argument` */
 export function assertResumability(config: ResumabilityConfig | undefined): void {
   const known: OptionNames<ResumabilityConfig> = { isResumable: true };
@@ -67,6 +74,7 @@ export class App {
   }
 }
 
+/** @throws MeshError `invalid_argument` for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
 export function validateAppName(name: string): void {
   if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(name) && name !== 'user') return;
   throw new MeshError(

@@ -15,7 +15,7 @@ export type ToolArgs<P> = P extends z.ZodObject
     : Record<string, unknown>;
 
 // Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
-type Execute<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
+export type ToolExecuteFunction<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
 type NeedsConfirmation<P> = {
   call(input: ToolArgs<P>, toolContext: Context): boolean | Promise<boolean>;
 }['call'];
@@ -29,7 +29,7 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    * Does the work. An async generator says on its way how far it is: each value that it yields is committed as a response of the call, and what
    * it returns is the result. Yield seldom: each one is kept.
    */
-  execute: Execute<P>;
+  execute: ToolExecuteFunction<P>;
   isLongRunning?: boolean;
   /** How long the result of a long-running call, or a person's confirmation, is waited for, in ms; default for ever. */
   answerWithinMs?: number;
@@ -39,7 +39,11 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   timeoutMs?: number;
 }
 
-/** ADK's name of {@link FunctionToolOptions}. */
+/** ADK's names of what a {@link FunctionTool} is made of. */
+export type RequireConfirmation<P> = boolean | NeedsConfirmation<P>;
+export type ToolExecuteArgument<P> = ToolArgs<P>;
+export type ToolInputParameters = ToolParameters | undefined;
+
 export type ToolOptions<P extends ToolParameters | undefined> = FunctionToolOptions<P>;
 
 export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = {
@@ -56,7 +60,7 @@ export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = 
 /** A function as a tool. */
 export class FunctionTool<P extends ToolParameters | undefined = undefined> extends BaseTool {
   readonly #parameters: P | undefined;
-  readonly #execute: Execute<P>;
+  readonly #execute: ToolExecuteFunction<P>;
   readonly #declaration: FunctionDeclaration;
   readonly #timeoutMs: number | undefined;
   readonly #requireConfirmation: boolean | NeedsConfirmation<P>;

@@ -12,6 +12,10 @@ import type {
   LlmCallbacks,
   OnModelErrorCallback,
   OnToolErrorCallback,
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
 } from './callbacks.ts';
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { runCode } from './code-executors/run-code.ts';
@@ -120,6 +124,22 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   /** The callbacks around the model and the tools, as lists. */
   get callbacks(): LlmAgentCallbacks {
     return callbacksOf(this);
+  }
+
+  get canonicalBeforeModelCallbacks(): SingleBeforeModelCallback[] {
+    return this.callbacks.beforeModelCallback;
+  }
+
+  get canonicalAfterModelCallbacks(): SingleAfterModelCallback[] {
+    return this.callbacks.afterModelCallback;
+  }
+
+  get canonicalBeforeToolCallbacks(): SingleBeforeToolCallback[] {
+    return this.callbacks.beforeToolCallback;
+  }
+
+  get canonicalAfterToolCallbacks(): SingleAfterToolCallback[] {
+    return this.callbacks.afterToolCallback;
   }
 
   /** With the model, the instruction and what else was changed since. See {@link BaseAgent.clone}. */
