@@ -25,6 +25,8 @@ export type LlmResponse = Pick<
   | 'citationMetadata'
   | 'modelVersion'
   | 'customMetadata'
+  | 'turnComplete'
+  | 'interrupted'
 >;
 
 /** A connection for live conversations, which agentmesh does not have; see {@link BaseLlm.connect}. */
