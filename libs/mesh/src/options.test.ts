@@ -160,6 +160,7 @@ const talkers: [owner: string, take: (options: Options) => unknown][] = [
   ['connectRedisStore: memory', (memory) => called(connectRedisStore, { url: 'redis://localhost', memory })],
   ['startRun', (o) => called(startRun, {}, o)],
   ['startRun', (o) => called(startRun, {}, {}, o)],
+  ['the run config', (runConfig) => called(startRun, {}, { runConfig })],
   ['followRun', (o) => called(followRun, {}, {}, o)],
   ['deleteUserData', (o) => called(deleteUserData, {}, {}, o)],
 ];

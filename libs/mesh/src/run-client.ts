@@ -1,4 +1,11 @@
-import { messageEventId, newInvocationId, newResumeId, runKey, type WhenBusy } from '@agentmesh/agent';
+import {
+  messageEventId,
+  newInvocationId,
+  newResumeId,
+  readRunConfig,
+  runKey,
+  type WhenBusy,
+} from '@agentmesh/agent';
 import {
   assertOptions,
   type Event,
@@ -94,6 +101,7 @@ export async function startRun(
 ): Promise<StartedRun> {
   assertOptions('startRun', request, requestNames);
   assertOptions('startRun', options, optionNames);
+  if (request.runConfig) readRunConfig(request.runConfig);
   const { app, user, session, invocationId: continued, ...rest } = request;
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };

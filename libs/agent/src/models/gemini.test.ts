@@ -154,6 +154,33 @@ function answering(...answers: object[]) {
   return { llm: new Gemini({ model: 'gemini-test', apiKey: 'key', client }), bodies };
 }
 
+describe('a model on Vertex AI', () => {
+  it('is asked in its project and location, with the headers of the options', async () => {
+    const asked: { url: string; headers: Headers }[] = [];
+    const fetch = async (url: unknown, init?: RequestInit) => {
+      asked.push({ url: String(url), headers: new Headers(init?.headers) });
+      return Response.json({ candidates: [{ content: { parts: [{ text: 'here' }] } }] });
+    };
+    const authClient = { getRequestHeaders: async () => new Headers({ authorization: 'Bearer t' }) };
+    const httpOptions = { fetch: fetch as typeof globalThis.fetch, headers: { 'x-a': '1' } };
+    const llm = new Gemini({
+      ...{ model: 'gemini-test', vertexai: true, project: 'p', location: 'here-1' },
+      headers: { 'x-b': '2' },
+      client: { httpOptions, googleAuthOptions: { authClient: authClient as never } },
+    });
+    const [response] = await Array.fromAsync(llm.generateContentAsync(request));
+    expect(response?.content?.parts).toEqual([{ text: 'here' }]);
+    expect(asked[0]?.url).toMatch(
+      /here-1.*\/projects\/p\/locations\/here-1\/publishers\/google\/models\/gemini-test:/,
+    );
+    expect(Object.fromEntries(asked[0]?.headers ?? [])).toMatchObject({
+      authorization: 'Bearer t',
+      'x-a': '1',
+      'x-b': '2',
+    });
+  });
+});
+
 describe('generateContentConfig', () => {
   const settings: [keyof GenerateContentConfig, unknown][] = [
     ['temperature', 0.25],

@@ -26,7 +26,13 @@ export interface GeminiOptions {
    * again, and an aborted run does not wait. `{ attempts: 1 }`: never.
    */
   retryOptions?: HttpRetryOptions;
-  /** Anything else of the client: Vertex AI, headers, … */
+  /** Ask Vertex AI, in this project and location, as the credentials of the machine say. */
+  vertexai?: boolean;
+  project?: string;
+  location?: string;
+  /** Go with each request. */
+  headers?: Record<string, string>;
+  /** Anything else of the client. */
   client?: GoogleGenAIOptions;
 }
 
@@ -35,13 +41,13 @@ const optionNames: OptionNames<GeminiOptions> = {
   apiKey: true,
   baseUrl: true,
   retryOptions: true,
+  vertexai: true,
+  project: true,
+  location: true,
+  headers: true,
   client: true,
 };
 const unsupported = {
-  vertexai: 'use client: { vertexai: true, project, location }',
-  project: 'use client: { vertexai: true, project, location }',
-  location: 'use client: { vertexai: true, project, location }',
-  headers: 'use client: { httpOptions: { headers } }',
   useInteractionsApi: 'leave it out: requests hold the whole conversation',
 };
 
@@ -83,9 +89,11 @@ export class Gemini extends BaseLlm {
 
   // Made at the first request: an agent can be defined where there is no key.
   #connect(): GoogleGenAI {
-    const { apiKey, baseUrl, client } = this.#options;
-    const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
-    if (!this.#client && !key && !client) {
+    const { apiKey, baseUrl, client, headers, project, location } = this.#options;
+    const { vertexai = client?.vertexai } = this.#options;
+    const ofEnvironment = process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
+    const key = apiKey ?? (vertexai ? undefined : ofEnvironment);
+    if (!this.#client && !key && !client && !vertexai) {
       throw new MeshError('failed_precondition', `no key for model ${this.model}: set GEMINI_API_KEY`);
     }
     // Retries are made here: with those of the client every attempt would be several.
@@ -93,7 +101,14 @@ export class Gemini extends BaseLlm {
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),
       ...client,
-      httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
+      ...(vertexai !== undefined && { vertexai }),
+      ...(project !== undefined && { project }),
+      ...(location !== undefined && { location }),
+      httpOptions: {
+        ...httpOptions,
+        ...(baseUrl !== undefined && { baseUrl }),
+        ...(headers && { headers: { ...httpOptions.headers, ...headers } }),
+      },
     });
     return this.#client;
   }
