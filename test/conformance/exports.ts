@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript-5.9';
 
-/** What a module exports: names of values and of types, and the members of its classes. */
+/** The exports of a module: names of values and of types, and the members of its classes. */
 export interface Exports {
   values: string[];
   types: string[];

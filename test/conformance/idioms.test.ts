@@ -29,7 +29,7 @@ const options = {
   noImplicitOverride: true,
 };
 
-/** Copies the programs with another import, and compiles them. Returns what the compiler says. */
+/** Copies the programs with another import, and compiles them. Returns the output of the compiler. */
 async function compile(compiler: string, library: string, change = (text: string) => text): Promise<string> {
   const folder = await mkdtemp(join(import.meta.dirname, '.idioms-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -27,7 +27,7 @@ export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
   afterAgentCallback: true,
 };
 
-/** Options of ADK's agents that do nothing here, and what does. */
+/** Options of ADK's agents that do nothing here, with their replacements. */
 export const unsupportedAgentOptions = {
   parentAgent: 'list the agent among the subAgents of its parent',
   mode: 'use the agent in an AgentTool, or in a SequentialAgent, for a task',
@@ -44,7 +44,7 @@ export const unsupportedAgentOptions = {
 
 /** An agent of any kind. Subclasses say in `runAsyncImpl` what it does; what it yields is committed before it goes on. */
 export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
-  /** What the agent was made of. */
+  /** The options that the agent was made with. */
   protected readonly config: C;
   readonly name: string;
   readonly subAgents: readonly BaseAgent[];

@@ -294,6 +294,7 @@ export type {
   RunEnding,
   Session,
   SessionService,
+  SessionService as BaseSessionService,
   StoredEvent,
   TurnNeed,
   TurnSession,

@@ -44,7 +44,7 @@ import { isZodObject, showSchema, type ToolParameters } from './schema.ts';
 export type { InstructionProvider } from './flow/instructions.ts';
 export type { LlmAgentConfig } from './llm-agent-config.ts';
 
-/** An agent that a model drives: it answers, calls tools, and hands over to other agents. What may be changed counts from the next step on. */
+/** An agent that a model drives: it answers, calls tools, and hands over to other agents. A field that is changed counts from the next step on. */
 export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks {
   instruction: string | InstructionProvider;
   tools: ToolUnion[];
@@ -142,7 +142,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     return this.callbacks.afterToolCallback;
   }
 
-  /** With the model, the instruction and what else was changed since. See {@link BaseAgent.clone}. */
+  /** Keeps the model, the instruction and other fields that were changed since. See {@link BaseAgent.clone}. */
   override clone(overrides: Partial<LlmAgentConfig> = {}): this {
     return super.clone({ ...changeable(this), ...overrides });
   }

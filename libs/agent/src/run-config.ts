@@ -18,7 +18,7 @@ const optionNames: OptionNames<RunConfig> = {
 };
 
 const noLive = 'leave it out: there are no live conversations';
-/** Options of ADK's run configuration that do nothing here, and what does. */
+/** Options of ADK's run configuration that do nothing here, with their replacements. */
 const unsupported = {
   speechConfig: noLive,
   outputAudioTranscription: noLive,

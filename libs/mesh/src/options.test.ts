@@ -39,6 +39,7 @@ import { connectMesh } from './connect.ts';
 import { followRun } from './follow-run.ts';
 import { runAgentService, runToolService } from './main.ts';
 import { MeshToolset } from './mesh-toolset.ts';
+import { remoteAgent } from './remote-agent.ts';
 import { startRun } from './run-client.ts';
 import { serveAgent } from './serve-agent.ts';
 import { serveTool } from './serve-tool.ts';
@@ -277,6 +278,17 @@ describe('a subclass', () => {
       greeting: 'hello',
     });
     expect(new Timed({ name: 't', unit: 'ms' })).toMatchObject({ name: 't', unit: 'ms' });
+  });
+});
+
+describe('a clone with an agent of another process in it', () => {
+  it('has another one of that name, which takes no options', () => {
+    const elsewhere = remoteAgent('elsewhere');
+    const copy = new LlmAgent({ name: 'root', subAgents: [elsewhere] }).clone();
+    const [child] = copy.subAgents;
+    expect(child).toMatchObject({ name: 'elsewhere', isRemote: true, parentAgent: copy });
+    expect(child).not.toBe(elsewhere);
+    expect(() => elsewhere.clone({ description: 'x' })).toThrow('there is no option `description`');
   });
 });
 

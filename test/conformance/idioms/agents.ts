@@ -121,7 +121,7 @@ export const routed = new RoutedAgent({
     failure?.failedKeys.has('fast') || context.session.state.slow ? 'slow' : Object.keys(agents)[0],
 });
 
-// What programs read, change and copy.
+// Reading, changing and copying agents.
 weather.model = 'gemini-2.5-pro';
 weather.instruction = 'Be brief.';
 const name: string = weather.canonicalModel.model;

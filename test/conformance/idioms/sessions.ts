@@ -1,6 +1,7 @@
 import {
   App,
   type AppendEventRequest,
+  type BaseSessionService,
   type CreateSessionRequest,
   createEvent,
   createEventActions,
@@ -45,7 +46,7 @@ const agent = new LlmAgent({
 });
 const appName = 'app';
 const userId = 'ann';
-const sessionService = new InMemorySessionService();
+const sessionService: BaseSessionService = new InMemorySessionService();
 const create: CreateSessionRequest = {
   appName,
   userId,

@@ -8,7 +8,7 @@ const maxShownBytes = 15 * 1024 * 1024;
 /** Models take what is words as words alone. */
 const wordsPattern =
   /^(?:text\/.*|application\/(?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|.*\+(?:json|xml)))(?:;.*)?$/;
-/** What models see and hear. */
+/** Types of files that models see and hear. */
 const mediaPattern = /^(?:(?:image|audio|video)\/.*|application\/pdf(?:;.*)?)$/;
 
 /**
