@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
 import { z as z3 } from 'zod/v3';
+import { Context } from './context.ts';
 import { FunctionTool } from './function-tool.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { zodToSchema } from './schema.ts';
@@ -63,6 +64,17 @@ describe('a zod schema as models see it', () => {
     expect(() => zodToSchema(z.object({ node }))).toThrow('its part Node contains itself');
     expect(() => zodToSchema(tree)).toThrow('its part (all) contains itself');
   });
+});
+
+it('of zod 3 is refused for an answer of a person too', () => {
+  const session = { id: 's', appName: 'app', userId: 'u', state: {} };
+  const context = new Context({ invocationId: 'i', agentName: 'a', session }, { functionCallId: 'c' });
+  const schema = z3.object({ a: z3.string() }) as unknown as z.ZodType;
+  const words = 'must be a zod schema or a JSON schema: it is a schema of zod 3; make it with zod 4';
+  expect(() => context.requestConfirmation({ payloadSchema: schema })).toThrow(`payloadSchema ${words}`);
+  expect(() => context.requestInput({ message: '', responseSchema: schema })).toThrow(
+    `responseSchema ${words}`,
+  );
 });
 
 describe('a schema that models cannot be told', () => {

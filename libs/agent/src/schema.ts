@@ -13,10 +13,15 @@ export function isZodObject(schema: unknown): schema is z.ZodObject {
 /** What models are told of a schema. @throws Error for what cannot be shown */
 export function toGenaiSchema(schema: ToolParameters): Schema {
   if (isZodObject(schema)) return zodToSchema(schema);
+  assertPlain(schema);
+  return schema;
+}
+
+/** Checks that what is no schema of zod 4 is one in JSON. @throws Error for schemas of other kinds of zod */
+export function assertPlain(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) throw new Error('it is not a schema');
   if ('_zod' in schema) throw new Error('it is a schema of zod/mini; make it with zod');
   if ('_def' in schema) throw new Error('it is a schema of zod 3; make it with zod 4');
-  return schema;
 }
 
 /**
