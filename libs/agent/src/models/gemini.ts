@@ -9,7 +9,7 @@ import {
   type HttpRetryOptions,
   type Part,
 } from '@google/genai';
-import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
@@ -72,6 +72,7 @@ export class Gemini extends BaseLlm {
     stream = false,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const { models } = this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,

@@ -68,3 +68,12 @@ export abstract class BaseLlm {
     );
   }
 }
+
+/** Checks the second argument of `generateContentAsync`. @throws MeshError `invalid_argument` for anything but a boolean */
+export function assertStream(stream: unknown): void {
+  if (typeof stream === 'boolean') return;
+  throw new MeshError(
+    'invalid_argument',
+    'generateContentAsync takes (request, stream, abortSignal): stream must be true or false',
+  );
+}

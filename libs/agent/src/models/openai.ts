@@ -7,7 +7,7 @@ import {
   type Part,
 } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
-import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {
@@ -42,6 +42,7 @@ export class OpenAiLlm extends BaseLlm {
     stream = false,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const { chat } = this.#connect();
     const body = toBody(request);
     const options = signal ? { signal } : {};

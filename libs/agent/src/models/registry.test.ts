@@ -3,7 +3,9 @@ import { chat } from '../harness.fixture.ts';
 import { LlmAgent } from '../llm-agent.ts';
 import { Gemini } from './gemini.ts';
 import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { OpenAiLlm } from './openai.ts';
 import { type BaseLlmType, LLMRegistry } from './registry.ts';
+import { RoutedLlm } from './routed-llm.ts';
 
 const seen: unknown[][] = [];
 
@@ -93,6 +95,18 @@ describe('a class of models that is registered', () => {
       expect((await say('hi'))[0]).toMatchObject(told);
     },
   );
+
+  it('is not asked with options in the place of a boolean', async () => {
+    const gemini = new Gemini({ apiKey: 'key' });
+    for (const llm of [
+      gemini,
+      new OpenAiLlm({ model: 'm', apiKey: 'key' }),
+      new RoutedLlm({ models: [gemini] }),
+    ]) {
+      const asked: unknown = Reflect.apply(llm.generateContentAsync, llm, [{}, { stream: true }]);
+      await expect((asked as AsyncGenerator).next()).rejects.toThrow('stream must be true or false');
+    }
+  });
 
   it('has no live conversations', async () => {
     const llm = new ParrotLlm({ model: 'parrot-1' });

@@ -1,6 +1,6 @@
 import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
-import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 
 /** Which model to ask, seeing the request and what failed so far. */
 export type LlmRouter = Router<BaseLlm, LlmRequest>;
@@ -39,6 +39,7 @@ export class RoutedLlm extends BaseLlm {
     stream = false,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const failedKeys = new Set<string>();
     let failure: RoutingErrorContext | undefined;
     for (;;) {
