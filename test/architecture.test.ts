@@ -181,7 +181,7 @@ describe('the architecture', () => {
     for (const { folder, manifest } of packages()) {
       const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
       const loose = versions.filter(
-        ([, version]) => !/^(?:workspace:\*|catalog:|\d+\.\d+\.\d+)$/.test(version),
+        ([, version]) => !/^(?:workspace:\*|catalog:|(?:npm:[a-z-]+@)?\d+\.\d+\.\d+)$/.test(version),
       );
       expect(loose, folder).toEqual([]);
     }

@@ -38,7 +38,7 @@ beforeAll(async () => {
       if (responses.length > 0)
         return { text: `${states.filter((state) => state === 'approved').length} approved${tail}` };
       const text = request.contents.at(-1)?.parts?.at(-1)?.text ?? '';
-      const [, count, name = ''] = /^(\d+) (\w+)$/.exec(text) ?? [];
+      const [, count, name = ''] = /^(\d+) ([\w.:]+)$/.exec(text) ?? [];
       return { calls: Array.from({ length: Number(count) }, (_, n) => ({ name, args: { n } })) };
     },
   });
@@ -167,7 +167,7 @@ describe('a job whose worker ends half way', () => {
     'goes on from another replica when it %s, and the model hears of one end',
     async (_what, how) => {
       const session = await client.createSession('clerk_app');
-      const running = client.events('clerk_app', session, '1 copy');
+      const running = client.events('clerk_app', session, `1 ${copy.name}`);
       const said = async () => (await logOf(session)).flatMap(getFunctionResponses);
       await until(async () => (await said()).length >= 3);
       const worker = Number((await said()).at(-1)?.response?.pid);

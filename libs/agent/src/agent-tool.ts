@@ -1,7 +1,13 @@
-import { type InputRequest, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import {
+  assertOptions,
+  type InputRequest,
+  MeshError,
+  type OptionNames,
+  type ToolConfirmation,
+} from '@agentmesh/protocol';
 import { type Content, type FunctionCall, type FunctionDeclaration, Type } from '@google/genai';
 import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
-import type { BaseAgent } from './base-agent.ts';
+import { BaseAgent } from './base-agent.ts';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import { openSession } from './child-session.ts';
 import type { Context } from './context.ts';
@@ -32,6 +38,8 @@ export interface AgentToolConfig {
   skipSummarization?: boolean;
 }
 
+const options: OptionNames<AgentToolConfig> = { agent: true, skipSummarization: true };
+
 /**
  * An agent as a tool: it works on the request in a session of its own, sees the caller's state, and its answer goes back to the caller, who
  * keeps the conversation. What it saves as a file belongs to the caller's session. With `outputSchema` the answer is the value itself.
@@ -40,7 +48,12 @@ export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
   readonly #skipSummarization: boolean;
 
-  constructor({ agent, skipSummarization = false }: AgentToolConfig) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or without an agent */
+  constructor(config: AgentToolConfig) {
+    assertOptions('an AgentTool', config ?? null, options, { isOpen: new.target !== AgentTool });
+    const { agent, skipSummarization = false } = config;
+    if (!(agent instanceof BaseAgent))
+      throw new MeshError('invalid_argument', 'an AgentTool needs an agent: new AgentTool({ agent })');
     super({ name: agent.name, description: agent.description });
     this.agent = agent;
     this.#skipSummarization = skipSummarization;
@@ -155,8 +168,13 @@ function passOn(agent: string, { name, args }: OpenCall, toolContext: Context): 
   const within = asked?.within
     ? { ...asked.within, agents: [agent, ...asked.within.agents] }
     : { agents: [agent], call: { name: called, args: callArgs } };
-  if (name === questionNames.input) toolContext.requestInput({ message: '', ...input, within });
-  else toolContext.requestConfirmation({ ...toolConfirmation, within });
+  if (name === questionNames.input) {
+    const { message = '', payload, responseSchema } = input;
+    toolContext.requestInput({ message, payload, responseSchema, within });
+  } else {
+    const { hint, payload, payloadSchema } = toolConfirmation ?? {};
+    toolContext.requestConfirmation({ hint, payload, payloadSchema, within });
+  }
 }
 
 function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {

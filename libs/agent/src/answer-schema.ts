@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { missingKeys } from './flow/output-schema.ts';
-import { describeMisfit } from './schema.ts';
+import { assertPlain, describeMisfit } from './schema.ts';
 
 /** What an answer of a person must look like: a schema of zod, or a JSON schema (draft 2020-12, types in small letters). */
 export type AnswerSchema = z.ZodType | JsonSchema;
@@ -17,6 +17,7 @@ export type JsonSchema = Record<string, unknown>;
  */
 export function toAnswerSchema(schema: AnswerSchema, owner: string): JsonSchema {
   try {
+    if (!(schema instanceof z.ZodType)) assertPlain(schema);
     const { $schema: _draft, ...json } =
       schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input' }) : schema;
     z.fromJSONSchema(json);

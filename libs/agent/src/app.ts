@@ -1,5 +1,5 @@
-import { MeshError } from '@agentmesh/protocol';
-import type { BaseAgent } from './base-agent.ts';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { BaseAgent } from './base-agent.ts';
 import type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 
@@ -29,6 +29,27 @@ export interface AppOptions {
   eventsCompactionConfig?: EventsCompactionConfig;
 }
 
+const optionNames: OptionNames<AppOptions> = {
+  name: true,
+  rootAgent: true,
+  plugins: true,
+  resumabilityConfig: true,
+  eventsCompactionConfig: true,
+};
+
+/** Makes a whole configuration of a part of one; without a word an app is not resumable. */
+export function createResumabilityConfig({
+  isResumable = false,
+}: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
+  return { isResumable };
+}
+
+/** Checks how an app is resumed. @throws MeshError `invalid_argument` */
+export function assertResumability(config: ResumabilityConfig | undefined): void {
+  const known: OptionNames<ResumabilityConfig> = { isResumable: true };
+  assertOptions('resumabilityConfig', config, known);
+}
+
 /** A root agent with what belongs to it. */
 export class App {
   readonly name: string;
@@ -37,9 +58,14 @@ export class App {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   readonly eventsCompactionConfig: EventsCompactionConfig | undefined;
 
-  /** @throws MeshError `invalid_argument` for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
-  constructor({ name, rootAgent, plugins = [], resumabilityConfig, eventsCompactionConfig }: AppOptions) {
+  /** @throws MeshError `invalid_argument` for an unknown option, without a root agent, for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
+  constructor(options: AppOptions) {
+    assertOptions(`app ${options?.name}`, options ?? null, optionNames, { isOpen: new.target !== App });
+    const { name, rootAgent, plugins = [], resumabilityConfig, eventsCompactionConfig } = options;
     validateAppName(name);
+    if (!(rootAgent instanceof BaseAgent))
+      throw new MeshError('invalid_argument', `app ${name} needs an agent: the option rootAgent`);
+    assertResumability(resumabilityConfig);
     this.name = name;
     this.rootAgent = rootAgent;
     this.plugins = plugins;
@@ -48,6 +74,7 @@ export class App {
   }
 }
 
+/** @throws MeshError `invalid_argument` for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
 export function validateAppName(name: string): void {
   if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(name) && name !== 'user') return;
   throw new MeshError(

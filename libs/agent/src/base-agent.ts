@@ -1,4 +1,4 @@
-import { assertName, type Event, MeshError } from '@agentmesh/protocol';
+import { assertName, assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { breathe } from './breathe.ts';
 import {
   type AfterAgentCallback,
@@ -26,9 +26,33 @@ export interface BaseAgentConfig {
 
 /** How often an agent may be told in an invocation that a limit is reached. */
 const mostRefusals = 10;
+export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
+  name: true,
+  description: true,
+  subAgents: true,
+  beforeAgentCallback: true,
+  afterAgentCallback: true,
+};
+
+/** Options of ADK's agents that do nothing here, with their replacements. */
+export const unsupportedAgentOptions = {
+  parentAgent: 'list the agent among the subAgents of its parent',
+  mode: 'use the agent in an AgentTool, or in a SequentialAgent, for a task',
+  requestProcessors: 'use beforeModelCallback, a plugin, or processLlmRequest of a tool',
+  responseProcessors: 'use afterModelCallback, or a plugin',
+  examples: 'write them into the instruction',
+  timeout: 'use timeoutMs of a FunctionTool, retryOptions of a model, or the abortSignal of a run',
+  retryConfig: 'use retryOptions of the model, or a RoutedAgent',
+  stateSchema: 'check the state in beforeAgentCallback',
+  isolationScope: 'use the agent in an AgentTool: it then has a session of its own',
+  rerunOnResume: 'agents that wait for an answer go on where they were',
+  waitForOutput: 'agents that wait for an answer pause the workflow around them',
+};
 
 /** An agent of any kind. Subclasses say in `runAsyncImpl` what it does; what it yields is committed before it goes on. */
-export abstract class BaseAgent {
+export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
+  /** The options that the agent was made with. */
+  protected readonly config: C;
   readonly name: string;
   readonly subAgents: readonly BaseAgent[];
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
@@ -38,13 +62,17 @@ export abstract class BaseAgent {
   readonly #description: string;
   #parent: BaseAgent | undefined;
 
-  /** @throws MeshError `invalid_argument` for a bad name, a name used twice in the tree, or a sub-agent that has a parent. */
-  constructor({ name, description = '', subAgents = [], ...callbacks }: BaseAgentConfig) {
+  /** @throws MeshError `invalid_argument` for an option of ADK that does nothing here, a bad name, a name used twice in the tree, or a sub-agent that has a parent. */
+  constructor(config: C) {
+    const rules = { unsupported: unsupportedAgentOptions, isOpen: true };
+    assertOptions(`agent ${config?.name}`, config ?? null, baseAgentOptions, rules);
+    const { name, description = '', subAgents = [] } = config;
+    this.config = config;
     this.name = assertName('agent', name);
     this.#description = description;
     this.subAgents = subAgents;
-    this.beforeAgentCallback = asList(callbacks.beforeAgentCallback);
-    this.afterAgentCallback = asList(callbacks.afterAgentCallback);
+    this.beforeAgentCallback = asList(config.beforeAgentCallback);
+    this.afterAgentCallback = asList(config.afterAgentCallback);
     for (const child of subAgents) {
       if (child.#parent) {
         throw new MeshError(
@@ -62,6 +90,17 @@ export abstract class BaseAgent {
 
   get description(): string {
     return this.#description;
+  }
+
+  /**
+   * Makes another agent of the same class and the same configuration, with copies of its sub-agents and without a parent.
+   *
+   * @param overrides options that differ
+   * @throws MeshError `invalid_argument` for an option that the class does not have
+   */
+  clone(overrides: Partial<C> = {}): this {
+    const subAgents = this.subAgents.map((child) => child.clone());
+    return Reflect.construct(this.constructor, [{ ...this.config, subAgents, ...overrides }]);
   }
 
   /** Does it run in another process? Then a transfer leaves this one. */
@@ -185,6 +224,14 @@ export abstract class BaseAgent {
       }
       yield event;
     }
+  }
+
+  /** ADK's way into live conversations, which its subclasses must define. Nothing calls it: there are none here. */
+  protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
+    throw new MeshError(
+      'failed_precondition',
+      `agent ${this.name}: there are no live conversations; use runAsync`,
+    );
   }
 
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;

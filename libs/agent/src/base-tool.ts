@@ -12,10 +12,16 @@ export interface BaseToolConfig {
   answerWithinMs?: number;
 }
 
+/** ADK's name of {@link BaseToolConfig}. */
+export type BaseToolParams = BaseToolConfig;
+
 export interface RunToolRequest {
   args: Record<string, unknown>;
   toolContext: Context;
 }
+
+/** ADK's name of {@link RunToolRequest}. */
+export type RunAsyncToolRequest = RunToolRequest;
 
 export interface ToolProcessLlmRequest {
   toolContext: Context;

@@ -1,3 +1,4 @@
+import { MeshError } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
@@ -12,7 +13,16 @@ export abstract class BaseToolset {
   /** Put before the tools' names, with `_`. */
   readonly prefix: string | undefined;
 
+  /** @throws MeshError `invalid_argument` for a filter that is neither a list nor a function, or a prefix that is no text */
   constructor(toolFilter: readonly string[] | ToolPredicate = [], prefix?: string) {
+    if (typeof toolFilter !== 'function' && !Array.isArray(toolFilter)) {
+      throw new MeshError(
+        'invalid_argument',
+        'a toolset takes (toolFilter, prefix): a list of names or a function first',
+      );
+    }
+    if (prefix !== undefined && typeof prefix !== 'string')
+      throw new MeshError('invalid_argument', 'the prefix of a toolset must be a text');
     this.toolFilter = toolFilter;
     this.prefix = prefix;
   }

@@ -1,3 +1,4 @@
+import type { OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseTool } from './base-tool.ts';
 import type { Context } from './context.ts';
@@ -41,21 +42,37 @@ export type SingleOnToolErrorCallback = (
   params: ToolCallbackParams & { error: Error },
 ) => Awaitable<ToolResponse | undefined>;
 
+export type BeforeModelCallback = OneOrMore<SingleBeforeModelCallback>;
+export type AfterModelCallback = OneOrMore<SingleAfterModelCallback>;
+export type OnModelErrorCallback = OneOrMore<SingleOnModelErrorCallback>;
+export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
+export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
+export type OnToolErrorCallback = OneOrMore<SingleOnToolErrorCallback>;
+
 /** Callbacks around an LLM agent's model and tools. A plugin that returns something keeps these from being called. */
 export interface LlmCallbacks {
   /** What it returns is taken for the model's answer; the model is not called, nor counted. */
-  beforeModelCallback?: OneOrMore<SingleBeforeModelCallback>;
+  beforeModelCallback?: BeforeModelCallback;
   /** What it returns replaces the model's answer. */
-  afterModelCallback?: OneOrMore<SingleAfterModelCallback>;
+  afterModelCallback?: AfterModelCallback;
   /** What it returns is taken for the answer of a model that failed. */
-  onModelErrorCallback?: OneOrMore<SingleOnModelErrorCallback>;
+  onModelErrorCallback?: OnModelErrorCallback;
   /** What it returns is taken for the tool's result; the tool is not run. */
-  beforeToolCallback?: OneOrMore<SingleBeforeToolCallback>;
+  beforeToolCallback?: BeforeToolCallback;
   /** What it returns replaces the tool's result. For a long-running tool without a first result `response` is undefined, as in ADK. */
-  afterToolCallback?: OneOrMore<SingleAfterToolCallback>;
+  afterToolCallback?: AfterToolCallback;
   /** What it returns is taken for the result of a tool that threw. */
-  onToolErrorCallback?: OneOrMore<SingleOnToolErrorCallback>;
+  onToolErrorCallback?: OnToolErrorCallback;
 }
+
+export const llmCallbackOptions: OptionNames<LlmCallbacks> = {
+  beforeModelCallback: true,
+  afterModelCallback: true,
+  onModelErrorCallback: true,
+  beforeToolCallback: true,
+  afterToolCallback: true,
+  onToolErrorCallback: true,
+};
 
 export function asList<T>(given: OneOrMore<T> | undefined): T[] {
   if (given === undefined) return [];

@@ -1,8 +1,10 @@
 import {
+  assertOptions,
   type Event,
   type EventActions,
   type InputRequest,
   MeshError,
+  type OptionNames,
   type ToolConfirmation,
 } from '@agentmesh/protocol';
 import { type AnswerSchema, toAnswerSchema } from './answer-schema.ts';
@@ -49,6 +51,20 @@ export interface ConfirmationRequest extends Omit<ToolConfirmation, 'confirmed' 
 export interface InputQuestion extends Omit<InputRequest, 'responseSchema'> {
   responseSchema?: AnswerSchema;
 }
+
+const confirmationNames: OptionNames<ConfirmationRequest> = {
+  hint: true,
+  payload: true,
+  payloadSchema: true,
+  answerWithinMs: true,
+  within: true,
+};
+const questionNames: OptionNames<InputQuestion> = {
+  message: true,
+  payload: true,
+  responseSchema: true,
+  within: true,
+};
 
 /** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
 export class Context extends ArtifactContext {
@@ -154,12 +170,15 @@ export class Context extends ArtifactContext {
    * it must fit then, an answer that does not is refused
    * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
    */
-  requestConfirmation({ hint, payload, payloadSchema, within }: ConfirmationRequest = {}): void {
+  requestConfirmation(request: ConfirmationRequest = {}): void {
+    assertOptions('requestConfirmation', request, confirmationNames);
+    const { hint, payload, payloadSchema, answerWithinMs, within } = request;
     this.actions.requestedToolConfirmations[this.#call('requestConfirmation')] = {
       ...(hint !== undefined && { hint }),
       confirmed: false,
       ...(payload !== undefined && { payload }),
       ...(payloadSchema && { payloadSchema: toAnswerSchema(payloadSchema, 'payloadSchema') }),
+      ...(answerWithinMs !== undefined && { answerWithinMs }),
       ...(within && { within }),
     };
   }
@@ -172,7 +191,9 @@ export class Context extends ArtifactContext {
    * fit, one that does not is refused
    * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
    */
-  requestInput({ message, payload, responseSchema, within }: InputQuestion): void {
+  requestInput(question: InputQuestion): void {
+    assertOptions('requestInput', question, questionNames);
+    const { message, payload, responseSchema, within } = question;
     const { actions } = this;
     actions.requestedInputs = {
       ...actions.requestedInputs,

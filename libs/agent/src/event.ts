@@ -61,10 +61,10 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
   return merged;
 }
 
+export type CreateEventParams = Omit<Partial<Event>, 'actions'> & { actions?: Partial<EventActions> };
+
 /** An event with an id, a timestamp and whole actions; given fields win. */
-export function createEvent(
-  fields: Omit<Partial<Event>, 'actions'> & { actions?: Partial<EventActions> } = {},
-): Event {
+export function createEvent(fields: CreateEventParams = {}): Event {
   return {
     id: randomUUID(),
     invocationId: '',

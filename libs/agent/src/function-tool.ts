@@ -1,11 +1,11 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { type FunctionDeclaration, type Schema, Type } from '@google/genai';
 import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { missingKeys } from './flow/output-schema.ts';
 import { unlessAborted } from './flow/run-tool.ts';
-import { describeMisfit, isZodObject, type ToolParameters, toGenaiSchema } from './schema.ts';
+import { describeMisfit, isZodObject, showSchema, type ToolParameters } from './schema.ts';
 
 /** What `execute` gets: what the zod schema makes of the arguments, or the arguments as the model sent them. */
 export type ToolArgs<P> = P extends z.ZodObject
@@ -15,7 +15,7 @@ export type ToolArgs<P> = P extends z.ZodObject
     : Record<string, unknown>;
 
 // Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
-type Execute<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
+export type ToolExecuteFunction<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
 type NeedsConfirmation<P> = {
   call(input: ToolArgs<P>, toolContext: Context): boolean | Promise<boolean>;
 }['call'];
@@ -29,7 +29,7 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    * Does the work. An async generator says on its way how far it is: each value that it yields is committed as a response of the call, and what
    * it returns is the result. Yield seldom: each one is kept.
    */
-  execute: Execute<P>;
+  execute: ToolExecuteFunction<P>;
   isLongRunning?: boolean;
   /** How long the result of a long-running call, or a person's confirmation, is waited for, in ms; default for ever. */
   answerWithinMs?: number;
@@ -39,16 +39,38 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   timeoutMs?: number;
 }
 
+/** ADK's names of what a {@link FunctionTool} is made of. */
+export type RequireConfirmation<P> = boolean | NeedsConfirmation<P>;
+export type ToolExecuteArgument<P> = ToolArgs<P>;
+export type ToolInputParameters = ToolParameters | undefined;
+
+export type ToolOptions<P extends ToolParameters | undefined> = FunctionToolOptions<P>;
+
+export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = {
+  name: true,
+  description: true,
+  parameters: true,
+  execute: true,
+  isLongRunning: true,
+  answerWithinMs: true,
+  requireConfirmation: true,
+  timeoutMs: true,
+};
+
 /** A function as a tool. */
 export class FunctionTool<P extends ToolParameters | undefined = undefined> extends BaseTool {
   readonly #parameters: P | undefined;
-  readonly #execute: Execute<P>;
+  readonly #execute: ToolExecuteFunction<P>;
   readonly #declaration: FunctionDeclaration;
   readonly #timeoutMs: number | undefined;
   readonly #requireConfirmation: boolean | NeedsConfirmation<P>;
 
-  /** @throws MeshError `invalid_argument` without a name, or for parameters that a declaration cannot show. */
+  /** @throws MeshError `invalid_argument` for an unknown option, without a name or a function, or for parameters that a declaration cannot show. */
   constructor(options: FunctionToolOptions<P>) {
+    const isOpen = new.target !== FunctionTool && new.target !== LongRunningFunctionTool;
+    assertOptions(`tool ${options?.name ?? ''}`.trim(), options ?? null, functionToolOptions, { isOpen });
+    if (typeof options.execute !== 'function')
+      throw new MeshError('invalid_argument', `tool ${options.name}: execute must be a function`);
     const name = options.name ?? options.execute.name;
     if (!name)
       throw new MeshError('invalid_argument', 'a tool made of a function without name needs the option name');
@@ -165,17 +187,7 @@ async function* inTime(
 
 function declaredParameters(tool: string, parameters: ToolParameters | undefined): Schema {
   if (parameters === undefined) return { type: Type.OBJECT, properties: {} };
-  try {
-    return toGenaiSchema(parameters);
-  } catch (cause) {
-    throw new MeshError(
-      'invalid_argument',
-      `the parameters of tool ${tool} cannot be shown to a model: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
-  }
+  return showSchema(parameters, `tool ${tool}: parameters`);
 }
 
 /**
@@ -187,7 +199,14 @@ function declaredParameters(tool: string, parameters: ToolParameters | undefined
 export class LongRunningFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
-  constructor(options: Omit<FunctionToolOptions<P>, 'isLongRunning'>) {
+  /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and for `isLongRunning: false` */
+  constructor(options: FunctionToolOptions<P>) {
+    if (options?.isLongRunning === false) {
+      throw new MeshError(
+        'invalid_argument',
+        `tool ${options.name}: a LongRunningFunctionTool is long-running; use a FunctionTool`,
+      );
+    }
     super({ ...options, isLongRunning: true });
   }
 

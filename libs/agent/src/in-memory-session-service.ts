@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  assertOptions,
   type Event,
   isToken,
   type JsonEntry,
@@ -37,8 +38,10 @@ import { firstNeeded, noteTurn } from './in-memory-turns.ts';
 import { hasAnswer } from './pending-calls.ts';
 import { continuationPrefix, runName, runOfName } from './run-ids.ts';
 import { askedAgain, type SessionLeases, type TakenSession } from './session-leases.ts';
+import { getOrCreateSession, listed, sliceOf } from './session-list.ts';
 import type {
   Attempt,
+  CreateSessionRequest,
   DeleteSessionOptions,
   InvocationRecord,
   InvocationRef,
@@ -117,6 +120,16 @@ export class InMemorySessionService implements SessionService {
     },
   };
 
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    assertOptions(
+      'an InMemorySessionService',
+      options,
+      {},
+      { isOpen: new.target !== InMemorySessionService },
+    );
+  }
+
   async createSession(request: Parameters<SessionService['createSession']>[0]): Promise<Session> {
     const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
     const ref = { appName, userId, sessionId };
@@ -163,15 +176,19 @@ export class InMemorySessionService implements SessionService {
     return { session: this.#view(ref, stored, events), firstSeq, incarnation: stored.incarnation };
   }
 
+  getOrCreateSession(request: CreateSessionRequest): Promise<Session> {
+    return getOrCreateSession(this, request);
+  }
+
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit = 100, offset = 0 } = request;
-    assertCount('limit', limit);
-    assertCount('offset', offset);
+    const slice = sliceOf(request);
+    const { appName, userId, limit, offset, order } = slice;
     const ofUser = this.#sessions.get(this.#keys.sessions(appName, userId)) ?? new Map();
     const all = [...ofUser.values()].filter(({ hidden }: StoredSession) => !hidden).sort(newestFirst);
+    if (order === 'asc') all.reverse();
     const page = all.slice(offset, offset + limit);
     const sessions = page.map((stored) => this.#view({ appName, userId, sessionId: stored.id }, stored, []));
-    return { sessions, totalItems: all.length };
+    return listed(sessions, all.length, slice);
   }
 
   async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {

@@ -1,4 +1,4 @@
-import type { Event, RunConfig } from '@agentmesh/protocol';
+import type { Event, OptionNames, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import type { SignInService } from './auth/sign-in-service.ts';
@@ -78,6 +78,12 @@ interface MadeEvent {
   /** Its content as far as steps are concerned. */
   gist: string;
 }
+export const invocationServiceNames: OptionNames<InvocationServices> = {
+  artifactService: true,
+  memoryService: true,
+  credentialService: true,
+  signInService: true,
+};
 
 export interface InvocationContextFields extends InvocationServices {
   invocationId: string;

@@ -1,11 +1,23 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
-import { BaseAgent, type BaseAgentConfig } from './base-agent.ts';
+import { BaseAgent } from './base-agent.ts';
 import type { BaseTool } from './base-tool.ts';
 import { BaseToolset } from './base-toolset.ts';
 import { breathe } from './breathe.ts';
-import { asList, type LlmCallbacks } from './callbacks.ts';
+import type {
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  LlmCallbacks,
+  OnModelErrorCallback,
+  OnToolErrorCallback,
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
+} from './callbacks.ts';
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { runCode } from './code-executors/run-code.ts';
 import { assertCompactors, type BaseContextCompactor } from './compaction/context-compactor.ts';
@@ -19,67 +31,53 @@ import { resolveTools, type StepTools } from './flow/request.ts';
 import { StepMemory } from './flow/step-memory.ts';
 import { isFirstPart } from './held-step.ts';
 import type { InvocationContext, TransferTarget } from './invocation-context.ts';
+import {
+  callbacksIn,
+  callbacksOf,
+  changeable,
+  type LlmAgentCallbacks,
+  type LlmAgentConfig,
+  llmAgentOptions,
+  type ToolUnion,
+} from './llm-agent-config.ts';
 import type { BaseLlm } from './models/llm.ts';
 import { LLMRegistry } from './models/registry.ts';
-import { isZodObject, type ToolParameters } from './schema.ts';
+import { isZodObject, showSchema, type ToolParameters } from './schema.ts';
 
 export type { InstructionProvider } from './flow/instructions.ts';
+export type { LlmAgentConfig } from './llm-agent-config.ts';
 
-export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
-  /** A model, or its name for {@link LLMRegistry}; default: that of the nearest ancestor. */
-  model?: string | BaseLlm;
-  /** What the agent shall do. `{key}` is filled from the state, `{artifact.name}` with a file, `{key?}` where it may be missing. */
-  instruction?: string | InstructionProvider;
-  /** Of the root agent: what all agents of the tree shall do. */
-  globalInstruction?: string | InstructionProvider;
-  tools?: (BaseTool | BaseToolset)[];
-  /**
-   * How the calls of one model turn are made: `parallel`, the default, at the same time; `sequential` one after the other, each with the state that
-   * those before it wrote.
-   */
-  toolExecution?: 'parallel' | 'sequential';
-  generateContentConfig?: GenerateContentConfig;
-  disallowTransferToParent?: boolean;
-  disallowTransferToPeers?: boolean;
-  /** `none`: the model sees only the current turn. */
-  includeContents?: 'default' | 'none';
-  /** Keep its prompts short, in this order; default those of the app. An empty list: they are as long as the conversation. */
-  contextCompactors?: readonly BaseContextCompactor[];
-  /** What an ask of this agent must hold, when it is not plain text. */
-  inputSchema?: ToolParameters;
-  /** What the agent's answer must be, as JSON; the agent then keeps the conversation to itself. */
-  outputSchema?: ToolParameters;
-  /** State key that the agent's answer is written to: without its thoughts, with `outputSchema` as the value that it is. */
-  outputKey?: string;
-  /** Runs the code that the model writes, and gives it the result. */
-  codeExecutor?: BaseCodeExecutor;
-}
-
-/** An agent that a model drives: it answers, calls tools, and hands over to other agents. */
-export class LlmAgent extends BaseAgent {
-  readonly instruction: string | InstructionProvider;
-  readonly tools: readonly (BaseTool | BaseToolset)[];
-  readonly toolExecution: 'parallel' | 'sequential';
-  readonly generateContentConfig: GenerateContentConfig;
-  readonly disallowTransferToParent: boolean;
-  readonly disallowTransferToPeers: boolean;
-  readonly includeContents: 'default' | 'none';
+/** An agent that a model drives: it answers, calls tools, and hands over to other agents. A field that is changed counts from the next step on. */
+export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks {
+  instruction: string | InstructionProvider;
+  tools: ToolUnion[];
+  toolExecution: 'parallel' | 'sequential';
+  generateContentConfig: GenerateContentConfig;
+  disallowTransferToParent: boolean;
+  disallowTransferToPeers: boolean;
+  includeContents: 'default' | 'none';
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
-  readonly globalInstruction: string | InstructionProvider;
+  globalInstruction: string | InstructionProvider;
   /** The input schema, where it is a zod object. */
   readonly inputSchema: z.ZodObject | undefined;
   /** The input schema, of either kind. */
   readonly inputParameters: ToolParameters | undefined;
   readonly outputSchema: ToolParameters | undefined;
-  readonly outputKey: string | undefined;
-  override readonly codeExecutor: BaseCodeExecutor | undefined;
-  readonly callbacks: LlmAgentCallbacks;
-  readonly #model: string | BaseLlm | undefined;
+  outputKey: string | undefined;
+  override codeExecutor: BaseCodeExecutor | undefined;
+  beforeModelCallback?: BeforeModelCallback;
+  afterModelCallback?: AfterModelCallback;
+  onModelErrorCallback?: OnModelErrorCallback;
+  beforeToolCallback?: BeforeToolCallback;
+  afterToolCallback?: AfterToolCallback;
+  onToolErrorCallback?: OnToolErrorCallback;
+  #model: string | BaseLlm | undefined;
   #llm: BaseLlm | undefined;
 
-  /** @throws MeshError `invalid_argument` for a configuration that holds what has a key of its own. */
+  /** @throws MeshError `invalid_argument` for an unknown option, a schema that models cannot be told, and a `generateContentConfig` that holds what has an option of its own. */
   constructor(config: LlmAgentConfig) {
     super(config);
+    assertOptions(`agent ${this.name}`, config, llmAgentOptions, { isOpen: new.target !== LlmAgent });
     this.#model = config.model;
     this.instruction = config.instruction ?? '';
     this.tools = config.tools ?? [];
@@ -94,9 +92,13 @@ export class LlmAgent extends BaseAgent {
     this.includeContents = config.includeContents ?? 'default';
     assertCompactors(this.name, config.contextCompactors);
     this.contextCompactors = config.contextCompactors;
+    for (const key of ['inputSchema', 'outputSchema'] as const) {
+      const schema = config[key];
+      if (schema !== undefined) showSchema(schema, `agent ${this.name}: ${key}`);
+    }
     this.inputParameters = config.inputSchema;
     this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
-    this.callbacks = callbacksOf(config);
+    Object.assign(this, callbacksIn(config));
     this.outputKey = config.outputKey;
     this.codeExecutor = config.codeExecutor;
     if (!['parallel', 'sequential'].includes(this.toolExecution)) {
@@ -115,14 +117,53 @@ export class LlmAgent extends BaseAgent {
     }
   }
 
-  /** The model. @throws MeshError `invalid_argument` when neither the agent nor an ancestor names one. */
-  get llm(): BaseLlm {
-    this.#llm ??= this.#findLlm();
-    return this.#llm;
+  /** As it was given; undefined where an ancestor's is used. */
+  get model(): string | BaseLlm | undefined {
+    return this.#model;
   }
 
-  #findLlm(): BaseLlm {
-    if (typeof this.#model === 'string') return LLMRegistry.newLlm(this.#model);
+  set model(model: string | BaseLlm | undefined) {
+    this.#model = model;
+    this.#llm = undefined;
+  }
+
+  /** ADK's name of {@link llm}. */
+  get canonicalModel(): BaseLlm {
+    return this.llm;
+  }
+
+  /** The callbacks around the model and the tools, as lists. */
+  get callbacks(): LlmAgentCallbacks {
+    return callbacksOf(this);
+  }
+
+  get canonicalBeforeModelCallbacks(): SingleBeforeModelCallback[] {
+    return this.callbacks.beforeModelCallback;
+  }
+
+  get canonicalAfterModelCallbacks(): SingleAfterModelCallback[] {
+    return this.callbacks.afterModelCallback;
+  }
+
+  get canonicalBeforeToolCallbacks(): SingleBeforeToolCallback[] {
+    return this.callbacks.beforeToolCallback;
+  }
+
+  get canonicalAfterToolCallbacks(): SingleAfterToolCallback[] {
+    return this.callbacks.afterToolCallback;
+  }
+
+  /** Keeps the model, the instruction and other fields that were changed since. See {@link BaseAgent.clone}. */
+  override clone(overrides: Partial<LlmAgentConfig> = {}): this {
+    return super.clone({ ...changeable(this), ...overrides });
+  }
+
+  /** The model. @throws MeshError `invalid_argument` when neither the agent nor an ancestor names one. */
+  get llm(): BaseLlm {
+    if (typeof this.#model === 'string') {
+      this.#llm ??= LLMRegistry.newLlm(this.#model);
+      return this.#llm;
+    }
     if (this.#model) return this.#model;
     for (let agent = this.parentAgent; agent; agent = agent.parentAgent) {
       if (agent instanceof LlmAgent) return agent.llm;
@@ -251,18 +292,4 @@ function elsewhere(to: string): MeshError {
     'failed_precondition',
     `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
   );
-}
-
-/** An agent's callbacks as lists. */
-export type LlmAgentCallbacks = ReturnType<typeof callbacksOf>;
-
-function callbacksOf(config: LlmCallbacks) {
-  return {
-    beforeModelCallback: asList(config.beforeModelCallback),
-    afterModelCallback: asList(config.afterModelCallback),
-    onModelErrorCallback: asList(config.onModelErrorCallback),
-    beforeToolCallback: asList(config.beforeToolCallback),
-    afterToolCallback: asList(config.afterToolCallback),
-    onToolErrorCallback: asList(config.onToolErrorCallback),
-  };
 }

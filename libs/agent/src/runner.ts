@@ -1,6 +1,6 @@
-import { type Event, MeshError, parse, type RunConfig, runConfigSchema } from '@agentmesh/protocol';
+import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { type App, notResumable, type ResumabilityConfig } from './app.ts';
+import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
 import type { ArtifactService } from './artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
@@ -14,13 +14,14 @@ import type { CredentialService } from './credential-service.ts';
 import { newInvocationId, newResumeId } from './event.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { runInvocation } from './invocation.ts';
-import type { InvocationServices } from './invocation-context.ts';
+import { type InvocationServices, invocationServiceNames } from './invocation-context.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { BasePlugin } from './plugins/base-plugin.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
+import { type RunConfig, readRunConfig } from './run-config.ts';
 import { SessionHeads } from './session-heads.ts';
 import { rewindSession } from './session-history.ts';
 import type { InvocationRef, SessionService } from './session-service.ts';
@@ -48,7 +49,7 @@ export interface EphemeralRunRequest {
   newMessage: Content;
   /** Written to the state with the user's message; `temp:` keys are there for this invocation. */
   stateDelta?: Record<string, unknown>;
-  runConfig?: Partial<RunConfig>;
+  runConfig?: RunConfig;
   abortSignal?: AbortSignal;
   /** Goes into the event of the user's message. */
   customMetadata?: Record<string, unknown>;
@@ -59,6 +60,26 @@ export interface RunRequest extends EphemeralRunRequest {
   /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
   invocationId?: string;
 }
+
+const rootOptions: OptionNames<InMemoryRunnerConfig> = {
+  ...invocationServiceNames,
+  app: true,
+  appName: true,
+  agent: true,
+  plugins: true,
+  resumabilityConfig: true,
+  eventsCompactionConfig: true,
+};
+const runnerOptions: OptionNames<RunnerConfig> = { ...rootOptions, sessionService: true };
+const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
+  userId: true,
+  newMessage: true,
+  stateDelta: true,
+  runConfig: true,
+  abortSignal: true,
+  customMetadata: true,
+};
+const runOptions: OptionNames<RunRequest> = { ...ephemeralOptions, sessionId: true, invocationId: true };
 
 /** How much the events of sessions may take that are kept between turns. */
 const cacheBytes = 256 * 1024 * 1024;
@@ -77,8 +98,13 @@ export class Runner {
   readonly #heads: SessionHeads;
   readonly #compactors: readonly BaseContextCompactor[];
 
-  /** @throws MeshError `invalid_argument` when neither an app, nor an agent and the name of an app is given */
+  /** @throws MeshError `invalid_argument` for an unknown option, and when neither an app, nor an agent and the name of an app is given */
   constructor(config: RunnerConfig) {
+    const isOpen = new.target !== Runner && new.target !== InMemoryRunner;
+    assertOptions('a runner', config ?? null, runnerOptions, { isOpen });
+    if (!config.sessionService)
+      throw new MeshError('invalid_argument', 'a runner needs a sessionService; an InMemoryRunner has one');
+    assertResumability(config.resumabilityConfig);
     const { app, appName = app?.name, agent = app?.rootAgent } = config;
     if (appName === undefined || agent === undefined)
       throw new MeshError('invalid_argument', 'a runner needs an app, or appName and agent');
@@ -103,18 +129,19 @@ export class Runner {
    * invocation that cannot be continued; for a message or an answer that is refused, as `readMessage`; what an agent's own code throws.
    */
   async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
+    assertOptions('runAsync', request, runOptions);
     const { userId, sessionId } = request;
     const key = JSON.stringify([this.appName, userId, sessionId]);
     yield* oneAtATime(this.sessionService, key, request.abortSignal, () => this.#run(request));
   }
 
   async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
-    const { userId, sessionId, runConfig = {}, invocationId: continued, ...rest } = request;
+    const { userId, sessionId, runConfig, invocationId: continued, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     if (rest.newMessage === undefined)
       throw new MeshError('invalid_argument', 'a run needs a newMessage: what the user says or answers');
     if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
-    const config = parse(runConfigSchema, runConfig, 'the run config');
+    const config = readRunConfig(runConfig);
     const run = {
       invocationId: continued ?? newInvocationId(),
       ...(continued !== undefined && { resume: newResumeId() }),
@@ -165,6 +192,7 @@ export class Runner {
 
   /** Gives the agent a message in a session of its own, which is deleted at the end. */
   async *runEphemeral(request: EphemeralRunRequest): AsyncGenerator<Event, void, void> {
+    assertOptions('runEphemeral', request, ephemeralOptions);
     const { appName, sessionService } = this;
     const { userId } = request;
     const { id: sessionId } = await sessionService.createSession({ appName, userId });
@@ -211,7 +239,13 @@ export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
 
 /** A runner that keeps everything in memory, unless it is given a service: no server needed. */
 export class InMemoryRunner extends Runner {
+  /** @throws MeshError `invalid_argument` for an unknown option, `sessionService` among them */
   constructor(config: InMemoryRunnerConfig) {
+    const unsupported = { sessionService: 'use a Runner for a session service of your own' };
+    assertOptions('an InMemoryRunner', config, rootOptions, {
+      unsupported,
+      isOpen: new.target !== InMemoryRunner,
+    });
     super({
       artifactService: new InMemoryArtifactService(),
       memoryService: new InMemoryMemoryService(),

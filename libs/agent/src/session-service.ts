@@ -1,7 +1,10 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { PendingCalls } from './pending-calls.ts';
 import type { SessionLeases } from './session-leases.ts';
+import type { ListSessionsRequest, ListSessionsResponse } from './session-list.ts';
 import type { UserRecords } from './user-records.ts';
+
+export type { ListSessionsRequest, ListSessionsResponse } from './session-list.ts';
 
 /** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
 export interface Session {
@@ -67,19 +70,29 @@ export interface DeleteSessionOptions {
   onDeleted?: (what: 'artifacts' | 'callResults', count: number) => void;
 }
 
-export interface ListSessionsRequest {
+export interface CreateSessionRequest {
   appName: string;
   userId: string;
-  /** Page size; default 100. */
-  limit?: number;
-  /** How many to skip; default 0. */
-  offset?: number;
+  state?: Record<string, unknown>;
+  sessionId?: string;
+  /** A session of an agent that is used as a tool: it is not listed. */
+  hidden?: boolean;
 }
 
-export interface ListSessionsResponse {
-  /** Newest first, without events. */
-  sessions: Session[];
-  totalItems: number;
+export interface GetSessionRequest extends SessionRef {
+  config?: GetSessionConfig;
+}
+
+/** Names a session; ADK's name is `CompositeSessionKey`. */
+export type DeleteSessionRequest = SessionRef;
+
+export interface AppendEventRequest {
+  session: Session;
+  event: Event;
+  token?: number;
+  attempt?: Attempt;
+  aside?: boolean;
+  whileOpen?: string;
 }
 
 /** An event with its number in the session, from 1, without a gap. */
@@ -163,21 +176,13 @@ export interface SessionService extends SessionLeases {
    *
    * @throws MeshError `already_exists` for an id in use; `invalid_argument` for names that cannot be keys or state that is not JSON.
    */
-  createSession(request: {
-    appName: string;
-    userId: string;
-    state?: Record<string, unknown>;
-    sessionId?: string;
-    hidden?: boolean;
-  }): Promise<Session>;
+  createSession(request: CreateSessionRequest): Promise<Session>;
+
+  /** The session with its events, or a new one. A `state` is only of a new one. @throws MeshError as `createSession` */
+  getOrCreateSession(request: CreateSessionRequest): Promise<Session>;
 
   /** The session with its events, or undefined. The result is the caller's own: changing it changes nothing stored. */
-  getSession(request: {
-    appName: string;
-    userId: string;
-    sessionId: string;
-    config?: GetSessionConfig;
-  }): Promise<Session | undefined>;
+  getSession(request: GetSessionRequest): Promise<Session | undefined>;
 
   /**
    * The session for a turn of an invocation, or undefined. Costs what it returns, however long the session is.
@@ -186,7 +191,7 @@ export interface SessionService extends SessionLeases {
    */
   readTurn(ref: InvocationRef, need: TurnNeed, knownSeq?: number): Promise<TurnSession | undefined>;
 
-  /** A user's sessions. */
+  /** A user's sessions. @throws MeshError `invalid_argument` for a part of the list that is none */
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
   /** The state that a session was created with: keys without prefix. Undefined for an unknown one. */
@@ -204,10 +209,7 @@ export interface SessionService extends SessionLeases {
    * Removes a session with its events and state, its hidden sessions, the records of its invocations, its sign-ins, and what it waits for; `app:` and `user:`
    * state stays. From its begin on the session is gone for all others. No-op for an unknown one; one that was cut short is finished by another.
    */
-  deleteSession(
-    request: { appName: string; userId: string; sessionId: string },
-    options?: DeleteSessionOptions,
-  ): Promise<void>;
+  deleteSession(request: DeleteSessionRequest, options?: DeleteSessionOptions): Promise<void>;
 
   /**
    * Commits an event in one atomic step: appends it, applies its state delta in the right scopes, counts the sequence up; and
@@ -223,14 +225,7 @@ export interface SessionService extends SessionLeases {
    *
    * @throws MeshError `not_found` when the session is gone; `failed_precondition` when the call of `whileOpen` waits no longer; `aborted` for an old token; `invalid_argument` for what JSON cannot hold.
    */
-  appendEvent(request: {
-    session: Session;
-    event: Event;
-    token?: number;
-    attempt?: Attempt;
-    aside?: boolean;
-    whileOpen?: string;
-  }): Promise<Event>;
+  appendEvent(request: AppendEventRequest): Promise<Event>;
 
   /** Events with `afterSeq` < seq, in order, `limit` at most (default 1,000). Costs what it returns. */
   readEvents(request: SessionRef & { afterSeq?: number; limit?: number }): Promise<StoredEvent[]>;

@@ -5,6 +5,10 @@ import { MeshError } from '@agentmesh/protocol';
  * committed with the next event. Prefixes name the scope: `app:`, `user:`, `temp:`, none for the session.
  */
 export class State {
+  static readonly APP_PREFIX = 'app:';
+  static readonly USER_PREFIX = 'user:';
+  static readonly TEMP_PREFIX = 'temp:';
+
   readonly #value: Record<string, unknown>;
   readonly #delta: Record<string, unknown>;
   /** Copies of objects that were read, with the values that they are copies of. */
@@ -87,9 +91,9 @@ export type StateScope = 'app' | 'user' | 'temp' | 'session';
 
 /** The scope that a key's prefix names. */
 export function scopeOf(key: string): StateScope {
-  if (key.startsWith('app:')) return 'app';
-  if (key.startsWith('user:')) return 'user';
-  if (key.startsWith('temp:')) return 'temp';
+  if (key.startsWith(State.APP_PREFIX)) return 'app';
+  if (key.startsWith(State.USER_PREFIX)) return 'user';
+  if (key.startsWith(State.TEMP_PREFIX)) return 'temp';
   return 'session';
 }
 

@@ -1,2 +1,3 @@
 /** ADK's names of `RunConfig.streamingMode`. */
 export const StreamingMode = { NONE: 'none', SSE: 'sse' } as const;
+export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { encodeToken, header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { encodeName, header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import {
   type Bus,
   type ConsumeOptions,
@@ -32,13 +32,13 @@ export interface BusParts {
 
 /** `<service>-<pid>-<random>`, one token. */
 export function createReplicaId(service: string): string {
-  return encodeToken(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
+  return encodeName(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
 }
 
 /** Is it the id of a replica of this service? */
 export function isReplicaOf(replica: unknown, service: string): boolean {
   if (typeof replica !== 'string') return false;
-  const start = `${encodeToken(service)}-`;
+  const start = `${encodeName(service)}-`;
   return replica.startsWith(start) && /^\d+-[0-9a-f]{8}$/.test(replica.slice(start.length));
 }
 

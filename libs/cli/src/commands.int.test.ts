@@ -19,7 +19,8 @@ class Model extends BaseLlm {
 
   override async *generateContentAsync(
     _request: LlmRequest,
-    { signal }: { signal?: AbortSignal } = {},
+    _stream?: boolean,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     if (this.hangs)
       await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));

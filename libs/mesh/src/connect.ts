@@ -1,6 +1,6 @@
 import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
-import { createSecretBox, MeshError } from '@agentmesh/protocol';
+import { assertOptions, createSecretBox, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from './artifacts/artifact-folder.ts';
@@ -38,6 +38,25 @@ export interface ConnectOptions {
   cards?: boolean;
 }
 
+const optionNames: OptionNames<ConnectOptions> = {
+  service: true,
+  natsUrl: true,
+  user: true,
+  password: true,
+  redisUrl: true,
+  redisCaFile: true,
+  redisWaitReplicas: true,
+  log: true,
+  namespace: true,
+  redisPrefix: true,
+  credentialKeys: true,
+  sessionCacheBytes: true,
+  memory: true,
+  retention: true,
+  artifacts: true,
+  cards: true,
+};
+
 export type ConnectedMesh = Mesh &
   AsyncDisposable & {
     /** Why it cannot work now; empty when it can. */
@@ -48,9 +67,10 @@ export type ConnectedMesh = Mesh &
  * Connects a process to NATS and Redis.
  *
  * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
- * `invalid_argument` for a url of Redis or credential keys that are none, `failed_precondition` for a folder of artifacts that cannot be used
+ * `invalid_argument` for an unknown option, a url of Redis or credential keys that are none, `failed_precondition` for a folder of artifacts that cannot be used
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
+  assertOptions('connectMesh', options ?? null, optionNames);
   const { log, service, namespace = 'mesh' } = options;
   const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
   const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');

@@ -14,6 +14,7 @@ export function fenced(
   if (token === undefined && !attempt) return sessions;
   return {
     createSession: (request) => sessions.createSession(request),
+    getOrCreateSession: (request) => sessions.getOrCreateSession(request),
     getSession: (request) => sessions.getSession(request),
     readTurn: (ref, need, knownSeq) => sessions.readTurn(ref, need, knownSeq),
     initialState: (ref) => sessions.initialState(ref),

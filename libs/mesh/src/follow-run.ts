@@ -7,7 +7,7 @@ import {
   runKey,
   type StoredEvent,
 } from '@agentmesh/agent';
-import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
+import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import type { Mesh } from './mesh.ts';
 import { noSession } from './speaker.ts';
@@ -52,6 +52,8 @@ export interface FollowOptions {
   signal?: AbortSignal;
 }
 
+const optionNames: OptionNames<FollowOptions> = { afterSeq: true, signal: true };
+
 /** A run that somebody came back to. */
 export interface FollowedRun {
   /** How it stood when it was come back to. */
@@ -70,8 +72,10 @@ export interface FollowedRun {
 export async function followRun(
   mesh: Mesh,
   ref: InvocationRef,
-  { afterSeq = 0, signal }: FollowOptions = {},
+  options: FollowOptions = {},
 ): Promise<FollowedRun> {
+  assertOptions('followRun', options, optionNames);
+  const { afterSeq = 0, signal } = options;
   const { state, head, since } = await readState(mesh, ref);
   if (afterSeq > head) {
     throw new MeshError(

@@ -21,7 +21,8 @@ class SlowLlm extends BaseLlm {
 
   override async *generateContentAsync(
     request: LlmRequest,
-    { signal }: { signal?: AbortSignal } = {},
+    _stream?: boolean,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     const text = request.contents.at(-1)?.parts?.[0]?.text ?? '';
     this.seen.push(text);

@@ -1,9 +1,10 @@
-import type { BaseAgent, BaseTool, InvocationServices } from '@agentmesh/agent';
+import { BaseAgent, BaseTool, type InvocationServices } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { type Logger, runMain, type ServiceConfig, startHealth } from '@agentmesh/service';
 import { type ConnectedMesh, connectService } from './connect.ts';
-import { type ServeAgentOptions, serveAgent } from './serve-agent.ts';
-import { type ServeToolOptions, serveTool } from './serve-tool.ts';
+import { type ServeAgentOptions, serveAgent, serveAgentOptions } from './serve-agent.ts';
+import { type ServeToolOptions, serveTool, serveToolOptions } from './serve-tool.ts';
 import { serviceName } from './service-name.ts';
 
 export interface MainOptions extends InvocationServices {
@@ -15,20 +16,34 @@ export interface MainOptions extends InvocationServices {
 /** How long before the end of the process its work must be done, in ms: connections are closed in that time. */
 const closingMs = 1_000;
 
-/** The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM. */
-export async function runAgentService(
-  options: MainOptions & Omit<ServeAgentOptions, 'slots'> & { agent: BaseAgent },
-): Promise<void> {
+type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'slots'> & { agent: BaseAgent };
+type ToolServiceOptions = MainOptions & Omit<ServeToolOptions, 'maxInFlight'> & { tool: BaseTool };
+
+const { slots: _slots, ...agentServing } = serveAgentOptions;
+const agentOptions: OptionNames<AgentServiceOptions> = { ...agentServing, agent: true, prepare: true };
+const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
+const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, tool: true, prepare: true };
+
+/**
+ * The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM.
+ *
+ * @throws MeshError `invalid_argument` for an unknown option, or without an agent
+ */
+export async function runAgentService(options: AgentServiceOptions): Promise<void> {
+  assertOptions('runAgentService', options ?? null, agentOptions);
+  if (!(options.agent instanceof BaseAgent))
+    throw new MeshError('invalid_argument', 'runAgentService needs an agent: runAgentService({ agent })');
   const { agent, prepare: _prepare, ...serving } = options;
   const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
     serveAgent(mesh, agent, { ...serving, slots: maxConcurrency });
   await runServed(serviceName('agent', agent.name), true, options, serve);
 }
 
-/** The whole `main.ts` of a tool's process. */
-export async function runToolService(
-  options: MainOptions & Omit<ServeToolOptions, 'maxInFlight'> & { tool: BaseTool },
-): Promise<void> {
+/** The whole `main.ts` of a tool's process. @throws MeshError `invalid_argument` for an unknown option, or without a tool */
+export async function runToolService(options: ToolServiceOptions): Promise<void> {
+  assertOptions('runToolService', options ?? null, toolOptions);
+  if (!(options.tool instanceof BaseTool))
+    throw new MeshError('invalid_argument', 'runToolService needs a tool: runToolService({ tool })');
   const { tool, prepare: _prepare, ...serving } = options;
   const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
     serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency });

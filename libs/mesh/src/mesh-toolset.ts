@@ -1,5 +1,5 @@
 import { type BaseTool, BaseToolset, type ReadonlyContext, type ToolPredicate } from '@agentmesh/agent';
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { binding } from './binding.ts';
 import { type Mesh, toolCards } from './mesh.ts';
 import { RemoteTool } from './remote-tool.ts';
@@ -11,6 +11,8 @@ export interface MeshToolsetOptions {
   toolFilter?: readonly string[] | ToolPredicate;
   prefix?: string;
 }
+
+const optionNames: OptionNames<MeshToolsetOptions> = { names: true, toolFilter: true, prefix: true };
 
 /** How long an answer to "is it there?" is believed, in ms: steps follow each other fast. */
 const believeMs = 1_000;
@@ -25,8 +27,10 @@ export class MeshToolset extends BaseToolset {
   readonly #tools = new Map<string, RemoteTool>();
   readonly #seen = new Map<string, { at: number; isThere: Promise<boolean> }>();
 
-  /** @throws MeshError `invalid_argument` without a name */
-  constructor({ names, toolFilter, prefix }: MeshToolsetOptions) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or without a name */
+  constructor(options: MeshToolsetOptions) {
+    assertOptions('a MeshToolset', options ?? null, optionNames, { isOpen: new.target !== MeshToolset });
+    const { names = [], toolFilter, prefix } = options;
     super(toolFilter, prefix);
     this.names = [names].flat();
     if (this.names.length === 0) {

@@ -2,6 +2,7 @@ import {
   type AgentAnswer,
   type Askable,
   BaseAgent,
+  type BaseAgentConfig,
   type Context,
   forwardEvents,
   type HeldStep,
@@ -18,6 +19,7 @@ import {
   type Answer,
   type AskInput,
   answerSchema,
+  assertOptions,
   type Event,
   eventSchema,
   MeshError,
@@ -36,6 +38,12 @@ export class RemoteAgent extends BaseAgent implements Askable {
 
   constructor(name: string) {
     super({ name });
+  }
+
+  /** Another place for the same agent: its options are those of the process that serves it. @throws MeshError `invalid_argument` for overrides */
+  override clone(overrides: Partial<BaseAgentConfig> = {}): this {
+    assertOptions(`clone of agent ${this.name}`, overrides, {});
+    return Reflect.construct(this.constructor, [this.name]);
   }
 
   override get description(): string {

@@ -1,11 +1,20 @@
-import { messageEventId, newInvocationId, newResumeId, runKey, type WhenBusy } from '@agentmesh/agent';
 import {
+  messageEventId,
+  newInvocationId,
+  newResumeId,
+  readRunConfig,
+  runKey,
+  type WhenBusy,
+} from '@agentmesh/agent';
+import {
+  assertOptions,
   type Event,
   type Headers,
   header,
   type InvocationEnd,
   MeshError,
   nextTrace,
+  type OptionNames,
   type RunCommandInput,
   type SessionRef,
 } from '@agentmesh/protocol';
@@ -44,6 +53,24 @@ export interface RunOptions {
   whenAbsent?: 'reject' | 'enqueue';
 }
 
+const requestNames: OptionNames<RunRequest> = {
+  app: true,
+  user: true,
+  session: true,
+  message: true,
+  invocationId: true,
+  stateDelta: true,
+  runConfig: true,
+  whenBusy: true,
+  answeredBy: true,
+};
+const optionNames: OptionNames<RunOptions> = {
+  signal: true,
+  timeoutMs: true,
+  headers: true,
+  whenAbsent: true,
+};
+
 /** A run that was accepted: from here on it survives every crash. */
 export interface StartedRun {
   invocationId: string;
@@ -72,6 +99,9 @@ export async function startRun(
   request: RunRequest,
   options: RunOptions = {},
 ): Promise<StartedRun> {
+  assertOptions('startRun', request, requestNames);
+  assertOptions('startRun', options, optionNames);
+  if (request.runConfig) readRunConfig(request.runConfig);
   const { app, user, session, invocationId: continued, ...rest } = request;
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };

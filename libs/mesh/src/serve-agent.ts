@@ -1,4 +1,5 @@
 import {
+  assertResumability,
   type BaseAgent,
   type BaseContextCompactor,
   type BasePlugin,
@@ -7,13 +8,14 @@ import {
   compactorsOf,
   type EventsCompactionConfig,
   type InvocationServices,
+  invocationServiceNames,
   LlmAgent,
   PluginManager,
   type ResumabilityConfig,
   toGenaiSchema,
 } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
-import { type AgentCard, MeshError } from '@agentmesh/protocol';
+import { type AgentCard, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { handleDelegated, handleQuestion } from './ask-handler.ts';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { expireCalls } from './expire-calls.ts';
@@ -50,6 +52,17 @@ export interface ServeAgentOptions extends InvocationServices {
   sweepMs?: number;
 }
 
+export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
+  ...invocationServiceNames,
+  plugins: true,
+  app: true,
+  resumabilityConfig: true,
+  eventsCompactionConfig: true,
+  version: true,
+  slots: true,
+  sweepMs: true,
+};
+
 /** An agent as its handlers see it. */
 export interface ServedAgent {
   readonly mesh: Mesh;
@@ -64,14 +77,16 @@ export interface ServedAgent {
 /**
  * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.
  *
- * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument` for a global instruction that cannot be
- * sent to the agents in other processes
+ * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument` for an unknown option, and for a global
+ * instruction that cannot be sent to the agents in other processes
  */
 export async function serveAgent(
   mesh: Mesh,
   agent: BaseAgent,
   options: ServeAgentOptions = {},
 ): Promise<Started> {
+  assertOptions(`serveAgent ${agent.name}`, options, serveAgentOptions);
+  assertResumability(options.resumabilityConfig);
   const {
     app,
     sweepMs = defaultSweepMs,

@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { type BaseTool, type InvocationServices, withEmitted } from '@agentmesh/agent';
+import {
+  type BaseTool,
+  type InvocationServices,
+  invocationServiceNames,
+  withEmitted,
+} from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
+import {
+  assertOptions,
+  type Frame,
+  type OptionNames,
+  parse,
+  type ToolCall,
+  type ToolResult,
+  toolCallSchema,
+} from '@agentmesh/protocol';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { followJob } from './job-follower.ts';
 import { handleJob } from './job-worker.ts';
@@ -25,6 +38,15 @@ export interface ServeToolOptions extends InvocationServices {
   patienceMs?: number;
 }
 
+export const serveToolOptions: OptionNames<ServeToolOptions> = {
+  ...invocationServiceNames,
+  version: true,
+  maxInFlight: true,
+  resultTtlMs: true,
+  jobSlots: true,
+  patienceMs: true,
+};
+
 const dayMs = 86_400_000;
 /** How long a stopping process works on at jobs, in ms: one that is about to end may; another replica goes on with the others at once. */
 const jobGraceMs = 2_000;
@@ -32,12 +54,15 @@ const jobGraceMs = 2_000;
 /**
  * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. The calls of a long-running
  * tool are jobs in a queue: they outlive the process that works on them, and the run of the agent that called.
+ *
+ * @throws MeshError `invalid_argument` for an unknown option
  */
 export async function serveTool(
   mesh: Mesh,
   tool: BaseTool,
   options: ServeToolOptions = {},
 ): Promise<Started> {
+  assertOptions(`serveTool ${tool.name}`, options, serveToolOptions);
   const {
     version = '0.0.0',
     maxInFlight = 64,

@@ -44,6 +44,7 @@ export { jsonEntries, toJson } from './json.ts';
 export type { Keys, MemoryKeys } from './keys.ts';
 export { keys } from './keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
+export { nearest } from './nearest.ts';
 export type {
   Job,
   JobInput,
@@ -52,6 +53,8 @@ export type {
   PendingNews,
 } from './operation.ts';
 export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
+export type { OptionNames, OptionRules } from './options.ts';
+export { assertOptions } from './options.ts';
 export { parse } from './parse.ts';
 export { keptJson, maxPayloadBytes } from './payload-limit.ts';
 export type { RedisAddress } from './redis-address.ts';
@@ -61,5 +64,12 @@ export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './se
 export { shortId } from './short-id.ts';
 export type { ClaimKind, QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
 export { every, subjects } from './subjects.ts';
-export { decodeToken, encodeToken, isToken, maxTokenLength } from './token.ts';
+export {
+  decodeToken,
+  encodeName,
+  encodeToken,
+  isToken,
+  maxNameTokenLength,
+  maxTokenLength,
+} from './token.ts';
 export { nextTrace, traceIdOf } from './trace.ts';

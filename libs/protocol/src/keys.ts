@@ -1,6 +1,6 @@
 import { shortId } from './short-id.ts';
 import type { SessionRef } from './subjects.ts';
-import { encodeToken } from './token.ts';
+import { encodeName, encodeToken } from './token.ts';
 
 /**
  * Every Redis key of the mesh. `{app:user}` is the hash tag: all that one commit changes, but the `app:` scope, lies in
@@ -36,12 +36,12 @@ export function keys(prefix = 'am') {
     /** Set: the sessions in which a call of this id waits, or did; in a slot of its own; expires. */
     asking: (callId: string) => `${prefix}:asking:${encodeToken(callId)}`,
     /** Sorted set: calls that a service made and whose answer is waited for until then, epoch ms; in a slot of its own. */
-    deadlines: (service: string) => `${prefix}:deadlines:${encodeToken(service)}`,
+    deadlines: (service: string) => `${prefix}:deadlines:${encodeName(service)}`,
     /** Hash: the work of a call of a long-running tool: who does it, how far it is, its result; expires. */
-    job: (tool: string, job: string) => `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}`,
+    job: (tool: string, job: string) => `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}`,
     /** Stream: what the work of a call has said on its way; entry `0-<n>`; in the slot of {@link job}. */
     jobProgress: (tool: string, job: string) =>
-      `${prefix}:{job:${encodeToken(tool)}:${encodeToken(job)}}:progress`,
+      `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}:progress`,
     /** Sorted set: as {@link sessions}, of the hidden ones: those of agents used as tools. */
     hiddenSessions: (app: string, user: string) => `${tag(app, user)}:hidden-sessions`,
     /**
@@ -72,7 +72,7 @@ export function keys(prefix = 'am') {
     /** What is remembered of a user; see {@link MemoryKeys}. */
     memory: (app: string, user: string) => memoryKeys(`${tag(app, user)}:memory`),
     /** Hash: a remote tool's result by call id, for repeats; expires. */
-    call: (tool: string, callId: string) => `${prefix}:call:${encodeToken(tool)}:${encodeToken(callId)}`,
+    call: (tool: string, callId: string) => `${prefix}:call:${encodeName(tool)}:${encodeToken(callId)}`,
   };
 }
 

@@ -10,10 +10,13 @@ export const agentNameSchema = z
   .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'a letter or _ first, then letters, digits, _ or -; at most 64')
   .refine((name) => name !== 'user', 'the name "user" is taken: it is the author of what people say');
 
-/** Name of a tool: as the models' function declarations allow, without dots. */
+/** Name of a tool: what models take as the name of a function. */
 export const toolNameSchema = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'a letter or _ first, then letters, digits, _ or -; at most 64');
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
+    'a letter or _ first, then letters, digits, _, ., : or -; at most 128',
+  );
 
 /** Checks a name where it enters the program. @throws MeshError `invalid_argument` that says what a name may hold. */
 export function assertName(kind: 'agent' | 'tool', name: string): string {

@@ -1,5 +1,5 @@
 import { MeshError } from './errors.ts';
-import { encodeToken } from './token.ts';
+import { encodeName, encodeToken } from './token.ts';
 
 /** Which session is meant. */
 export interface SessionRef {
@@ -38,7 +38,8 @@ export function subjects(namespace = 'mesh') {
     );
   }
   const root = `${namespace}.v1`;
-  const one = (name: NameOrEvery) => (name === every ? '*' : encodeToken(name));
+  const one = (id: NameOrEvery) => (id === every ? '*' : encodeToken(id));
+  const named = (name: NameOrEvery) => (name === every ? '*' : encodeName(name));
   return {
     root,
     /** Run commands: a JetStream work queue. */
@@ -48,9 +49,9 @@ export function subjects(namespace = 'mesh') {
     /** An ask of an agent by another one: as its tool, or as a step of its workflow. Programs that are no agents may not send here. */
     agentDelegate: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.delegate`,
     /** A call of a tool: a request with a stream of frames. */
-    toolCall: (tool: NameOrEvery) => `${root}.tool.${one(tool)}.call`,
+    toolCall: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.call`,
     /** The work of a long-running tool: a JetStream work queue. */
-    toolJob: (tool: NameOrEvery) => `${root}.tool.${one(tool)}.job`,
+    toolJob: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.job`,
     /** What is said from outside to a call that waits: a JetStream work queue of the agent's service that made it. */
     operation: (agent: NameOrEvery, callId: NameOrEvery) => `${root}.operation.${one(agent)}.${one(callId)}`,
     /** Every event of one invocation, as it happens. */
@@ -58,7 +59,7 @@ export function subjects(namespace = 'mesh') {
     /** Asks all who work on an invocation to end it. */
     invocationCancel: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.cancel`,
     /** What could not be worked on, with the reason: a JetStream stream, for operators. */
-    dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${one(name)}`,
+    dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
     /** The committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
@@ -74,13 +75,13 @@ export function subjects(namespace = 'mesh') {
     /** The JetStream stream of a kind of work: one durable consumer for each name. */
     workStream: (kind: QueueKind) => `${namespace.toUpperCase()}_${kind.toUpperCase()}`,
     /** The durable consumer of an agent's, or a tool's, queue in its stream. */
-    workConsumer: (name: string) => encodeToken(name),
+    workConsumer: (name: string) => encodeName(name),
     /** The subject, or the pattern of subjects, of what lies in a queue. */
     workSubject: (kind: QueueKind, name: NameOrEvery) =>
       ({
         run: `${root}.agent.${one(name)}.run`,
         operation: `${root}.operation.${one(name)}.*`,
-        job: `${root}.tool.${one(name)}.job`,
+        job: `${root}.tool.${named(name)}.job`,
       })[kind],
     /** The JetStream stream of dead letters. */
     deadStream: `${namespace.toUpperCase()}_DEAD`,
@@ -91,12 +92,21 @@ export function subjects(namespace = 'mesh') {
     /** The object bucket of payloads that are too large for a message: of news, or of what lies in queues. */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
     /** Key of a card in its bucket. */
-    cardKey: (kind: ServiceKind, name: string) => `${kind}.${one(name)}`,
+    cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
     /** Name under which a service answers the NATS services protocol, which knows no namespaces. */
-    shownAs: (name: string) => (namespace === 'mesh' ? name : `${namespace}-${name}`),
+    shownAs: (name: string) => (namespace === 'mesh' ? shownName(name) : `${namespace}-${shownName(name)}`),
     /** Prefix of a service's own inboxes; its NATS user may subscribe below it and nowhere else. */
-    inboxPrefix: (service: string) => `_INBOX_${encodeToken(service)}`,
+    inboxPrefix: (service: string) => `_INBOX_${encodeName(service)}`,
   };
+}
+
+/**
+ * The services protocol knows letters, digits, `_` and `-` alone. A name with other signs begins with `-`, as no name of ours does, and holds
+ * `-HH` for each of them, and for `-` itself: different names never meet.
+ */
+function shownName(name: string): string {
+  const token = encodeName(name);
+  return token === name ? name : `-${token.replaceAll('-', '-2D').replaceAll('=', '-')}`;
 }
 
 export type Subjects = ReturnType<typeof subjects>;

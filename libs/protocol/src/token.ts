@@ -2,6 +2,8 @@ import { MeshError } from './errors.ts';
 
 /** Longest encoded token, in characters: keeps every subject of ours under 512 bytes (a server refuses 4,096). */
 export const maxTokenLength = 96;
+/** Longest encoded name of a tool or a service, in characters: NATS takes no longer name of a consumer. */
+export const maxNameTokenLength = 255;
 
 const safe = /^[A-Za-z0-9_-]+$/;
 const canonical = /^(?:=|(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+)$/;
@@ -14,14 +16,25 @@ const canonical = /^(?:=|(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+)$/;
  * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxTokenLength} characters.
  */
 export function encodeToken(text: string): string {
+  return encodeWithin(text, maxTokenLength);
+}
+
+/**
+ * Encodes the name of an agent, a tool or a service in the same way. The names of tools may be longer than ids.
+ *
+ * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxNameTokenLength} characters.
+ */
+export function encodeName(name: string): string {
+  return encodeWithin(name, maxNameTokenLength);
+}
+
+function encodeWithin(text: string, limit: number): string {
   const token = safe.test(text) ? text : encodeUnsafe(text);
-  if (token.length > maxTokenLength) {
-    throw new MeshError(
-      'invalid_argument',
-      `a name of ${token.length} encoded characters is too long; use at most ${maxTokenLength}`,
-    );
-  }
-  return token;
+  if (token.length <= limit) return token;
+  throw new MeshError(
+    'invalid_argument',
+    `a name of ${token.length} encoded characters is too long; use at most ${limit}`,
+  );
 }
 
 /** Can this text be a token? */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
 import { fromRedis, isPassing, isReply } from './redis-errors.ts';
 import { createLink, type RedisClient, type RedisLink } from './redis-link.ts';
@@ -26,6 +26,15 @@ export interface ConnectionOptions {
   /** Told of every failure of the connection, which then is made anew. */
   onError?: (error: Error) => void;
 }
+
+export const connectionOptionNames: OptionNames<ConnectionOptions> = {
+  url: true,
+  caFile: true,
+  waitReplicas: true,
+  timeoutMs: true,
+  connectionName: true,
+  onError: true,
+};
 
 /** `asking`: the slot of the key is on its way to this server, which takes one command on it, the first. */
 type Write<T> = (redis: RedisClient, asking?: boolean) => Promise<T>;

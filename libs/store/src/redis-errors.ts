@@ -22,7 +22,7 @@ const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
     'redis refuses the user or password of its url',
   ],
   [
-    /\bNOPERM\b|The user executing the script/,
+    /\bNOPERM\b|The user executing the script|\bACL failure in script\b/,
     () => 'permission_denied',
     "redis' access rules do not let this user do that",
   ],

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import {
   type Attempt,
   askedAgain,
+  type CreateSessionRequest,
   type DeleteSessionOptions,
   elsewhere,
+  getOrCreateSession,
   hasAnswer,
   type InvocationRecord,
   type InvocationRef,
@@ -148,6 +150,10 @@ export class RedisSessionService implements SessionService {
 
   readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
     return this.#reader.readEvents(request);
+  }
+
+  getOrCreateSession(request: CreateSessionRequest): Promise<Session> {
+    return getOrCreateSession(this, request);
   }
 
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {

@@ -5,12 +5,17 @@ import type {
   MemoryService,
   SessionService,
 } from '@agentmesh/agent';
-import { keys as keysOf, type SecretBox } from '@agentmesh/protocol';
+import { assertOptions, keys as keysOf, type OptionNames, type SecretBox } from '@agentmesh/protocol';
 import { appState } from './app-state.ts';
 import { type CallResults, callResults } from './call-results.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { MemoryVectors } from './memory-vectors.ts';
-import { type ConnectionOptions, connectRedis, type RedisConnection } from './redis-connection.ts';
+import {
+  type ConnectionOptions,
+  connectionOptionNames,
+  connectRedis,
+  type RedisConnection,
+} from './redis-connection.ts';
 import { credentialRecords } from './redis-credential-records.ts';
 import { RedisCredentialService } from './redis-credential-service.ts';
 import { RedisMemoryService } from './redis-memory-service.ts';
@@ -59,15 +64,33 @@ export interface RedisStore extends AsyncDisposable {
   sweep(user: { appName: string; userId: string }): Promise<void>;
 }
 
+const memoryNames: OptionNames<MemoryOptions> = {
+  ttlMs: true,
+  embedder: true,
+  minSimilarity: true,
+  restMs: true,
+  onWarning: true,
+};
+const optionNames: OptionNames<RedisStoreOptions> = {
+  ...connectionOptionNames,
+  prefix: true,
+  box: true,
+  invocationTtlMs: true,
+  memory: true,
+  retention: true,
+};
+
 const hour = 3_600_000;
 
 /**
  * Connects to Redis. While the server is away later, calls try for `timeoutMs`, which outlasts a restart and most failovers, and then throw
  * `unavailable`.
  *
- * @throws MeshError at once: `invalid_argument` for the url, `unavailable` when nothing answers, `unauthenticated` for the password
+ * @throws MeshError at once: `invalid_argument` for the url or an unknown option, `unavailable` when nothing answers, `unauthenticated` for the password
  */
 export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  assertOptions('connectRedisStore', options ?? null, optionNames);
+  assertOptions('connectRedisStore: memory', options.memory, memoryNames);
   return storeOn(await connectRedis(options), options);
 }
 

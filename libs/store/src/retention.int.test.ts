@@ -59,7 +59,7 @@ describe('a session with an end', () => {
     const user = { appName: 'shop', userId: 'ann' };
     expect((await sessions.listSessions(user)).totalItems).toBe(1);
     await until(async () => (await sessions.getSession(ref)) === undefined);
-    expect(await sessions.listSessions(user)).toEqual({ sessions: [], totalItems: 0 });
+    expect(await sessions.listSessions(user)).toMatchObject({ sessions: [], totalItems: 0 });
     expect(await sessions.pending.list(user)).toEqual([]);
     const left = (await admin.keys(`${prefix}:{shop:ann}:*`)).map((key) => key.split('}:')[1]?.split(':')[0]);
     expect(left.sort()).toEqual(['index', 'invocation']);

@@ -1,17 +1,20 @@
-import type {
-  InvocationRef,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  Session,
-  SessionService,
-  StoredEvent,
-  TurnNeed,
-  TurnSession,
+import {
+  type InvocationRef,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  listed,
+  type Session,
+  type SessionService,
+  type StoredEvent,
+  sliceOf,
+  type TurnNeed,
+  type TurnSession,
 } from '@agentmesh/agent';
 import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { AppState, Outbox } from './app-state.ts';
 import { assertCount, chooseEvents, type LogEntry, logPart, storedEventOf } from './event-log.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import type { RedisClient } from './redis-link.ts';
 import { dropEndedScript, readScript, readTurnScript } from './scripts.ts';
 import { stateOf } from './state-delta.ts';
 
@@ -111,15 +114,16 @@ export class SessionReader {
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit = 100, offset = 0 } = request;
-    assertCount('limit', limit);
-    assertCount('offset', offset);
+    const slice = sliceOf(request);
+    const { appName, userId, limit, offset, order } = slice;
     const list = this.#keys.sessions(appName, userId);
+    const part = (redis: RedisClient, last: number) =>
+      order === 'asc' ? redis.zrange(list, offset, String(last)) : redis.zrevrange(list, offset, last);
     const ends = this.#keys.sessionEnds(appName, userId);
     await this.#connection.script(dropEndedScript, [list, ends], []);
     const [totalItems, ids] = await Promise.all([
       this.#connection.run((redis) => redis.zcard(list)),
-      limit === 0 ? [] : this.#connection.run((redis) => redis.zrevrange(list, offset, offset + limit - 1)),
+      limit === 0 ? [] : this.#connection.run((redis) => part(redis, offset + limit - 1)),
       this.#app.sweep(appName, userId),
     ]);
     const [app, user, found] = await Promise.all([
@@ -130,7 +134,11 @@ export class SessionReader {
     const shared = { ...app, ...stateOf('user', Object.entries(user).flat()) };
     const sessions = found.map((head) => head && { ...head, state: { ...shared, ...head.state } });
     // A session may be deleted between the two steps.
-    return { sessions: sessions.filter((session) => session !== undefined), totalItems };
+    return listed(
+      sessions.filter((session) => session !== undefined),
+      totalItems,
+      slice,
+    );
   }
 
   async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {

@@ -21,9 +21,12 @@ const hurry = new LongRunningFunctionTool({
   execute: () => ({ status: 'pending' }),
 });
 
-/** Works in steps, in a process of its own, and goes on where a worker before it has died. */
+/**
+ * Works in steps, in a process of its own, and goes on where a worker before it has died. Its name has signs that neither a subject nor the
+ * services protocol takes as they are.
+ */
 export const copy = new LongRunningFunctionTool({
-  name: 'copy',
+  name: 'files.copy:all',
   description: 'copies ten files',
   async *execute(_input, context?: Context) {
     const before = Number(context?.lastProgress?.copied ?? 0);
@@ -41,5 +44,5 @@ export const clerk = new LlmAgent({
   name: 'clerk',
   description: 'has things approved and copied',
   model,
-  tools: [approve, hurry, remoteTool('copy')],
+  tools: [approve, hurry, remoteTool(copy.name)],
 });

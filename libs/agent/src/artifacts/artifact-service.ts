@@ -12,6 +12,16 @@ export interface ArtifactRef extends ArtifactPlace {
   filename: string;
 }
 
+/** ADK's names of what the methods of {@link ArtifactService} take. */
+export type SaveArtifactRequest = ArtifactRef & {
+  artifact: Part;
+  customMetadata?: Record<string, unknown> | undefined;
+};
+export type LoadArtifactRequest = ArtifactRef & { version?: number | undefined };
+export type ListArtifactKeysRequest = ArtifactPlace;
+export type DeleteArtifactRequest = ArtifactRef;
+export type ListVersionsRequest = ArtifactRef;
+
 /** What is known of one version of a file without reading it. */
 export interface ArtifactVersion {
   /** From 0. */
@@ -48,11 +58,9 @@ export interface ArtifactService {
   /** Of files that are those of one session, whatever session is named: which. So it is for an agent that works for another one. */
   readonly sessionId?: string;
   /** Keeps a new version and gives its number. Of `inlineData`, `text` or `fileData` one must be there. */
-  saveArtifact(
-    r: ArtifactRef & { artifact: Part; customMetadata?: Record<string, unknown> | undefined },
-  ): Promise<number>;
+  saveArtifact(r: SaveArtifactRequest): Promise<number>;
   /** The version asked for, or the latest; undefined when there is none. Holds the whole file. */
-  loadArtifact(r: ArtifactRef & { version?: number | undefined }): Promise<Part | undefined>;
+  loadArtifact(r: LoadArtifactRequest): Promise<Part | undefined>;
   /** Names of the session's files and of the user's, sorted. */
   listArtifactKeys(r: ArtifactPlace): Promise<string[]>;
   /** Deletes all versions; what is not there without a word. */
@@ -60,7 +68,7 @@ export interface ArtifactService {
   listVersions(r: ArtifactRef): Promise<number[]>;
   listArtifactVersions(r: ArtifactRef): Promise<ArtifactVersion[]>;
   /** The version asked for, or the latest. */
-  getArtifactVersion(r: ArtifactRef & { version?: number | undefined }): Promise<ArtifactVersion | undefined>;
+  getArtifactVersion(r: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
   /** As `saveArtifact`, of bytes as they come; a stream that fails leaves no version. Later loads find it as `inlineData`. */
   saveArtifactStream(r: ArtifactRef & ArtifactUpload): Promise<number>;
   /** As `loadArtifact`, of bytes as they come; of a text they are its UTF-8, of `fileData` there are none. */

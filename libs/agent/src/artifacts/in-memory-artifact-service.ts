@@ -1,3 +1,4 @@
+import { assertOptions } from '@agentmesh/protocol';
 import {
   type ArtifactOwner,
   artifactUri,
@@ -15,6 +16,17 @@ type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 export class InMemoryArtifactService extends BaseArtifactService {
   /** Versions by owner (a session, or a user for names with `user:`) and name. */
   readonly #files = new Map<string, { owner: ArtifactOwner; names: Map<string, Kept[]> }>();
+
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    super();
+    assertOptions(
+      'an InMemoryArtifactService',
+      options,
+      {},
+      { isOpen: new.target !== InMemoryArtifactService },
+    );
+  }
 
   protected override async store(
     file: OwnedFile,

@@ -69,6 +69,24 @@ describe('load_artifacts', () => {
     ]);
   });
 
+  it('tells type and size of what models cannot read, and shows what they see and hear', async () => {
+    const pdf = { inlineData: { mimeType: 'application/pdf', data: 'AAEC' } };
+    const { say, save, bodies } = await reader(asking('all.zip', 'raw', 'a.pdf'), { text: 'I see' });
+    await save('all.zip', { inlineData: { mimeType: 'application/zip', data: btoa('PK12') } });
+    await save('raw', { inlineData: { data: 'AA==' } });
+    await save('a.pdf', pdf);
+    await say('show me');
+    expect(
+      contentsOf(bodies()[1])
+        .slice(-3)
+        .map(({ parts }) => parts[1]),
+    ).toEqual([
+      { text: 'a file of type application/zip and 4 bytes, which cannot be shown.' },
+      { text: 'a file of type application/octet-stream and 1 bytes, which cannot be shown.' },
+      pdf,
+    ]);
+  });
+
   it('adds nothing to the instruction where there are no files', async () => {
     const { say, bodies } = await reader({ text: 'hi' });
     await say('hello');

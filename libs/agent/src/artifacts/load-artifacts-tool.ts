@@ -8,6 +8,8 @@ const maxShownBytes = 15 * 1024 * 1024;
 /** Models take what is words as words alone. */
 const wordsPattern =
   /^(?:text\/.*|application\/(?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|.*\+(?:json|xml)))(?:;.*)?$/;
+/** Types of files that models see and hear. */
+const mediaPattern = /^(?:(?:image|audio|video)\/.*|application\/pdf(?:;.*)?)$/;
 
 /**
  * Shows files to a model: the instruction lists their names, and the content of those that it asks for is in its next request alone. The log of the session
@@ -73,14 +75,16 @@ async function show(name: string, toolContext: Context): Promise<Content> {
     if (about.size > maxShownBytes)
       return say({ text: `Artifact ${filename} has ${about.size} bytes: too many to be shown.` });
     const part = await toolContext.loadArtifact(filename, about.version);
-    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part));
+    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part, about.size));
   }
   return say({ text: `There is no artifact ${name}.` });
 }
 
-function readable(part: Part): Part {
-  const { data = '', mimeType = '' } = part.inlineData ?? {};
-  return part.inlineData && wordsPattern.test(mimeType)
-    ? { text: Buffer.from(data, 'base64').toString() }
-    : part;
+/** A part that models take: a file that they cannot read would make the request fail. */
+function readable(part: Part, size: number): Part {
+  if (!part.inlineData) return part;
+  const { data = '', mimeType = 'application/octet-stream' } = part.inlineData;
+  if (wordsPattern.test(mimeType)) return { text: Buffer.from(data, 'base64').toString() };
+  if (mediaPattern.test(mimeType)) return part;
+  return { text: `a file of type ${mimeType} and ${size} bytes, which cannot be shown.` };
 }

@@ -7,6 +7,27 @@ export interface AuthScheme {
   [key: string]: unknown;
 }
 
+/** ADK's names of the kinds of credentials. */
+export const AuthCredentialTypes = {
+  API_KEY: 'apiKey',
+  HTTP: 'http',
+  OAUTH2: 'oauth2',
+  OPEN_ID_CONNECT: 'openIdConnect',
+  SERVICE_ACCOUNT: 'serviceAccount',
+} as const;
+export type AuthCredentialTypes = (typeof AuthCredentialTypes)[keyof typeof AuthCredentialTypes];
+
+export interface HttpCredentials {
+  username?: string;
+  password?: string;
+  token?: string;
+}
+
+export interface HttpAuth {
+  scheme?: string;
+  credentials?: HttpCredentials;
+}
+
 /** What a client is told of an OAuth2 grant, and what it sends back. The names are ADK's. */
 export interface OAuth2Credential {
   clientId?: string;
@@ -33,9 +54,9 @@ export interface OAuth2Credential {
 }
 
 export interface AuthCredential {
-  authType: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect' | 'serviceAccount';
+  authType: AuthCredentialTypes;
   apiKey?: string;
-  http?: { scheme?: string; credentials?: { username?: string; password?: string; token?: string } };
+  http?: HttpAuth;
   oauth2?: OAuth2Credential;
   [key: string]: unknown;
 }

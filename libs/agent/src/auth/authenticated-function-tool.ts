@@ -1,6 +1,11 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Context } from '../context.ts';
-import { FunctionTool, type FunctionToolOptions, type ToolArgs } from '../function-tool.ts';
+import {
+  FunctionTool,
+  type FunctionToolOptions,
+  functionToolOptions,
+  type ToolArgs,
+} from '../function-tool.ts';
 import type { ToolParameters } from '../schema.ts';
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
@@ -19,19 +24,28 @@ export interface AuthenticatedFunctionToolOptions<P extends ToolParameters | und
   responseForAuthRequired?: Record<string, unknown> | string;
 }
 
+const optionNames: OptionNames<AuthenticatedFunctionToolOptions<undefined>> = {
+  ...functionToolOptions,
+  authConfig: true,
+  responseForAuthRequired: true,
+};
+
 /** A function as a tool that gets a credential of the user: one that was saved, or one that a person is asked for first. The name is ADK's. */
 export class AuthenticatedFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
   /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and without a credential key */
-  constructor({
-    authConfig,
-    execute,
-    responseForAuthRequired = { status: 'pending', message: 'waits for the user to sign in' },
-    ...options
-  }: AuthenticatedFunctionToolOptions<P>) {
+  constructor(given: AuthenticatedFunctionToolOptions<P>) {
+    const isOpen = new.target !== AuthenticatedFunctionTool;
+    assertOptions(`tool ${given?.name ?? ''}`.trim(), given ?? null, optionNames, { isOpen });
+    const {
+      authConfig,
+      execute,
+      responseForAuthRequired = { status: 'pending', message: 'waits for the user to sign in' },
+      ...options
+    } = given;
     const { name = execute.name } = options;
-    if (!authConfig.credentialKey)
+    if (!authConfig?.credentialKey)
       throw new MeshError('invalid_argument', `the authConfig of tool ${name} needs a credentialKey`);
     super({
       ...(options as Omit<FunctionToolOptions<P>, 'execute'>),

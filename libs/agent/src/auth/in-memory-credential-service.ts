@@ -1,3 +1,4 @@
+import { assertOptions } from '@agentmesh/protocol';
 import {
   aboutCredential,
   type CredentialOwner,
@@ -12,6 +13,16 @@ import { credentialToSave, endOf } from './validity.ts';
 export class InMemoryCredentialService implements CredentialService, CredentialRecords {
   readonly #credentials = new Map<string, AuthCredential>();
   readonly #about = new Map<string, { owner: string; kept: KeptCredential }>();
+
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    assertOptions(
+      'an InMemoryCredentialService',
+      options,
+      {},
+      { isOpen: new.target !== InMemoryCredentialService },
+    );
+  }
 
   async loadCredential(
     authConfig: AuthConfig,

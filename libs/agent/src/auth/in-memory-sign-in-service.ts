@@ -1,3 +1,4 @@
+import { assertOptions } from '@agentmesh/protocol';
 import type { CredentialOwner } from '../credential-service.ts';
 import type { AuthCredential } from './auth-config.ts';
 import {
@@ -13,6 +14,11 @@ import {
 export class InMemorySignInService implements SignInService {
   readonly #signIns = new Map<string, KeptSignIn & { until: number }>();
   readonly #turns = new Map<string, { holder: string; until: number }>();
+
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    assertOptions('an InMemorySignInService', options, {}, { isOpen: new.target !== InMemorySignInService });
+  }
 
   async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
     for (const [key, { until }] of this.#signIns) if (until <= Date.now()) this.#signIns.delete(key);

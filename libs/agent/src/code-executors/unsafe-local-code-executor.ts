@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { Outcome } from '@google/genai';
 import { BaseCodeExecutor, type CodeExecutionResult, type ExecuteCodeRequest } from './base-code-executor.ts';
 
@@ -16,6 +16,13 @@ export interface UnsafeLocalCodeExecutorOptions {
   pythonCommandPath?: string;
 }
 
+const optionNames: OptionNames<UnsafeLocalCodeExecutorOptions> = {
+  timeoutSeconds: true,
+  commandPath: true,
+  pythonCommandPath: true,
+};
+const unsupported = { shellCommandPath: 'have the model write python or javascript' };
+
 /** Longest output that is kept of each stream, in characters. */
 const maxOutput = 50_000;
 
@@ -27,9 +34,12 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
   readonly #timeoutMs: number;
   readonly #commands: Readonly<Record<string, { command: string; file: string }>>;
 
-  /** @throws MeshError `invalid_argument` for a timeout that is none */
-  constructor({ timeoutSeconds = 30, commandPath, pythonCommandPath }: UnsafeLocalCodeExecutorOptions = {}) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or a timeout that is none */
+  constructor(options: UnsafeLocalCodeExecutorOptions = {}) {
+    const isOpen = new.target !== UnsafeLocalCodeExecutor;
+    assertOptions('an UnsafeLocalCodeExecutor', options, optionNames, { unsupported, isOpen });
     super();
+    const { timeoutSeconds = 30, commandPath, pythonCommandPath } = options;
     if (!(timeoutSeconds > 0 && timeoutSeconds <= 86_400)) {
       throw new MeshError('invalid_argument', 'timeoutSeconds must be more than 0 and at most 86400');
     }

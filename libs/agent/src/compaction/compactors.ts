@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { PromptHistory, SummarizingCompactor, TruncatingCompactor } from './context-compactor.ts';
 import type { BaseSummarizer } from './summarizer.ts';
 
@@ -11,14 +11,23 @@ export interface TokenBasedContextCompactorOptions {
   summarizer?: BaseSummarizer;
 }
 
+const tokenBasedOptions: OptionNames<TokenBasedContextCompactorOptions> = {
+  tokenThreshold: true,
+  eventRetentionSize: true,
+  summarizer: true,
+};
+
 /** Summarizes all but the last events when the prompt gets longer than so many tokens. */
 export class TokenBasedContextCompactor implements SummarizingCompactor {
   readonly summarizer: BaseSummarizer | undefined;
   readonly #threshold: number;
   readonly #retention: number;
 
-  /** @throws MeshError `invalid_argument` for figures that are none */
-  constructor({ tokenThreshold, eventRetentionSize, summarizer }: TokenBasedContextCompactorOptions) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  constructor(options: TokenBasedContextCompactorOptions) {
+    const isOpen = new.target !== TokenBasedContextCompactor;
+    assertOptions('a TokenBasedContextCompactor', options ?? null, tokenBasedOptions, { isOpen });
+    const { tokenThreshold, eventRetentionSize, summarizer } = options;
     this.#threshold = wholeNumber('tokenThreshold', tokenThreshold, 1);
     this.#retention = wholeNumber('eventRetentionSize', eventRetentionSize, 0);
     this.summarizer = summarizer;
@@ -38,14 +47,23 @@ export interface SlidingWindowContextCompactorOptions {
   summarizer?: BaseSummarizer;
 }
 
+const slidingWindowOptions: OptionNames<SlidingWindowContextCompactorOptions> = {
+  compactionInterval: true,
+  overlapSize: true,
+  summarizer: true,
+};
+
 /** Summarizes every so many invocations. */
 export class SlidingWindowContextCompactor implements SummarizingCompactor {
   readonly summarizer: BaseSummarizer | undefined;
   readonly #interval: number;
   readonly #overlap: number;
 
-  /** @throws MeshError `invalid_argument` for figures that are none */
-  constructor({ compactionInterval, overlapSize = 0, summarizer }: SlidingWindowContextCompactorOptions) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  constructor(options: SlidingWindowContextCompactorOptions) {
+    const isOpen = new.target !== SlidingWindowContextCompactor;
+    assertOptions('a SlidingWindowContextCompactor', options ?? null, slidingWindowOptions, { isOpen });
+    const { compactionInterval, overlapSize = 0, summarizer } = options;
     this.#interval = wholeNumber('compactionInterval', compactionInterval, 1);
     this.#overlap = wholeNumber('overlapSize', overlapSize, 0);
     this.summarizer = summarizer;
@@ -67,13 +85,21 @@ export interface TruncatingContextCompactorOptions {
   preserveLeadingEvents?: number;
 }
 
+const truncatingOptions: OptionNames<TruncatingContextCompactorOptions> = {
+  threshold: true,
+  preserveLeadingEvents: true,
+};
+
 /** Shows the last events alone. What started the turn is always among them, and the call that a result belongs to. */
 export class TruncatingContextCompactor implements TruncatingCompactor {
   readonly threshold: number;
   readonly preserveLeadingEvents: number;
 
-  /** @throws MeshError `invalid_argument` for figures that are none */
-  constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
+  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  constructor(options: TruncatingContextCompactorOptions) {
+    const isOpen = new.target !== TruncatingContextCompactor;
+    assertOptions('a TruncatingContextCompactor', options ?? null, truncatingOptions, { isOpen });
+    const { threshold, preserveLeadingEvents = 0 } = options;
     this.threshold = wholeNumber('threshold', threshold, 1);
     this.preserveLeadingEvents = wholeNumber('preserveLeadingEvents', preserveLeadingEvents, 0);
   }

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
 import type { BaseContextCompactor } from './context-compactor.ts';
 import type { BaseSummarizer } from './summarizer.ts';
@@ -15,9 +15,18 @@ export interface EventsCompactionConfig {
   eventRetentionSize?: number;
 }
 
-/** @throws MeshError `invalid_argument` for figures that are none */
+const optionNames: OptionNames<EventsCompactionConfig> = {
+  summarizer: true,
+  compactionInterval: true,
+  overlapSize: true,
+  tokenThreshold: true,
+  eventRetentionSize: true,
+};
+
+/** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
 export function compactorsOf(config: EventsCompactionConfig | undefined): BaseContextCompactor[] {
   if (!config) return [];
+  assertOptions('eventsCompactionConfig', config, optionNames);
   const { compactionInterval, overlapSize = 0, tokenThreshold, eventRetentionSize = 0 } = config;
   const summarizer = config.summarizer && { summarizer: config.summarizer };
   if (compactionInterval === undefined && tokenThreshold === undefined)

@@ -1,7 +1,7 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../event.ts';
-import type { BaseLlm, GenerateOptions } from '../models/llm.ts';
+import type { BaseLlm } from '../models/llm.ts';
 
 /** Puts what was said and done into few words. */
 export interface BaseSummarizer {
@@ -11,7 +11,7 @@ export interface BaseSummarizer {
    */
   summarize(
     events: readonly Event[],
-    options?: Pick<GenerateOptions, 'signal'>,
+    options?: { signal?: AbortSignal | undefined },
   ): Promise<{ compactedContent: string }>;
 }
 
@@ -20,6 +20,8 @@ export interface LlmSummarizerOptions {
   /** What the model is told to do. */
   prompt?: string;
 }
+
+const optionNames: OptionNames<LlmSummarizerOptions> = { llm: true, prompt: true };
 
 const defaultPrompt = `You get the beginning of a conversation between a user and agents, with the calls of tools and their results.
 Write a summary that an agent can go on from as if it had read everything: what the user wants, what was decided and done, facts, names, numbers and ids that
@@ -30,8 +32,10 @@ export class LlmSummarizer implements BaseSummarizer {
   readonly #llm: BaseLlm;
   readonly #prompt: string;
 
-  /** @throws MeshError `invalid_argument` without a model */
-  constructor({ llm, prompt = defaultPrompt }: Partial<LlmSummarizerOptions> = {}) {
+  /** @throws MeshError `invalid_argument` without a model, or for an unknown option */
+  constructor(options: Partial<LlmSummarizerOptions> = {}) {
+    assertOptions('an LlmSummarizer', options, optionNames, { isOpen: new.target !== LlmSummarizer });
+    const { llm, prompt = defaultPrompt } = options;
     if (!llm)
       throw new MeshError('invalid_argument', 'a summarizer needs a model: new LlmSummarizer({ llm })');
     this.#llm = llm;
@@ -41,7 +45,7 @@ export class LlmSummarizer implements BaseSummarizer {
   /** @throws MeshError `unavailable` when the model gives no summary */
   async summarize(
     events: readonly Event[],
-    { signal }: Pick<GenerateOptions, 'signal'> = {},
+    { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ compactedContent: string }> {
     const contents: Content[] = [{ role: 'user', parts: [{ text: events.flatMap(toLines).join('\n') }] }];
     const request = {
@@ -51,7 +55,7 @@ export class LlmSummarizer implements BaseSummarizer {
       toolsDict: {},
     };
     let text = '';
-    for await (const response of this.#llm.generateContentAsync(request, { signal })) {
+    for await (const response of this.#llm.generateContentAsync(request, false, signal)) {
       const { partial, errorCode, errorMessage, content } = response;
       if (errorCode !== undefined)
         throw new MeshError('unavailable', `no summary: ${errorMessage ?? errorCode}`);

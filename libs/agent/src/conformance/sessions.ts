@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createEvent } from '../event.ts';
+import type { ListSessionsRequest } from '../session-service.ts';
 import {
   appName,
   deltaOf,
@@ -15,7 +16,7 @@ import {
 export function sessions(service: TheService): void {
   const create = (sessionId?: string) =>
     service().createSession({ appName, userId, ...(sessionId && { sessionId }) });
-  const list = (page: { limit?: number; offset?: number } = {}) =>
+  const list = (page: Partial<ListSessionsRequest> = {}) =>
     service().listSessions({ appName, userId, ...page });
   const ids = async (page = {}) => (await list(page)).sessions.map(({ id }) => id);
 
@@ -101,9 +102,51 @@ export function sessions(service: TheService): void {
     expect(await ids({ limit: 2, offset: 2 })).toEqual(['c', 'b']);
     expect(await ids({ offset: 4 })).toEqual(['a']);
     expect(await ids({ offset: 9 })).toEqual([]);
-    expect(await list({ limit: 0 })).toEqual({ sessions: [], totalItems: 5 });
+    expect(await list({ limit: 0 })).toMatchObject({ sessions: [], totalItems: 5, totalPages: 0 });
     await expect(list({ limit: -1 })).rejects.toMatchObject(meshError('invalid_argument'));
     await expect(list({ offset: 0.5 })).rejects.toMatchObject(meshError('invalid_argument'));
+  });
+
+  test('lists by the number of a page, and the oldest first', async () => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      const session = await create(id);
+      await service().appendEvent({ session, event: eventOf({ timestamp: 2e12 + id.charCodeAt(0) }) });
+    }
+    const { sessions, ...numbers } = await list({ page: 2, limit: 2, offset: 4 });
+    expect(sessions.map(({ id }) => id)).toEqual(['c', 'b']);
+    expect(numbers).toEqual({ page: 2, limit: 2, totalItems: 5, totalPages: 3 });
+    expect(await ids({ order: 'asc', limit: 2 })).toEqual(['a', 'b']);
+    expect(await ids({ order: 'asc', limit: 2, page: 3 })).toEqual(['e']);
+    expect(await ids({ order: 'desc' })).toEqual(['e', 'd', 'c', 'b', 'a']);
+    expect(await list({ limit: 2, offset: 4 })).toMatchObject({ page: 3 });
+  });
+
+  test.each([
+    ['a page without its size', { page: 2 }, 'page needs a limit'],
+    ['a page before the first', { page: 0, limit: 2 }, 'page must be a whole number from 1'],
+    ['an order that is none', { order: 'newest' as 'asc' }, 'order must be asc or desc'],
+    ['all users', { userId: undefined }, 'listSessions needs a userId'],
+  ])('does not list %s', async (_what, page, words) => {
+    await expect(list(page)).rejects.toMatchObject({
+      ...meshError('invalid_argument'),
+      message: expect.stringContaining(words),
+    });
+  });
+
+  test('gets a session, or creates it, once for all who ask', async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        service().getOrCreateSession({ appName, userId, sessionId: 's', state: { n } }),
+      ),
+    );
+    const [first] = asked;
+    expect(asked).toEqual(asked.map(() => first));
+    const event = eventOf();
+    if (first) await service().appendEvent({ session: first, event });
+    const found = await service().getOrCreateSession({ appName, userId, sessionId: 's' });
+    expect(found.events).toEqual([event]);
+    expect((await service().getOrCreateSession({ appName, userId })).id).not.toBe('s');
+    expect((await list()).totalItems).toBe(2);
   });
 
   test('lists at most 100 by default', async () => {
@@ -122,7 +165,7 @@ export function sessions(service: TheService): void {
   test('does not list a hidden session, even when events come', async () => {
     const hidden = await service().createSession({ appName, userId, sessionId: 'h', hidden: true });
     await service().appendEvent({ session: hidden, event: eventOf() });
-    expect(await list()).toEqual({ sessions: [], totalItems: 0 });
+    expect(await list()).toMatchObject({ sessions: [], totalItems: 0 });
     expect(await reread(service(), hidden)).toMatchObject({ id: 'h', seq: 1 });
   });
 
@@ -134,7 +177,7 @@ export function sessions(service: TheService): void {
     await service().deleteSession(refOf(session));
     expect(await service().getSession(refOf(session))).toBeUndefined();
     expect(await service().readEvents(refOf(session))).toEqual([]);
-    expect(await list()).toEqual({ sessions: [], totalItems: 0 });
+    expect(await list()).toMatchObject({ sessions: [], totalItems: 0 });
     const record = await service().getInvocation({ ...refOf(session), invocationId: event.invocationId });
     expect(record.temp).toEqual({});
     const reborn = await create('s');

@@ -89,8 +89,9 @@ async function* askModel(
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
   try {
-    const options = { stream: runConfig.streamingMode === 'sse', signal: abortSignal };
-    for await (const response of agent.llm.generateContentAsync(request, options)) yield { response };
+    const stream = runConfig.streamingMode === 'sse';
+    for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal))
+      yield { response };
   } catch (thrown) {
     abortSignal?.throwIfAborted();
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
@@ -161,17 +162,24 @@ function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<s
 
 /** What an error event says of what was thrown. */
 export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
-  if (error instanceof ApiError) return { errorCode: String(error.status), errorMessage: wordsOf(error) };
   if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
-  return { errorCode: 'UNKNOWN_ERROR', errorMessage: error instanceof Error ? error.message : String(error) };
+  const message = error instanceof Error ? error.message : String(error);
+  const body = errorBodyOf(message);
+  const code = error instanceof ApiError ? error.status : body.code;
+  return {
+    errorCode:
+      typeof code === 'number' || (typeof code === 'string' && code) ? String(code) : 'UNKNOWN_ERROR',
+    errorMessage: typeof body.message === 'string' && body.message ? body.message : message,
+  };
 }
 
-/** Google's client puts the whole answer of the server into the message; what a reader wants is the sentence in it. */
-function wordsOf({ message }: ApiError): string {
+/** Clients of models put the whole answer of the server into the message; a reader wants the code and the sentence in it. */
+function errorBodyOf(message: string): { code?: unknown; message?: unknown } {
   try {
-    const words: unknown = JSON.parse(message)?.error?.message;
-    return typeof words === 'string' && words !== '' ? words : message;
+    const body: unknown = JSON.parse(message);
+    const error: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+    return typeof error === 'object' && error !== null ? error : {};
   } catch {
-    return message;
+    return {};
   }
 }

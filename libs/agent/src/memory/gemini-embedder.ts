@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { ApiError, GoogleGenAI, type GoogleGenAIOptions, type HttpRetryOptions } from '@google/genai';
 import { withRetries } from '../models/retry.ts';
 import type { Embedder } from './embedder.ts';
@@ -18,6 +18,15 @@ export interface GeminiEmbedderOptions {
   client?: GoogleGenAIOptions;
 }
 
+const optionNames: OptionNames<GeminiEmbedderOptions> = {
+  model: true,
+  dimensions: true,
+  apiKey: true,
+  baseUrl: true,
+  retryOptions: true,
+  client: true,
+};
+
 /** Texts that one request may have. */
 const batchSize = 100;
 /** Characters of a text that count: the model reads some 2,000 tokens. */
@@ -29,7 +38,9 @@ export class GeminiEmbedder implements Embedder {
   readonly #options: Required<Pick<GeminiEmbedderOptions, 'model' | 'dimensions'>> & GeminiEmbedderOptions;
   #client: GoogleGenAI | undefined;
 
+  /** @throws MeshError `invalid_argument` for an unknown option */
   constructor(options: GeminiEmbedderOptions = {}) {
+    assertOptions('a GeminiEmbedder', options, optionNames, { isOpen: new.target !== GeminiEmbedder });
     const { model = 'gemini-embedding-001', dimensions = 256 } = options;
     this.#options = { ...options, model, dimensions };
     this.name = `${model}/${dimensions}`;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Event } from '@agentmesh/protocol';
+import { assertOptions, type Event } from '@agentmesh/protocol';
 import type { Session } from '../session-service.ts';
 import { MemoryIndex } from './memory-index.ts';
 import type {
@@ -24,6 +24,11 @@ interface OwnedMemories {
 /** What was said, found again by its words, in any language; gone with the process. */
 export class InMemoryMemoryService implements MemoryService {
   readonly #owners = new Map<string, OwnedMemories>();
+
+  /** @throws MeshError `invalid_argument` for any option: there are none */
+  constructor(options: Record<string, never> = {}) {
+    assertOptions('an InMemoryMemoryService', options, {}, { isOpen: new.target !== InMemoryMemoryService });
+  }
 
   async addSessionToMemory(session: Session): Promise<void> {
     const { index, marks } = this.#of(session);

@@ -41,14 +41,14 @@ const both = [false, true];
 describe('a model that fails', () => {
   it.each(both)('is asked again, and again, when that may help; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([away, away, { text: 'here I am' }]);
-    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream }));
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, stream));
     expect(responses.at(-1)?.content?.parts).toEqual([{ text: 'here I am' }]);
     expect(requests).toHaveLength(3);
   });
 
   it.each(both)('is not asked again when the request is wrong; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([{ error: { status: 400, message: 'what?' } }, { text: 'never' }]);
-    await expect(Array.fromAsync(llm.generateContentAsync(request, { stream }))).rejects.toMatchObject({
+    await expect(Array.fromAsync(llm.generateContentAsync(request, stream))).rejects.toMatchObject({
       status: 400,
     });
     expect(requests).toHaveLength(1);
@@ -73,8 +73,7 @@ describe('a model that fails', () => {
     const { llm, requests } = await gemini([{ text: 'one two three', cutAfter: 1 }, { text: 'never' }]);
     const heard: unknown[] = [];
     const listen = async () => {
-      for await (const { content } of llm.generateContentAsync(request, { stream: true }))
-        heard.push(content);
+      for await (const { content } of llm.generateContentAsync(request, true)) heard.push(content);
     };
     await expect(listen()).rejects.toThrow();
     expect(heard).toEqual([{ role: 'model', parts: [{ text: 'one' }] }]);
@@ -85,7 +84,7 @@ describe('a model that fails', () => {
     const retryOptions = { initialDelay: 3_600, maxDelay: 3_600 };
     const { llm, requests } = await gemini([away, { text: 'never' }], { retryOptions });
     const aborted = new AbortController();
-    const answer = Array.fromAsync(llm.generateContentAsync(request, { signal: aborted.signal }));
+    const answer = Array.fromAsync(llm.generateContentAsync(request, false, aborted.signal));
     const failed = expect(answer).rejects.toThrow('enough');
     await until(() => requests.length === 1);
     aborted.abort(new Error('enough'));
@@ -134,7 +133,7 @@ describe('a stream', () => {
     const a: Part = { functionCall: { name: 'a', args: { n: 1 } } };
     const b: Part = { functionCall: { name: 'b', args: { n: 2 } } };
     const { llm } = await gemini([{ parts: [{ text: 'let me ' }, { text: 'see' }, a, b] }]);
-    const responses = await Array.fromAsync(llm.generateContentAsync(request, { stream: true }));
+    const responses = await Array.fromAsync(llm.generateContentAsync(request, true));
     expect(responses.map(({ partial, content }) => [partial ?? false, content?.parts])).toEqual([
       [true, [{ text: 'let me ' }]],
       [true, [{ text: 'see' }]],
@@ -154,6 +153,33 @@ function answering(...answers: object[]) {
   const client = { httpOptions: { fetch: fetch as typeof globalThis.fetch } };
   return { llm: new Gemini({ model: 'gemini-test', apiKey: 'key', client }), bodies };
 }
+
+describe('a model on Vertex AI', () => {
+  it('is asked in its project and location, with the headers of the options', async () => {
+    const asked: { url: string; headers: Headers }[] = [];
+    const fetch = async (url: unknown, init?: RequestInit) => {
+      asked.push({ url: String(url), headers: new Headers(init?.headers) });
+      return Response.json({ candidates: [{ content: { parts: [{ text: 'here' }] } }] });
+    };
+    const authClient = { getRequestHeaders: async () => new Headers({ authorization: 'Bearer t' }) };
+    const httpOptions = { fetch: fetch as typeof globalThis.fetch, headers: { 'x-a': '1' } };
+    const llm = new Gemini({
+      ...{ model: 'gemini-test', vertexai: true, project: 'p', location: 'here-1' },
+      headers: { 'x-b': '2' },
+      client: { httpOptions, googleAuthOptions: { authClient: authClient as never } },
+    });
+    const [response] = await Array.fromAsync(llm.generateContentAsync(request));
+    expect(response?.content?.parts).toEqual([{ text: 'here' }]);
+    expect(asked[0]?.url).toMatch(
+      /here-1.*\/projects\/p\/locations\/here-1\/publishers\/google\/models\/gemini-test:/,
+    );
+    expect(Object.fromEntries(asked[0]?.headers ?? [])).toMatchObject({
+      authorization: 'Bearer t',
+      'x-a': '1',
+      'x-b': '2',
+    });
+  });
+});
 
 describe('generateContentConfig', () => {
   const settings: [keyof GenerateContentConfig, unknown][] = [

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
   ApiError,
   type Content,
@@ -9,7 +9,7 @@ import {
   type HttpRetryOptions,
   type Part,
 } from '@google/genai';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
@@ -26,24 +26,53 @@ export interface GeminiOptions {
    * again, and an aborted run does not wait. `{ attempts: 1 }`: never.
    */
   retryOptions?: HttpRetryOptions;
-  /** Anything else of the client: Vertex AI, headers, … */
+  /** Ask Vertex AI, in this project and location, as the credentials of the machine say. */
+  vertexai?: boolean;
+  project?: string;
+  location?: string;
+  /** Go with each request. */
+  headers?: Record<string, string>;
+  /** Anything else of the client. */
   client?: GoogleGenAIOptions;
 }
 
+const optionNames: OptionNames<GeminiOptions> = {
+  model: true,
+  apiKey: true,
+  baseUrl: true,
+  retryOptions: true,
+  vertexai: true,
+  project: true,
+  location: true,
+  headers: true,
+  client: true,
+};
+const unsupported = {
+  useInteractionsApi: 'leave it out: requests hold the whole conversation',
+};
+
 /** Gemini by `@google/genai`. */
 export class Gemini extends BaseLlm {
+  static override readonly supportedModels: readonly (string | RegExp)[] = [
+    /(?:models\/)?(?:gemini|learnlm|gemma)-.+/,
+    /projects\/.+\/(?:models|endpoints)\/.+/,
+  ];
   readonly #options: GeminiOptions;
   #client: GoogleGenAI | undefined;
 
+  /** @throws MeshError `invalid_argument` for an unknown option */
   constructor(options: GeminiOptions = {}) {
+    assertOptions('a Gemini', options, optionNames, { unsupported, isOpen: new.target !== Gemini });
     super({ model: options.model ?? 'gemini-2.5-flash' });
     this.#options = options;
   }
 
   override async *generateContentAsync(
     request: LlmRequest,
-    { stream = false, signal }: GenerateOptions = {},
+    stream = false,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const { models } = this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
@@ -61,9 +90,11 @@ export class Gemini extends BaseLlm {
 
   // Made at the first request: an agent can be defined where there is no key.
   #connect(): GoogleGenAI {
-    const { apiKey, baseUrl, client } = this.#options;
-    const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
-    if (!this.#client && !key && !client) {
+    const { apiKey, baseUrl, client, headers, project, location } = this.#options;
+    const { vertexai = client?.vertexai } = this.#options;
+    const ofEnvironment = process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
+    const key = apiKey ?? (vertexai ? undefined : ofEnvironment);
+    if (!this.#client && !key && !client && !vertexai) {
       throw new MeshError('failed_precondition', `no key for model ${this.model}: set GEMINI_API_KEY`);
     }
     // Retries are made here: with those of the client every attempt would be several.
@@ -71,7 +102,14 @@ export class Gemini extends BaseLlm {
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),
       ...client,
-      httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
+      ...(vertexai !== undefined && { vertexai }),
+      ...(project !== undefined && { project }),
+      ...(location !== undefined && { location }),
+      httpOptions: {
+        ...httpOptions,
+        ...(baseUrl !== undefined && { baseUrl }),
+        ...(headers && { headers: { ...httpOptions.headers, ...headers } }),
+      },
     });
     return this.#client;
   }

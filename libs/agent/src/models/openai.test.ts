@@ -106,9 +106,7 @@ describe('a model behind the chat completions interface', () => {
       delta({}, 'tool_calls'),
       { usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
     ]);
-    const responses: LlmResponse[] = await Array.fromAsync(
-      llm.generateContentAsync(request, { stream: true }),
-    );
+    const responses: LlmResponse[] = await Array.fromAsync(llm.generateContentAsync(request, true));
     expect(
       responses.filter(({ partial }) => partial).map(({ content }) => content?.parts?.[0]?.text),
     ).toEqual(['let me ', 'see']);

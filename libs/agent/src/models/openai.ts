@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
   type Content,
   FinishReason,
@@ -7,7 +7,7 @@ import {
   type Part,
 } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {
@@ -20,6 +20,8 @@ export interface OpenAiOptions {
   client?: ClientOptions;
 }
 
+const optionNames: OptionNames<OpenAiOptions> = { model: true, apiKey: true, baseUrl: true, client: true };
+
 type Chunk = OpenAI.ChatCompletionChunk;
 type Completion = OpenAI.ChatCompletion;
 
@@ -28,15 +30,19 @@ export class OpenAiLlm extends BaseLlm {
   readonly #options: OpenAiOptions;
   #client: OpenAI | undefined;
 
+  /** @throws MeshError `invalid_argument` for an unknown option, or without a name of a model */
   constructor(options: OpenAiOptions) {
+    assertOptions('an OpenAiLlm', options ?? null, optionNames, { isOpen: new.target !== OpenAiLlm });
     super({ model: options.model });
     this.#options = options;
   }
 
   override async *generateContentAsync(
     request: LlmRequest,
-    { stream = false, signal }: GenerateOptions = {},
+    stream = false,
+    signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const { chat } = this.#connect();
     const body = toBody(request);
     const options = signal ? { signal } : {};

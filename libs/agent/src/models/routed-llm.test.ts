@@ -68,7 +68,7 @@ describe('several models as one', () => {
     const good = await scriptedModel({ text: 'never' });
     const llm = new RoutedLlm({ models: [new Aborting({ model: 'bad' }), good.llm] });
     const request: LlmRequest = { model: '', contents: [], config: {}, toolsDict: {} };
-    const asked = Array.fromAsync(llm.generateContentAsync(request, { signal: aborted.signal }));
+    const asked = Array.fromAsync(llm.generateContentAsync(request, false, aborted.signal));
     await expect(asked).rejects.toThrow('enough');
     expect(good.requests).toHaveLength(0);
   });

@@ -1,5 +1,6 @@
+import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
-import { BaseLlm, type GenerateOptions, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 
 /** Which model to ask, seeing the request and what failed so far. */
 export type LlmRouter = Router<BaseLlm, LlmRequest>;
@@ -9,7 +10,11 @@ export interface RoutedLlmOptions {
   models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
   /** Default: in their order, each once. */
   router?: LlmRouter;
+  /** Default: the names of the models. */
+  modelName?: string;
 }
+
+const optionNames: OptionNames<RoutedLlmOptions> = { models: true, router: true, modelName: true };
 
 /**
  * Several models as one: the router picks, and a model that fails before its first word is replaced by another. After the first word an
@@ -18,34 +23,35 @@ export interface RoutedLlmOptions {
 export class RoutedLlm extends BaseLlm {
   readonly #routes: Routes<BaseLlm, LlmRequest>;
 
-  /** @throws MeshError `invalid_argument` without models */
-  constructor({ models, router }: RoutedLlmOptions) {
+  /** @throws MeshError `invalid_argument` without models, or for an unknown option */
+  constructor(options: RoutedLlmOptions) {
+    assertOptions('a RoutedLlm', options ?? null, optionNames, { isOpen: new.target !== RoutedLlm });
+    const { models, router, modelName } = options;
     const all = byKey(models, ({ model }) => model);
-    super({
-      model: Object.values(all)
-        .map(({ model }) => model)
-        .join('|'),
-    });
+    const names = Object.values(all).map(({ model }) => model);
+    super({ model: modelName ?? (names.join('|') || 'routed') });
     this.#routes = new Routes('a routed model', all, router);
   }
 
   /** @throws the error of the model that failed last; MeshError `invalid_argument` when the router chooses what there is not */
   override async *generateContentAsync(
     request: LlmRequest,
-    options: GenerateOptions = {},
+    stream = false,
+    abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
+    assertStream(stream);
     const failedKeys = new Set<string>();
     let failure: RoutingErrorContext | undefined;
     for (;;) {
       const chosen = await this.#routes.choose(request, failure);
       if (!chosen) throw failure?.lastError;
       const { key, item } = chosen;
-      const answers = item.generateContentAsync({ ...request, model: item.model }, options);
+      const answers = item.generateContentAsync({ ...request, model: item.model }, stream, abortSignal);
       try {
         const first = await answers.next();
         if (!first.done) yield first.value;
       } catch (lastError) {
-        options.signal?.throwIfAborted();
+        abortSignal?.throwIfAborted();
         failedKeys.add(key);
         failure = { failedKeys, lastError };
         continue;

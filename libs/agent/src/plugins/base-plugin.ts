@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from '../base-agent.ts';
 import type { BaseTool } from '../base-tool.ts';
@@ -26,7 +26,10 @@ interface Compaction {
 export abstract class BasePlugin {
   readonly name: string;
 
+  /** @throws MeshError `invalid_argument` without a name */
   constructor(name: string) {
+    if (typeof name !== 'string' || name === '')
+      throw new MeshError('invalid_argument', 'a plugin needs a name: its first argument, a text');
     this.name = name;
   }
 

@@ -8,8 +8,11 @@ export type PluginHook = Exclude<keyof BasePlugin, 'name'>;
 export class PluginManager {
   readonly #plugins: BasePlugin[] = [];
 
-  /** @throws MeshError `invalid_argument` for two plugins of one name */
+  /** @throws MeshError `invalid_argument` for two plugins of one name, or what is no plugin */
   constructor(plugins: readonly BasePlugin[] = []) {
+    const stranger = plugins.find((plugin) => !(plugin instanceof BasePlugin));
+    if (stranger !== undefined)
+      throw new MeshError('invalid_argument', 'a plugin must extend BasePlugin; one in the list does not');
     for (const plugin of plugins) this.registerPlugin(plugin);
   }
 

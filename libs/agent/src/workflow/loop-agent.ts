@@ -1,5 +1,5 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig } from '../base-agent.ts';
+import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { eventsOfRun } from '../journal.ts';
 
@@ -8,16 +8,19 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   maxIterations?: number;
 }
 
+const options: OptionNames<LoopAgentConfig> = { ...baseAgentOptions, maxIterations: true };
+
 /**
  * Runs its sub-agents in turn, again and again, until one of their events escalates (`ExitLoopTool`) or `maxIterations` is reached. An open
  * long-running call pauses the loop; the answer goes on in the same round.
  */
-export class LoopAgent extends BaseAgent {
+export class LoopAgent extends BaseAgent<LoopAgentConfig> {
   readonly maxIterations: number;
 
-  /** @throws MeshError `invalid_argument` for a loop of nothing */
+  /** @throws MeshError `invalid_argument` for an unknown option, or a loop of nothing */
   constructor(config: LoopAgentConfig) {
     super(config);
+    assertOptions(`agent ${this.name}`, config, options, { isOpen: new.target !== LoopAgent });
     this.maxIterations = config.maxIterations ?? Number.POSITIVE_INFINITY;
     if (this.subAgents.length === 0)
       throw new MeshError('invalid_argument', `loop ${this.name} has no sub-agents; give it one`);

@@ -1,5 +1,5 @@
-import type { Event } from '@agentmesh/protocol';
-import { BaseAgent } from '../base-agent.ts';
+import { assertOptions, type Event } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
 import { interleave } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 
@@ -8,6 +8,12 @@ import type { InvocationContext } from '../invocation-context.ts';
  * events come as they happen. When one throws, the others are stopped.
  */
 export class ParallelAgent extends BaseAgent {
+  /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */
+  constructor(config: BaseAgentConfig) {
+    super(config);
+    assertOptions(`agent ${this.name}`, config, baseAgentOptions, { isOpen: new.target !== ParallelAgent });
+  }
+
   override get hasOwnCode(): boolean {
     return this.runAsyncImpl !== ParallelAgent.prototype.runAsyncImpl;
   }

@@ -1,5 +1,5 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig } from '../base-agent.ts';
+import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
 import { createEvent } from '../event.ts';
 import { describeFailure } from '../flow/call-model.ts';
 import type { InvocationContext } from '../invocation-context.ts';
@@ -17,21 +17,37 @@ export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
   router?: AgentRouter;
 }
 
+const { subAgents: _, ...ownOptions } = baseAgentOptions;
+const options: OptionNames<RoutedAgentConfig> = { ...ownOptions, agents: true, router: true };
+const unsupported = { ...unsupportedAgentOptions, subAgents: 'list them among the agents' };
+
 /**
  * Runs one of several agents, which a router picks. When that one fails before it has said anything, by a throw or by an event with an error (a
  * model that cannot be had), the router is asked for another one; one that was tried is not run again. After the first word an error is an
  * error. What failed stays in the log as an error event; from there it is known, after a crash or a pause, which agent goes on.
  */
-export class RoutedAgent extends BaseAgent {
+export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
   readonly #routes: Routes<BaseAgent, InvocationContext>;
   readonly #keys: ReadonlyMap<string, string>;
+  readonly #all: Readonly<Record<string, BaseAgent>>;
 
-  /** @throws MeshError `invalid_argument` without agents */
-  constructor({ agents, router, ...config }: RoutedAgentConfig) {
+  /** @throws MeshError `invalid_argument` without agents, or for an unknown option */
+  constructor(config: RoutedAgentConfig) {
+    const { agents, router } = config;
+    const isOpen = new.target !== RoutedAgent;
+    assertOptions(`agent ${config.name}`, config, options, { unsupported, isOpen });
     const all = byKey(agents, ({ name }) => name);
-    super({ ...config, subAgents: Object.values(all) });
+    super({ ...config, subAgents: Object.values(all) } as RoutedAgentConfig);
+    this.#all = all;
     this.#keys = new Map(Object.entries(all).map(([key, { name }]) => [name, key]));
     this.#routes = new Routes(`routed agent ${this.name}`, all, router);
+  }
+
+  override clone(overrides: Partial<RoutedAgentConfig> = {}): this {
+    const copies = Object.entries(this.#all).map(([key, agent]) => [key, agent.clone()]);
+    return Reflect.construct(this.constructor, [
+      { ...this.config, subAgents: undefined, agents: Object.fromEntries(copies), ...overrides },
+    ]);
   }
 
   override get hasOwnCode(): boolean {

@@ -1,5 +1,5 @@
-import type { Event } from '@agentmesh/protocol';
-import { BaseAgent } from '../base-agent.ts';
+import { assertOptions, type Event } from '@agentmesh/protocol';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 
 /**
@@ -7,6 +7,12 @@ import type { InvocationContext } from '../invocation-context.ts';
  * sequence; the answer goes on with that sub-agent, and then with those behind it.
  */
 export class SequentialAgent extends BaseAgent {
+  /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */
+  constructor(config: BaseAgentConfig) {
+    super(config);
+    assertOptions(`agent ${this.name}`, config, baseAgentOptions, { isOpen: new.target !== SequentialAgent });
+  }
+
   override get hasOwnCode(): boolean {
     return this.runAsyncImpl !== SequentialAgent.prototype.runAsyncImpl;
   }

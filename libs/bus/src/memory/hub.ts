@@ -1,4 +1,4 @@
-import { subjects } from '@agentmesh/protocol';
+import { assertOptions, type OptionNames, subjects } from '@agentmesh/protocol';
 import type { Bus } from '../bus.ts';
 import { createBus, createReplicaId } from '../create-bus.ts';
 import { createDirectory } from '../directory.ts';
@@ -22,6 +22,9 @@ export interface MemoryConnectOptions {
   heartbeatMs?: number;
 }
 
+const hubOptions: OptionNames<MemoryHubOptions> = { namespace: true };
+const connectOptions: OptionNames<MemoryConnectOptions> = { service: true, onError: true, heartbeatMs: true };
+
 /**
  * The network in memory: buses of one hub talk to each other as if over NATS. Payloads are really written as JSON and
  * read again. Work items live as long as the hub; nothing is provisioned.
@@ -35,11 +38,14 @@ export class MemoryHub {
   readonly #sinks = new Set<CardSink>();
   readonly #links = new WeakMap<Bus, MemoryLink>();
 
-  constructor({ namespace }: MemoryHubOptions = {}) {
-    this.#subjects = subjects(namespace);
+  constructor(options: MemoryHubOptions = {}) {
+    assertOptions('a MemoryHub', options, hubOptions);
+    this.#subjects = subjects(options.namespace);
   }
 
-  async connect({ service, onError = () => {}, heartbeatMs }: MemoryConnectOptions): Promise<Bus> {
+  async connect(options: MemoryConnectOptions): Promise<Bus> {
+    assertOptions('connect', options, connectOptions);
+    const { service, onError = () => {}, heartbeatMs } = options;
     const link = this.#open(service);
     const { directory, sink } = createDirectory(this.#subjects, onError);
     for (const [key, bytes] of this.#cards) sink.set(key, bytes);

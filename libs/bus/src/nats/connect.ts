@@ -1,11 +1,11 @@
-import { subjects } from '@agentmesh/protocol';
+import { assertOptions, type OptionNames, subjects } from '@agentmesh/protocol';
 import { createInbox, type NatsConnection } from '@nats-io/nats-core';
 import type { Bus } from '../bus.ts';
 import { createBus, createReplicaId } from '../create-bus.ts';
 import { createDirectory } from '../directory.ts';
 import type { OnError } from '../link.ts';
 import { watchCards } from './cards.ts';
-import { dial, type NatsAddress } from './dial.ts';
+import { dial, type NatsAddress, natsAddressNames } from './dial.ts';
 import { createNatsLink } from './link.ts';
 
 export interface NatsOptions extends NatsAddress {
@@ -26,6 +26,16 @@ export interface NatsOptions extends NatsAddress {
   heartbeatMs?: number;
 }
 
+const optionNames: OptionNames<NatsOptions> = {
+  ...natsAddressNames,
+  service: true,
+  namespace: true,
+  connectTimeoutMs: true,
+  cards: true,
+  onError: true,
+  heartbeatMs: true,
+};
+
 /**
  * Connects a service to the mesh over NATS. The connection is kept and restored until the bus is disposed.
  *
@@ -38,6 +48,7 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
 
 /** As {@link connectNats}; the connection beside it is for tests that cut it. */
 export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connection: NatsConnection }> {
+  assertOptions('connectNats', options ?? null, optionNames);
   const { service, namespace, cards = true, onError = () => {}, heartbeatMs } = options;
   const names = subjects(namespace);
   const inboxPrefix = names.inboxPrefix(service);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { fromNats, rootOf } from './errors.ts';
@@ -11,6 +11,8 @@ export interface NatsAddress {
   user?: string | undefined;
   pass?: string | undefined;
 }
+
+export const natsAddressNames: OptionNames<NatsAddress> = { url: true, user: true, pass: true };
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;

@@ -1,7 +1,9 @@
 import {
+  assertOptions,
   type ClaimKind,
   every,
   subjects as namesOf,
+  type OptionNames,
   type QueueKind,
   type QueueName,
   type Subjects,
@@ -20,7 +22,7 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
-import { dial, type NatsAddress } from './dial.ts';
+import { dial, type NatsAddress, natsAddressNames } from './dial.ts';
 import { fromNats, isNobodyThere, isTimeout, jetStreamOff } from './errors.ts';
 
 export interface ProvisionOptions extends NatsAddress {
@@ -42,6 +44,18 @@ export interface ProvisionOptions extends NatsAddress {
   connectTimeoutMs?: number;
 }
 
+const optionNames: OptionNames<ProvisionOptions> = {
+  ...natsAddressNames,
+  namespace: true,
+  agents: true,
+  tools: true,
+  replicas: true,
+  storage: true,
+  ackWaitMs: true,
+  maxAgeMs: true,
+  connectTimeoutMs: true,
+};
+
 /** Signs of life come three times as often; a run whose process died is noticed within it. */
 export const defaultAckWaitMs = 3_000;
 
@@ -62,6 +76,7 @@ const maxWaiting = 4_096;
  * administer it
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
+  assertOptions('provision', options ?? null, optionNames);
   const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);

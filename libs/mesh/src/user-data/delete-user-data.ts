@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvocationRef, UserOwner } from '@agentmesh/agent';
-import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames, type SessionRef } from '@agentmesh/protocol';
 import { cancelInvocation } from '../cancel-invocation.ts';
 import type { Mesh } from '../mesh.ts';
 
@@ -32,6 +32,8 @@ export interface DeleteUserOptions {
   signal?: AbortSignal;
 }
 
+const optionNames: OptionNames<DeleteUserOptions> = { graceMs: true, maxPasses: true, signal: true };
+
 const reason = 'all that is the user’s is being deleted';
 const lookMs = 50;
 /** Sessions that are deleted before it is looked which are left. */
@@ -49,8 +51,10 @@ type Counts = Omit<DeletedUserData, 'complete'>;
 export async function deleteUserData(
   mesh: Mesh,
   { appName, userId }: UserOwner,
-  { graceMs = 5_000, maxPasses = 5, signal }: DeleteUserOptions = {},
+  options: DeleteUserOptions = {},
 ): Promise<DeletedUserData> {
+  assertOptions('deleteUserData', options, optionNames);
+  const { graceMs = 5_000, maxPasses = 5, signal } = options;
   const user = { appName, userId };
   const counts: Counts = {
     ...{ sessions: 0, events: 0, artifacts: 0, memories: 0, credentials: 0 },

@@ -1,0 +1,48 @@
+import {
+  assertOptions,
+  type RunConfig as CompleteRunConfig,
+  type OptionNames,
+  parse,
+  runConfigSchema,
+} from '@agentmesh/protocol';
+
+/** How one invocation runs; what is left out is as by default. */
+export type RunConfig = Partial<CompleteRunConfig>;
+
+const optionNames: OptionNames<RunConfig> = {
+  maxLlmCalls: true,
+  maxTokens: true,
+  streamingMode: true,
+  pauseOnToolCalls: true,
+  plainTextToolConfirmation: true,
+  saveInputBlobsAsArtifacts: true,
+};
+
+const noLive = 'leave it out: there are no live conversations';
+/** Options of ADK's run configuration that do nothing here, with their replacements. */
+const unsupported = {
+  speechConfig: noLive,
+  outputAudioTranscription: noLive,
+  inputAudioTranscription: noLive,
+  enableAffectiveDialog: noLive,
+  proactivity: noLive,
+  realtimeInputConfig: noLive,
+  contextWindowCompression: 'use eventsCompactionConfig, or contextCompactors of an agent',
+  responseModalities: 'use generateContentConfig of the agent',
+  supportCfc: 'leave it out: the model is asked without a live connection',
+  allowRemoteToolConfirmation: 'leave it out: agents in other processes ask for confirmations as others do',
+  remoteDelivered: 'leave it out: messages that come over the mesh are known',
+};
+
+/**
+ * Completes a run configuration.
+ *
+ * @throws MeshError `invalid_argument` for an unknown option, one of ADK that does nothing here, or a value that does not fit
+ */
+export function readRunConfig(config: RunConfig = {}): CompleteRunConfig {
+  assertOptions('the run config', config, optionNames, { unsupported });
+  const known = Object.fromEntries(
+    Object.entries(config).filter(([name, value]) => value !== undefined && Object.hasOwn(optionNames, name)),
+  );
+  return parse(runConfigSchema, known, 'the run config');
+}
