@@ -7,7 +7,7 @@ import type { Mesh } from './mesh.ts';
 /** How often a request is sent before its error is given to the caller. */
 const attempts = 4;
 /** How long a callee that the mesh knows may be away, in ms: a restart, or a server that comes back before its clients. */
-const absenceMs = 3_000;
+const absenceMs = 10_000;
 
 export interface Callee {
   subject: string;
