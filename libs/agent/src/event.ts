@@ -32,7 +32,7 @@ export function createEventActions(fields: Partial<EventActions> = {}): EventAct
   };
 }
 
-/** Do actions change anything? */
+/** Tells whether actions change anything. */
 export function hasEffect(actions: EventActions): boolean {
   return Object.values(actions).some((value) =>
     typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined,

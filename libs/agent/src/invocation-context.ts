@@ -22,7 +22,7 @@ export interface TransferPort {
   targets(agent: string): TransferTarget[];
   /** Does it belong to the same tree of agents, over all processes? A tool may transfer to it. */
   reaches(agent: string): boolean;
-  /** The LLM agent elsewhere that the agent of this name is a sub-agent of. */
+  /** Names the LLM agent elsewhere that has the agent of this name as a sub-agent. */
   parent?(agent: string): string | undefined;
   /** Is there such an agent elsewhere now? */
   knows(agent: string): boolean;

@@ -106,8 +106,8 @@ export function openCallIds(context: InvocationContext, events = journalOf(conte
 }
 
 /**
- * Did the running agent's turn end with a question to a person, or with calls that are the client's? Its work is then not done. A handed-over conversation
- * does not wait, nor does a long-running call that has been told of.
+ * Tells whether the running agent's turn ended with a question to a person, or with calls that the client makes: its work is not done then. An agent that
+ * has handed the conversation over does not wait, nor does one whose long-running call is open.
  */
 export function isWaiting(context: InvocationContext): boolean {
   const { agent, runConfig } = context;

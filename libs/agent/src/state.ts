@@ -20,7 +20,7 @@ export class State {
     this.#delta = delta;
   }
 
-  /** State that cannot be written: {@link set} and {@link update} throw. */
+  /** Makes state that cannot be written: {@link set} and {@link update} throw. */
   static readonly(value: Record<string, unknown>): State {
     const state = new State(value);
     state.#isReadonly = true;

@@ -194,7 +194,7 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omi
   };
 }
 
-/** The card of an agent holds its global instruction as a text: a function cannot be sent. */
+/** Refuses a global instruction that agents in other processes cannot get: their only source is the card, which holds a text. */
 function assertSharedInstruction(agent: BaseAgent): void {
   if (!(agent instanceof LlmAgent) || typeof agent.globalInstruction === 'string') return;
   const elsewhere = [...agent.tree()].filter(({ isRemote }) => isRemote).map(({ name }) => name);

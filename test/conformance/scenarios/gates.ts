@@ -276,4 +276,15 @@ export const gateScenarios: Scenario[] = [
     script: { root: [call('child', { request: 'pay' }), say('pity')], child: [call('pay'), say('not paid')] },
     turns: ['go', confirm(no)],
   }),
+  scenario('a callback after a step of a sequence whose call waits', {
+    differs: ['B4'],
+    parts: {
+      line: sequence('line', 'root', 'last'),
+      root: llm('root', { tools: ['pay'], afterAgentCallback: note('after') }),
+      last: llm('last', { instruction: '«{calls?}»' }),
+      pay,
+    },
+    root: 'line',
+    script: { root: [call('pay'), say('paid'), say('spare')], last: [say('end'), say('spare')] },
+  }),
 ];

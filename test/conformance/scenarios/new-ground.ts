@@ -268,4 +268,25 @@ export const newGroundScenarios: Scenario[] = [
     },
     script: { root: [to('helper')], helper: [say('here')] },
   }),
+  scenario('a root agent that may not transfer to a parent it does not have', '§2.3', {
+    differs: ['D78'],
+    parts: {
+      root: llm('root', { subAgents: ['helper'], disallowTransferToParent: true }),
+      helper: llm('helper'),
+    },
+    script: { root: [to('helper'), say('root again')], helper: [say('here'), say('still here')] },
+    turns: ['go', 'and?'],
+  }),
+  scenario('a result whose summary is skipped, under outputKey', '§3.6', {
+    differs: ['D47'],
+    parts: {
+      root: llm('root', { tools: ['last'], outputKey: 'said' }),
+      last: tool('last', (_args, { actions }) => {
+        actions.skipSummarization = true;
+        return { final: true };
+      }),
+    },
+    script: { root: [say('before'), call('last')] },
+    turns: ['hi', 'go'],
+  }),
 ];

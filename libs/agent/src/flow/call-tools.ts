@@ -71,14 +71,14 @@ function allAtOnce(agent: LlmAgent, context: InvocationContext, step: ToolCalls)
   });
 }
 
-/** Each call sees the state that those before it wrote, in whatever process they were made. */
+/** Makes the calls in order. Each sees the state that those before it wrote, in whatever process they were made. */
 async function* oneByOne(agent: LlmAgent, context: InvocationContext, step: ToolCalls): Outcomes {
   const outcomes: CallOutcome[] = [];
   for (const call of step.calls) outcomes.push(yield* callOne(agent, context, step, call));
   return outcomes;
 }
 
-/** Id of the event that keeps the effects of calls without a response: it tells that the calls were made. */
+/** Makes the id of the event that keeps the effects of calls without a response: it tells that the calls were made. */
 export function effectsId(callEvent: Pick<Event, 'id'>): string {
   return `${callEvent.id}/effects`;
 }

@@ -21,7 +21,7 @@ export function readPlainConfirmation(message: Content, events: readonly Event[]
   return { ...message, parts: [{ functionResponse: { id, name, response: { confirmed: yes.has(word) } } }] };
 }
 
-/** The first open confirmation since the user said anything but answers. */
+/** Finds the first open confirmation since the user said anything but answers. */
 function confirmationOfLastTurn(events: readonly Event[]): Question | undefined {
   const start = events.findLastIndex(
     (event) => event.author === 'user' && getFunctionResponses(event).length === 0,

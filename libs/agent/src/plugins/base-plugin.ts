@@ -100,10 +100,10 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called before a summary of the conversation is made; not for prompts that are only cut. */
+  /** Runs before a summary of the conversation is made, but not for a prompt that is only cut. */
   async beforeContextCompaction(_params: Compaction): Promise<void> {}
 
-  /** Called when the summary is made, or could not be had. */
+  /** Runs when the summary is made, or when its model has failed. */
   async afterContextCompaction(_params: Compaction): Promise<void> {}
 
   async beforeToolCallback(_params: ToolCall): Promise<ToolResponse | undefined> {
