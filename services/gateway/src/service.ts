@@ -27,7 +27,7 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
   owners.defer(() => shown.stop());
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
-  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config.bodyLimit);
+  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config);
   const close = orderlyClose(server);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {
