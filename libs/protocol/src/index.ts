@@ -56,6 +56,7 @@ export { parse } from './parse.ts';
 export { keptJson, maxPayloadBytes } from './payload-limit.ts';
 export type { RedisAddress } from './redis-address.ts';
 export { parseRedisUrl } from './redis-address.ts';
+export { createReplicaId, isReplicaOf } from './replica.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
 export { shortId } from './short-id.ts';
