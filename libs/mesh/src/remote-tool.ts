@@ -67,7 +67,16 @@ export class RemoteTool extends BaseTool {
         ...(operationSubject !== undefined && { operationSubject }),
       },
     };
-    const callee = { subject: mesh.subjects.toolCall(this.name), isKnown: () => this.#card() !== undefined };
+    const callee = {
+      subject: mesh.subjects.toolCall(this.name),
+      ids: {
+        callId: call.callId,
+        invocationId: toolContext.invocationId,
+        session: toolContext.sessionId,
+        agent: toolContext.agentName,
+      },
+      isKnown: () => this.#card() !== undefined,
+    };
     const frames = requestFrames(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),

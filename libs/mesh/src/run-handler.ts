@@ -26,6 +26,7 @@ import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
+import { createTally, logRunEnd, logTakeover } from './outcomes.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
 import { startNext } from './run-queue.ts';
 import { openAnswers, sealRun } from './sealed-answers.ts';
@@ -54,13 +55,16 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     return done;
   }
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
-  const delivery: DeliveredRun = { item, carrier, token: undefined };
+  const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
     const outcome = await advance(served, sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.heads.keep(delivery.session);
+    logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
   } catch (error) {
-    return await settle(served, run, delivery, error);
+    const outcome = await settle(served, run, delivery, error);
+    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
+    return outcome;
   }
 }
 
@@ -130,7 +134,7 @@ function mayGoOn({ events }: Session, invocationId: string): boolean {
 async function think(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
-  { item, carrier }: DeliveredRun,
+  { item, carrier, tally }: DeliveredRun,
   session: Session,
   token: number,
 ): Promise<string | undefined> {
@@ -142,6 +146,9 @@ async function think(
   // The queue counts deliveries of a message; a run that waited its turn came by several.
   const part = run.resume === undefined ? `hop:${run.hop}` : `hop:${run.hop}:${run.resume}`;
   const { number: attempt } = await mesh.sessions.beginAttempt(ref, part);
+  tally.attempt = attempt;
+  const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
+  logTakeover(mesh.log, attempt, ids, logIndex(session.events).ofInvocation(run.invocationId));
   const events = runInvocation({
     ...services,
     agent,
@@ -162,7 +169,10 @@ async function think(
     stamp: stampReplica(mesh),
     abortSignal: until.signal,
   });
-  for await (const event of events) await publishEvent(mesh, session, event, carrier);
+  for await (const event of events) {
+    tally.note(event);
+    await publishEvent(mesh, session, event, carrier);
+  }
   return next;
 }
 

@@ -7,6 +7,7 @@ import { followJob } from './job-follower.ts';
 import { handleJob } from './job-worker.ts';
 import { type Mesh, meshServices } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
+import { withOutcome } from './outcomes.ts';
 import { stopAll } from './stop.ts';
 import { runTool, waitsForPerson } from './tool-call.ts';
 
@@ -108,10 +109,26 @@ interface ServedTool {
   stopping: AbortSignal;
 }
 
-/** Answers one call: with the result of its id, or by doing the work, or of a long-running tool by having it done. */
-async function* handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
-  const { mesh, tool, services } = served;
+/** Answers one call and logs its end. */
+function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
+  const { mesh, tool } = served;
   const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
+  const { callId, context } = call;
+  const ids = {
+    tool: tool.name,
+    ...(callId !== undefined && { callId }),
+    ...(context && { agent: context.agent, invocationId: context.invocationId, session: context.session }),
+  };
+  return withOutcome(mesh.log, 'call ended', ids, answerCall(served, request, call));
+}
+
+/** Answers one call: with the result of its id, or by doing the work, or of a long-running tool by having it done. */
+async function* answerCall(
+  served: ServedTool,
+  request: IncomingRequest,
+  call: ToolCall,
+): AsyncGenerator<Frame, void, void> {
+  const { mesh, tool, services } = served;
   using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '');
   const signal = AbortSignal.any([request.signal, served.stopping, cancel.signal]);
   const { callId, context } = call;
