@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
 import { lockFolder } from './data-lock.ts';
-import { type LocalMesh, launchMesh } from './launch.ts';
+import type { LocalMesh } from './launch.ts';
 import { logPrinter } from './print.ts';
-import { samples } from './samples.ts';
+import type { Sample } from './samples.ts';
 
 /** Keeps the mesh running until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
 async function main(signal: AbortSignal): Promise<void> {
@@ -13,6 +13,8 @@ async function main(signal: AbortSignal): Promise<void> {
   const folder = process.env.MESH_DATA_DIR || new URL('../../.mesh', import.meta.url).pathname;
   await using _lock = await lockFolder(folder);
   await assertFree(gatewayPort);
+  // Not above: an agent that cannot be read is told in one line.
+  const [{ launchMesh }, { samples }] = await Promise.all([import('./launch.ts'), import('./samples.ts')]);
   const printer = logPrinter();
   await using mesh = await launchMesh({
     gatewayPort,
@@ -48,7 +50,7 @@ The mesh is running: ${mesh.processes.length} services and a gateway, each a pro
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
   Redis    ${withoutPassword(mesh.redisUrl)}
   apps     ${((await apps.json()) as string[]).join(', ')}
-  models   ${modelsOf(mesh, printer.scripted)}
+  models   ${modelsOf(mesh, samples, printer.scripted)}
 
 Ctrl-C stops it. Its sessions stay in ${folder}/data.
 `);
@@ -66,7 +68,11 @@ function readPort(): number {
 }
 
 /** Which agents a model answers for, and which a script. */
-function modelsOf({ processes }: LocalMesh, scripted: ReadonlySet<string>): string {
+function modelsOf(
+  { processes }: LocalMesh,
+  samples: readonly Sample[],
+  scripted: ReadonlySet<string>,
+): string {
   if (scripted.size === 0) return 'of the agents themselves';
   const agents = new Set(samples.flatMap(({ manifest: { kind, name } }) => (kind === 'agent' ? name : [])));
   const others = processes.map(({ name }) => name).filter((name) => agents.has(name) && !scripted.has(name));

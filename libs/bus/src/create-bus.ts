@@ -91,7 +91,7 @@ export function createBus(parts: BusParts): Bus {
     async enqueue(subject, payload, { messageId, headers }) {
       const packet = {
         subject: assertSubject(subject),
-        headers: { ...givenHeaders(headers), [header.messageId]: messageId },
+        headers: { ...givenHeaders(headers), [header.messageId]: messageId, [header.replica]: replica },
         bytes: encodeJson(payload),
       };
       await whenConnected(link);

@@ -13,8 +13,8 @@ import {
   deleteUserData,
   replayDeadLetter,
 } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
-import { type Logger, nearest, type ServiceConfig } from '@agentmesh/service';
+import { MeshError, nearest } from '@agentmesh/protocol';
+import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { writeExport } from './write-export.ts';
 
 /** What a command needs: where the mesh is, and where to write. */

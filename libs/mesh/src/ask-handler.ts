@@ -26,7 +26,6 @@ import {
   type Headers,
   header,
   MeshError,
-  parse,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { inArtifactSession } from './artifacts/artifact-session.ts';
@@ -36,6 +35,7 @@ import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
 import { askIds, logTakeover, withOutcome } from './outcomes.ts';
 import { publishEnd, publishEvent, publishToSession, refOf } from './publish.ts';
+import { readMessage } from './read-message.ts';
 import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { stampReplica } from './stamp.ts';
@@ -70,7 +70,7 @@ function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncG
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
-  return parse(askSchema, request.json(), `the ask of agent ${agent.name}`);
+  return readMessage(askSchema, request, `the ask of agent ${agent.name}`);
 }
 
 /**

@@ -14,7 +14,6 @@ import {
   type Headers,
   header,
   MeshError,
-  parse,
   runCommandSchema,
   traceIdOf,
   type WaitingRun,
@@ -28,6 +27,7 @@ import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
 import { createTally, logRunEnd, logTakeover } from './outcomes.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
+import { readMessage } from './read-message.ts';
 import { startNext } from './run-queue.ts';
 import { openAnswers, sealRun } from './sealed-answers.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -69,7 +69,13 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
 }
 
 function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
-  const command = parse(runCommandSchema, item.json(), 'the run command');
+  const command = readMessage(runCommandSchema, item, 'the run command');
+  if (command.hop === 0 && command.message === undefined) {
+    throw new MeshError(
+      'invalid_argument',
+      'the run command has no message; only the next hop of a run has none',
+    );
+  }
   return {
     ...command,
     invocationId: command.invocationId ?? `e-${item.key}`,

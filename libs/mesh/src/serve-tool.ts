@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseTool, type InvocationServices, withEmitted } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import { type Frame, parse, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
+import { type Frame, type ToolCall, type ToolResult, toolCallSchema } from '@agentmesh/protocol';
 import { type Cancellations, listenForCancellations } from './cancellations.ts';
 import { followJob } from './job-follower.ts';
 import { handleJob } from './job-worker.ts';
 import { type Mesh, meshServices } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
 import { withOutcome } from './outcomes.ts';
+import { readMessage } from './read-message.ts';
 import { stopAll } from './stop.ts';
 import { runTool, waitsForPerson } from './tool-call.ts';
 
@@ -112,7 +113,7 @@ interface ServedTool {
 /** Answers one call and logs its end. */
 function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const { mesh, tool } = served;
-  const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
+  const call = readMessage(toolCallSchema, request, `the call of tool ${tool.name}`);
   const { callId, context } = call;
   const ids = {
     tool: tool.name,

@@ -1,5 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
-import { nearest } from './nearest.ts';
+import { MeshError, nearest } from '@agentmesh/protocol';
 import type { Variable } from './variable.ts';
 
 /** The variables of a service by the property under which its code reads them. */

@@ -7,7 +7,6 @@ export { startHealth } from './health.ts';
 export { textLine } from './log-text.ts';
 export type { Logger, LoggerOptions } from './logger.ts';
 export { createLogger } from './logger.ts';
-export { nearest } from './nearest.ts';
 export type { RunOptions } from './run.ts';
 export { runService } from './run.ts';
 export type { MainContext, MainOptions } from './run-main.ts';
