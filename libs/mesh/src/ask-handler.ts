@@ -95,7 +95,7 @@ async function* answerAsk(
     // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
     const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
     const session = await sessionOf(served, ask, invocationId);
-    logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), session.events);
+    logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (step) yield* retell(step, session);
     yield* work(served, request, ask, { session, invocationId, token, attempt, cancelled: cancel.signal });
     // The hidden session of a call has no next turn.

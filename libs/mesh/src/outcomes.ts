@@ -50,10 +50,10 @@ export function logTakeover(
   log: Logger,
   attempt: number,
   ids: Record<string, unknown>,
-  events: readonly Event[] = [],
+  eventsOf: () => readonly Event[] = () => [],
 ): void {
   if (attempt <= 1) return;
-  const last = events.findLast(({ customMetadata }) => customMetadata?.[replicaKey] !== undefined);
+  const last = eventsOf().findLast(({ customMetadata }) => customMetadata?.[replicaKey] !== undefined);
   const before = last?.customMetadata?.[replicaKey];
   log.warn(
     { ...ids, attempt, ...(before !== undefined && { lastReplica: before }) },

@@ -154,7 +154,7 @@ async function think(
   const { number: attempt } = await mesh.sessions.beginAttempt(ref, part);
   tally.attempt = attempt;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
-  logTakeover(mesh.log, attempt, ids, logIndex(session.events).ofInvocation(run.invocationId));
+  logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
   const events = runInvocation({
     ...services,
     agent,
