@@ -7,7 +7,7 @@ import { connectRedisStore } from '@agentmesh/store';
 import { credentialKeysFor } from './credential-keys.ts';
 import { environmentOf } from './environment.ts';
 import { readPlace, writePlace } from './kept-place.ts';
-import { startOwnNats, startOwnRedis, type Watch } from './own-servers.ts';
+import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from './own-servers.ts';
 import { assertDistinct, type Sample, samples } from './samples.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { superviseStarts } from './supervise.ts';
@@ -67,6 +67,11 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const stopping = new AbortController();
   const watch: Watch = { restarts, say, signal: stopping.signal };
   await using owners = new AsyncDisposableStack();
+  // Neither needs the other: both are told to stop at once.
+  const servers: OwnServer[] = [];
+  owners.defer(async () => {
+    await Promise.allSettled(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
   const place = await readPlace(dataDir);
   const passwordOf = (user: string) => {
     place.passwords[user] ??= randomBytes(16).toString('hex');
@@ -79,26 +84,18 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     const manifests = services.map(({ manifest }) => manifest);
     const configuration = natsAccounts({ services: manifests, password: passwordOf });
     const port = place.natsPort;
-    const server = owners.use(
-      await startOwnNats({ configuration, ...folder('nats'), ...(port !== undefined && { port }) }, watch),
-    );
+    const at = { configuration, ...folder('nats'), ...(port !== undefined && { port }) };
+    const server = await startOwnNats(at, watch);
+    servers.push(server);
     natsUrl = server.url;
     place.natsPort = server.port;
   }
   let redisUrl = options.redisUrl ?? process.env.REDIS_URL;
   if (!redisUrl) {
     const port = place.redisPort;
-    const server = owners.use(
-      await startOwnRedis(
-        {
-          appendOnly: true,
-          password: passwordOf('redis'),
-          ...folder('redis'),
-          ...(port !== undefined && { port }),
-        },
-        watch,
-      ),
-    );
+    const at = { ...folder('redis'), ...(port !== undefined && { port }) };
+    const server = await startOwnRedis({ appendOnly: true, password: passwordOf('redis'), ...at }, watch);
+    servers.push(server);
     redisUrl = server.url;
     place.redisPort = server.port;
   }
