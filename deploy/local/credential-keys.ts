@@ -11,7 +11,7 @@ export async function credentialKeysFor(dataDir: string | undefined): Promise<st
   const given = process.env[credentialKeysVariable];
   if (given) return given;
   if (dataDir === undefined) return newCredentialKeys();
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const file = `${dataDir}/credential-keys`;
   try {
     await writeFile(file, `${newCredentialKeys()}\n`, { mode: 0o600, flag: 'wx' });

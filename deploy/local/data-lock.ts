@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 
 /**
  * Takes a folder of data for this process alone: two servers on the same files would overwrite each other's.
@@ -7,7 +7,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const file = `${folder}/mesh.pid`;
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // The passwords and the data of the mesh are below it.
+  await chmod(folder, 0o700);
   for (;;) {
     try {
       await writeFile(file, String(process.pid), { flag: 'wx' });

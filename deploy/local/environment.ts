@@ -1,8 +1,6 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
 
-/** Variables that the launcher itself reads. */
-const launcherVariables = ['MESH_HTTP_PORT', 'MESH_DATA_DIR'];
 /** Variables that the launcher sets for each service. */
 const launched = [
   'MESH_NATS_USER',
@@ -11,6 +9,8 @@ const launched = [
   'MESH_REDIS_PREFIX',
   'MESH_HTTP_PORT',
   'MESH_HEALTH_PORT',
+  'MESH_LOG_FORMAT',
+  'MESH_LOG_LEVEL',
 ];
 
 const namesOf = (shape: Parameters<typeof describeConfig>[0]) =>
@@ -27,7 +27,8 @@ export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
   const known = service === 'gateway' ? [...ofAll, ...ofGateway] : ofAll;
   const entries = Object.entries(process.env).filter(([name]) => {
     if (name === 'NATS_URL' || name === 'REDIS_URL') return false;
-    if (!name.startsWith('MESH_') || toolVariables.includes(name)) return true;
+    if (toolVariables.includes(name)) return name !== 'MESH_DATA_DIR';
+    if (!name.startsWith('MESH_')) return true;
     assertKnown(name);
     return known.includes(name) && !launched.includes(name);
   });
@@ -35,7 +36,7 @@ export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
 }
 
 function assertKnown(name: string): void {
-  const all = [...ofAll, ...ofGateway, ...launcherVariables];
+  const all = [...ofAll, ...ofGateway];
   if (all.includes(name)) return;
   throw new Error(`${name} is no setting of the mesh; docs/configuration.md lists them`);
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 
 /** Where a mesh on this machine is found, and how one logs in: the same at every start from one data folder, so that programs find it again. */
@@ -31,7 +31,8 @@ export async function readPlace(dataDir: string | undefined): Promise<KeptPlace>
 /** Keeps it for the next start. */
 export async function writePlace(dataDir: string | undefined, place: KeptPlace): Promise<void> {
   if (dataDir === undefined) return;
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await chmod(dataDir, 0o700);
   const file = fileIn(dataDir);
   await writeFile(`${file}.new`, `${JSON.stringify(place)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);

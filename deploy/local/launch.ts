@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { provision } from '@agentmesh/bus';
+import { openCards, provision } from '@agentmesh/bus';
 import { busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
+import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
-import { startNats, startRedis } from '@agentmesh/testing/servers';
 import { credentialKeysFor } from './credential-keys.ts';
 import { environmentOf } from './environment.ts';
 import { readPlace, writePlace } from './kept-place.ts';
-import { type Sample, samples } from './samples.ts';
+import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from './own-servers.ts';
+import { assertDistinct, type Sample, samples } from './samples.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
+import { superviseStarts } from './supervise.ts';
 
 export interface LaunchOptions {
   /** Default: all samples. */
@@ -28,6 +30,10 @@ export interface LaunchOptions {
   signal?: AbortSignal;
   /** Called when a service ends without having been told to. */
   onDeath?: (service: string, pid: number, how: string) => void;
+  /** Starts services and own servers again that end by themselves, after a pause that grows; default false. */
+  restarts?: boolean;
+  /** Takes what is said of servers, and of what is started again. */
+  say?: (text: string) => void;
   /** Every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
@@ -55,7 +61,17 @@ const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' 
  */
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
   const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
+  const { restarts = false, say = () => {} } = options;
+  assertDistinct(services);
+  assertSettings(process.env);
+  const stopping = new AbortController();
+  const watch: Watch = { restarts, say, signal: stopping.signal };
   await using owners = new AsyncDisposableStack();
+  // Neither needs the other: both are told to stop at once.
+  const servers: OwnServer[] = [];
+  owners.defer(async () => {
+    await Promise.allSettled(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
   const place = await readPlace(dataDir);
   const passwordOf = (user: string) => {
     place.passwords[user] ??= randomBytes(16).toString('hex');
@@ -68,20 +84,20 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     const manifests = services.map(({ manifest }) => manifest);
     const configuration = natsAccounts({ services: manifests, password: passwordOf });
     const port = place.natsPort;
-    const server = owners.use(
-      await startNats({ configuration, ...folder('nats'), ...(port !== undefined && { port }) }),
-    );
+    const at = { configuration, ...folder('nats'), ...(port !== undefined && { port }) };
+    const server = await startOwnNats(at, watch);
+    servers.push(server);
     natsUrl = server.url;
-    place.natsPort = Number(new URL(natsUrl).port);
+    place.natsPort = server.port;
   }
   let redisUrl = options.redisUrl ?? process.env.REDIS_URL;
   if (!redisUrl) {
     const port = place.redisPort;
-    const server = owners.use(
-      await startRedis({ appendOnly: true, ...folder('redis'), ...(port !== undefined && { port }) }),
-    );
+    const at = { ...folder('redis'), ...(port !== undefined && { port }) };
+    const server = await startOwnRedis({ appendOnly: true, password: passwordOf('redis'), ...at }, watch);
+    servers.push(server);
     redisUrl = server.url;
-    place.redisPort = Number(new URL(redisUrl).port);
+    place.redisPort = server.port;
   }
   const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
   const namesOf = (kind: 'agent' | 'tool') =>
@@ -98,6 +114,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
 
+  // On a server of ours there are no services but these.
+  if (ownNats) await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, services);
   for (const { manifest } of services) passwordOf(busName(manifest));
   for (const user of ['client', provisionUser]) passwordOf(user);
   await writePlace(dataDir, place);
@@ -108,18 +126,30 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   if (options.signal?.aborted) failed.abort();
   // All are told to stop at once, before the servers; those that are started later too.
   const running: ServiceProcess[] = [];
-  owners.defer(async () => void (await Promise.allSettled(running.map((service) => service.stop()))));
+  owners.defer(async () => {
+    stopping.abort();
+    await Promise.allSettled(running.map((service) => service.stop()));
+  });
   const start = async (
     which: Sample | 'gateway',
     more: Record<string, string> = {},
   ): Promise<ServiceProcess> => {
     const { manifest, folder: place } = which === 'gateway' ? gateway : which;
     const { user, pass } = login(busName(manifest));
+    const restart = superviseStarts({
+      name: manifest.name,
+      say,
+      signal: stopping.signal,
+      start: () => start(which, more),
+    });
     const service = await startService({
       name: manifest.name,
       folder: place,
       onLine,
-      onDeath,
+      onDeath(name, pid, how) {
+        onDeath(name, pid, how);
+        if (restarts) void restart(`${name} (pid ${pid}) ended: ${how}`);
+      },
       signal: failed.signal,
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
@@ -131,9 +161,13 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
         ...(which === 'gateway' && { MESH_HTTP_PORT: '0' }),
         ...more,
+        // Read by the process that starts them: `started`, and where the gateway listens.
+        MESH_LOG_FORMAT: 'json',
+        MESH_LOG_LEVEL: isFiner(env.MESH_LOG_LEVEL ?? process.env.MESH_LOG_LEVEL) ?? 'info',
       },
     });
     running.push(service);
+    if (stopping.signal.aborted) await service.stop();
     return service;
   };
   const processes = await startAll(services, start, failed);
@@ -149,6 +183,35 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     start,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Finer than the level that the launcher needs itself. */
+function isFiner(level: string | undefined): string | undefined {
+  return level === 'debug' || level === 'trace' ? level : undefined;
+}
+
+/** @throws Error that names the variable: one clear word instead of one by each service */
+function assertSettings(env: NodeJS.ProcessEnv): void {
+  for (const each of [
+    serviceConfig.natsUrl,
+    serviceConfig.redisUrl,
+    serviceConfig.logLevel,
+    serviceConfig.logFormat,
+  ]) {
+    const result = each.read(env[each.env]);
+    if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
+  }
+}
+
+/** Forgets services that were renamed or removed since the last start: their cards would keep their apps. */
+async function removeOtherCards(
+  address: { url: string; user?: string; pass?: string },
+  services: readonly Sample[],
+): Promise<void> {
+  await using cards = await openCards(address);
+  const known = new Set(services.map(({ manifest }) => busName(manifest)));
+  for (const card of await cards.list())
+    if (!known.has(busName(card))) await cards.remove(card.kind, card.name);
 }
 
 async function startAll(

@@ -1,22 +1,77 @@
 import { stringifyContent } from '@agentmesh/agent';
 import { type Event, replicaKey } from '@agentmesh/protocol';
+import { textLine } from '@agentmesh/service';
 
-const said = new Set<string>();
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+/** The same words of several services within this time are printed once, in ms: all of them see that a server is away. */
+const sameMs = 10_000;
 
-/** Shows what a person wants to know of a service's log: warnings and errors, and which model answers. */
-export function printLogLine(service: string, line: string): void {
-  try {
-    const { level, msg, reason, err, model } = JSON.parse(line);
+export interface LogPrinter {
+  onLine(service: string, line: string): void;
+  /** Services whose model is a script. */
+  readonly scripted: ReadonlySet<string>;
+}
+
+export interface LogPrinterOptions {
+  env?: NodeJS.ProcessEnv;
+  print?: (line: string) => void;
+  now?: () => number;
+}
+
+/**
+ * Prints the logs of services, which are JSON: of itself warnings and errors in short, each once; where `MESH_LOG_LEVEL` or `MESH_LOG_FORMAT` is set
+ * every line from that level on, in that format.
+ */
+export function logPrinter({
+  env = process.env,
+  print = (line) => console.log(line),
+  now = Date.now,
+}: LogPrinterOptions = {}): LogPrinter {
+  const scripted = new Set<string>();
+  const printedAt = new Map<string, number>();
+  const isWhole = Boolean(env.MESH_LOG_LEVEL || env.MESH_LOG_FORMAT);
+  const least = levels.indexOf(env.MESH_LOG_LEVEL || (isWhole ? 'info' : 'warn'));
+
+  function printShort(service: string, { level, msg, reason, err }: Line) {
     const why = reason ?? err?.message;
-    if (level === 'warn' || level === 'error' || level === 'fatal') {
-      console.log(`  ${level} ${service}: ${msg}${why ? `: ${why}` : ''}`);
-    } else if (model !== undefined && !said.has(msg)) {
-      // Each agent says it; once is enough to know.
-      said.add(msg);
-      console.log(`  ${msg}`);
-    }
+    const words = `${msg}${why ? `: ${why}` : ''}`;
+    if (now() - (printedAt.get(words) ?? Number.NEGATIVE_INFINITY) < sameMs) return;
+    printedAt.set(words, now());
+    print(`  ${level} ${service}: ${words}`);
+  }
+
+  return {
+    scripted,
+    onLine(service, line) {
+      const read = readLine(line);
+      if (!read) {
+        print(`  ${service}: ${line}`);
+        return;
+      }
+      if (read.model === 'scripted') scripted.add(service);
+      if (levels.indexOf(read.level) < least) return;
+      if (!isWhole) printShort(service, read);
+      else print(env.MESH_LOG_FORMAT === 'json' ? line : textLine(line).trimEnd());
+    },
+  };
+}
+
+interface Line {
+  level: string;
+  msg: string;
+  reason?: string;
+  err?: { message?: string };
+  model?: string;
+}
+
+function readLine(line: string): Line | undefined {
+  try {
+    const read: unknown = JSON.parse(line);
+    return typeof read === 'object' && read !== null && 'level' in read && 'msg' in read
+      ? (read as Line)
+      : undefined;
   } catch {
-    console.log(`  ${service}: ${line}`);
+    return undefined;
   }
 }
 

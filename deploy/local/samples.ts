@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { BaseAgent, BaseTool } from '@agentmesh/agent';
-import { agentManifest, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
+import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
 
 /** A service of this repository: what it is, and the package that runs it. */
 export interface Sample {
@@ -30,9 +30,32 @@ async function discover(parent: string, file: string): Promise<Sample[]> {
 }
 
 async function manifestIn(path: string): Promise<ServiceManifest> {
-  const exported: unknown[] = Object.values(await import(new URL(path, root).href));
+  const exported: unknown[] = Object.values(await definitionsIn(path));
   const [definition] = exported.filter((each) => each instanceof BaseAgent || each instanceof BaseTool);
   if (definition instanceof BaseAgent) return agentManifest(definition);
   if (definition) return toolManifest(definition);
   throw new Error(`${path} exports no agent and no tool`);
+}
+
+async function definitionsIn(path: string): Promise<object> {
+  try {
+    return await import(new URL(path, root).href);
+  } catch (cause) {
+    throw new Error(`${path} cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}
+
+/** @throws Error for two services of one name: both folders are named */
+export function assertDistinct(services: readonly Sample[]): void {
+  const folders = new Map<string, string>();
+  for (const { manifest, folder } of services) {
+    const user = busName(manifest);
+    const other = folders.get(user);
+    if (other !== undefined) {
+      throw new Error(
+        `${manifest.kind} ${manifest.name} is defined twice, in ${other} and in ${folder}; give one of them another name`,
+      );
+    }
+    folders.set(user, folder);
+  }
 }

@@ -3,8 +3,9 @@ import { createServer } from 'node:net';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
 import { lockFolder } from './data-lock.ts';
-import { launchMesh } from './launch.ts';
-import { printLogLine } from './print.ts';
+import type { LocalMesh } from './launch.ts';
+import { logPrinter } from './print.ts';
+import type { Sample } from './samples.ts';
 
 /** Keeps the mesh running until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
 async function main(signal: AbortSignal): Promise<void> {
@@ -12,15 +13,25 @@ async function main(signal: AbortSignal): Promise<void> {
   const folder = process.env.MESH_DATA_DIR || new URL('../../.mesh', import.meta.url).pathname;
   await using _lock = await lockFolder(folder);
   await assertFree(gatewayPort);
+  // Not above: an agent that cannot be read is told in one line.
+  const [{ launchMesh }, { samples }] = await Promise.all([import('./launch.ts'), import('./samples.ts')]);
+  const printer = logPrinter();
   await using mesh = await launchMesh({
     gatewayPort,
     dataDir: `${folder}/data`,
-    onLine: printLogLine,
-    onDeath: (service, pid, how) => console.log(`  ${service} (pid ${pid}) ended: ${how}`),
+    onLine: printer.onLine,
+    restarts: true,
+    say: (text) => console.log(`  ${text}`),
     signal,
   });
   const { user = '', pass = '' } = mesh.login('client');
-  const clientEnv = `NATS_URL=${mesh.natsUrl}\nNATS_USER=${user}\nNATS_PASSWORD=${pass}\n`;
+  // Under the names that services read, and under those of the `nats` program.
+  const clientEnv = [
+    `NATS_URL=${mesh.natsUrl}`,
+    ...['MESH_NATS_USER', 'NATS_USER'].map((name) => `${name}=${user}`),
+    ...['MESH_NATS_PASSWORD', 'NATS_PASSWORD'].map((name) => `${name}=${pass}`),
+    '',
+  ].join('\n');
   await writeFile(`${folder}/client.env`, clientEnv, { mode: 0o600 });
   const operator = mesh.login(provisionUser);
   const operatorEnv = [
@@ -37,8 +48,9 @@ The mesh is running: ${mesh.processes.length} services and a gateway, each a pro
 
   REST     ${mesh.gatewayUrl}
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
-  Redis    ${mesh.redisUrl}
+  Redis    ${withoutPassword(mesh.redisUrl)}
   apps     ${((await apps.json()) as string[]).join(', ')}
+  models   ${modelsOf(mesh, samples, printer.scripted)}
 
 Ctrl-C stops it. Its sessions stay in ${folder}/data.
 `);
@@ -53,6 +65,25 @@ function readPort(): number {
   const result = gatewayConfig.httpPort.read(process.env.MESH_HTTP_PORT);
   if ('value' in result) return result.value;
   throw new Error(`MESH_HTTP_PORT ${result.problem}`);
+}
+
+/** Which agents a model answers for, and which a script. */
+function modelsOf(
+  { processes }: LocalMesh,
+  samples: readonly Sample[],
+  scripted: ReadonlySet<string>,
+): string {
+  if (scripted.size === 0) return 'of the agents themselves';
+  const agents = new Set(samples.flatMap(({ manifest: { kind, name } }) => (kind === 'agent' ? name : [])));
+  const others = processes.map(({ name }) => name).filter((name) => agents.has(name) && !scripted.has(name));
+  const words = `GEMINI_API_KEY is not set: a script answers for ${[...scripted].sort().join(', ')}`;
+  return others.length === 0
+    ? words
+    : `${words}; none for ${others.join(', ')}, which fails without a key or a script (README.md)`;
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//');
 }
 
 /** Said before anything is started: the gateway would be the last to find out. */

@@ -1,7 +1,7 @@
 // A manager of reimbursement_agent who approves all that begins to wait: NATS and JSON, nothing of agentmesh.
 import { connect } from '@nats-io/transport-node';
 
-const { NATS_URL: servers, NATS_USER: user, NATS_PASSWORD: pass } = process.env;
+const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;
 const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client', maxReconnectAttempts: -1 });
 function answer({ call: { name, args, operationSubject } = {} }) {
   if (name !== 'ask_for_approval') return;

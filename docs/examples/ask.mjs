@@ -1,7 +1,7 @@
 // A question to an agent from any program: NATS and JSON, nothing of agentmesh.
 import { connect } from '@nats-io/transport-node';
 
-const { NATS_URL: servers, NATS_USER: user, NATS_PASSWORD: pass } = process.env;
+const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;
 const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
 const question = { message: process.argv[2] ?? 'What is the price of GOOG?' };
 const reply = await nc.request('mesh.v1.agent.stock_agent.ask', JSON.stringify(question), {

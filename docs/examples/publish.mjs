@@ -1,7 +1,7 @@
 // A durable run, and the events of its session: the run goes on whatever becomes of this program.
 import { connect } from '@nats-io/transport-node';
 
-const { NATS_URL: servers, NATS_USER: user, NATS_PASSWORD: pass } = process.env;
+const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;
 const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
 const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event');
 nc.publish('mesh.v1.agent.stock_agent.run', JSON.stringify({ user: 'billing', message: 'Price of MSFT?' }));

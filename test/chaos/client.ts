@@ -1,6 +1,6 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { Random } from '@agentmesh/testing';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { framesOf } from '../sse-client.ts';
 import { app } from './agents.ts';
 import type { ClientView } from './check/history.ts';
 
@@ -104,9 +104,8 @@ export class ChaosClient {
     let last = after;
     let failed = false;
     try {
-      for await (const { id, data } of framesOf(response)) {
-        const event = JSON.parse(data) as Event & { error?: string };
-        if (id !== undefined) last = Number(id);
+      for await (const { id, event } of framesOf(response)) {
+        if (id !== undefined) last = id;
         // The run's failure, or the gateway's: what it is, the log tells.
         if (event.error !== undefined) failed = true;
         else if (!event.partial) view.seen.push(event.id);
@@ -147,9 +146,4 @@ const pathOf = ({ appName, userId, sessionId }: SessionRef) =>
 
 async function readJson<T>(response: Response): Promise<T | undefined> {
   return (await response.json().catch(() => undefined)) as T | undefined;
-}
-
-async function* framesOf({ body }: Response) {
-  if (!body) return;
-  yield* body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
 }

@@ -229,9 +229,35 @@ describe('the gateway', () => {
     wrong.push(await send('POST', '', { filename: '', artifact: { text: 'x' } }));
     wrong.push(await send('POST', '', { filename: 'x', artifact: {} }));
     for (const each of wrong) expect(each).toMatchObject({ status: 400, body: { code: 'invalid_argument' } });
-    expect((await client.send('DELETE', `${pathOf(session)}${name}`)).status).toBe(204);
+    const deleted = await client.send('DELETE', `${pathOf(session)}${name}`);
+    expect([deleted.status, await deleted.json()]).toEqual([200, null]);
     expect((await send('GET', name)).status).toBe(404);
     expect((await send('GET', '/versions')).status).toBe(404);
+  });
+
+  it('reads, writes and deletes an artifact whose name holds slashes that are not encoded', async () => {
+    const session = await client.createSession('archive');
+    const path = `${pathOf(session)}/notes/2026/plan.txt`;
+    const put = await fetch(`${mesh.gatewayUrl}${path}/content`, {
+      method: 'PUT',
+      body: 'the plan',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect((await json(put)).body).toMatchObject({ version: 0, size: 8 });
+    expect((await json(await client.send('GET', pathOf(session)))).body).toContain('notes/2026/plan.txt');
+    for (const end of ['', '/versions/0'])
+      expect((await json(await client.send('GET', `${path}${end}`))).body, end).toMatchObject({
+        inlineData: { mimeType: 'text/plain' },
+      });
+    expect(await (await client.send('GET', `${path}/versions/0/content`)).text()).toBe('the plan');
+    expect(await (await client.send('GET', `${path}/content`)).text()).toBe('the plan');
+    expect((await json(await client.send('GET', `${path}/versions`))).body).toEqual([0]);
+    expect((await json(await client.send('GET', `${path}/versions/metadata`))).body).toHaveLength(1);
+    expect((await json(await client.send('GET', `${path}/versions/0/metadata`))).body).toMatchObject({
+      size: 8,
+    });
+    expect((await client.send('DELETE', path)).status).toBe(200);
+    expect((await client.send('GET', path)).status).toBe(404);
   });
 
   it('keeps nothing of an upload that breaks off, and refuses one for a session that there is not', async () => {

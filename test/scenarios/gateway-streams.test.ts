@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 /** A gateway in this process, whose subscriptions and connections are counted. */
-async function startGateway({ unreadMs = 30_000 } = {}) {
+async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {}) {
   const open = new Set<Socket>();
   let listening = 0;
   const bus: typeof connected.bus = {
@@ -51,7 +51,12 @@ async function startGateway({ unreadMs = 30_000 } = {}) {
       log: connected.log as Parameters<typeof buildServer>[0]['log'],
       stopping: stopping.signal,
     },
-    1_000_000,
+    {
+      bodyLimit: 1_000_000,
+      requestTimeoutMs,
+      httpHost: '127.0.0.1',
+      allowedHosts: undefined,
+    },
   );
   server.server.on('connection', (socket) => {
     open.add(socket);
@@ -157,6 +162,20 @@ describe('a stream of the gateway', () => {
     await endRun(session);
     const rest = await Array.fromAsync(framesOf(await comeBack(gateway.url, run, got.at(-1))));
     expect([...got, ...rest.map(({ id }) => id)]).toEqual(Array.from({ length: count }, (_, at) => at + 2));
+  });
+
+  it('is not begun for a body that comes too slowly', async () => {
+    await using gateway = await startGateway({ requestTimeoutMs: 1_000 });
+    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+    let answer = '';
+    socket.on('data', (bytes) => {
+      answer += bytes;
+    });
+    socket.write('POST /run_sse HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n');
+    socket.write('content-length: 1000\r\n\r\n{');
+    const drip = setInterval(() => socket.write(' '), 200);
+    await once(socket, 'close').finally(() => clearInterval(drip));
+    expect(answer).toMatch(/^HTTP\/1.1 408 .*MESH_REQUEST_TIMEOUT_MS/s);
   });
 
   it('that nobody reads does not hold up the stop of the gateway', async () => {

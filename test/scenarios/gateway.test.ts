@@ -8,6 +8,7 @@ import type { Event } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastText, restClient } from '../rest-client.ts';
+import { adkEventsOf } from '../sse-client.ts';
 
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
@@ -99,6 +100,53 @@ describe('the gateway', () => {
     });
   });
 
+  it('says whether it can work', async () => {
+    const health = await client.send('GET', '/health');
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  it('serves no request that was sent to a host of another name', async () => {
+    const { port } = new URL(mesh.gatewayUrl);
+    const sent = request({ port, path: '/list-apps', headers: { host: 'evil.example' } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([response.statusCode, await json(response)]).toMatchObject([
+      403,
+      { code: 'permission_denied', error: expect.stringContaining('MESH_HTTP_ALLOWED_HOSTS') },
+    ]);
+  });
+
+  it('refuses the export of a user id that is too long', async () => {
+    const path = `/apps/stock_app/users/${'u'.repeat(97)}/export`;
+    expect(await answerOf(await client.send('GET', path))).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_argument', error: expect.stringContaining('96') },
+    });
+  });
+
+  it('streams to a client that reads only blocks which begin with data, as those of ADK do', async () => {
+    const session = await client.createSession('stock_app');
+    const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of GOOG?' };
+    const told = await Array.fromAsync(adkEventsOf(await client.send('POST', '/run_sse', body)));
+    const stored = (await (await client.send('GET', `${sessions}/${session}`)).json()) as { events: Event[] };
+    expect(told).toEqual(stored.events.slice(1));
+  });
+
+  it('tells errors of a run as a frame to a client that reads events, and as JSON to others', async () => {
+    const body = JSON.stringify({ appName: 'stock_app', userId: 'u1', sessionId: 'none', newMessage: 'hi' });
+    const send = (accept: string) =>
+      fetch(`${mesh.gatewayUrl}/run_sse`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept },
+        body,
+      });
+    const frames = await send('text/event-stream');
+    expect([frames.status, frames.headers.get('content-type')]).toEqual([404, 'text/event-stream']);
+    expect(await Array.fromAsync(adkEventsOf(frames))).toEqual([
+      { error: expect.stringContaining('none'), code: 'not_found' },
+    ]);
+    expect(await answerOf(await send('*/*'))).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
   it('lists the apps that have a root agent', async () => {
     expect(await (await client.send('GET', '/list-apps')).json()).toEqual(['stock_app']);
   });
@@ -111,11 +159,15 @@ describe('the gateway', () => {
       userId: 'u1',
       events: [],
     });
+    const read = await client.send('GET', `${sessions}/mine`);
+    const { lastUpdateTime } = (await read.json()) as { lastUpdateTime: number };
+    expect(Math.abs(lastUpdateTime - Date.now() / 1_000)).toBeLessThan(60);
     const patched = await client.send('PATCH', `${sessions}/mine`, { state_delta: { a: 3 } });
     expect(await patched.json()).toMatchObject({ state: { a: 3, 'user:b': 2 } });
     const list = (await (await client.send('GET', sessions)).json()) as { id: string }[];
     expect(list.map(({ id }) => id)).toContain('mine');
-    expect((await client.send('DELETE', `${sessions}/mine`)).status).toBe(204);
+    const deleted = await client.send('DELETE', `${sessions}/mine`);
+    expect([deleted.status, await deleted.json()]).toEqual([200, null]);
     expect(await answerOf(await client.send('GET', `${sessions}/mine`))).toMatchObject({
       status: 404,
       body: { code: 'not_found', error: expect.stringContaining('mine') },

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lockFolder } from '@agentmesh/deploy/data-lock';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
+import { until } from '@agentmesh/testing';
+import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
@@ -43,6 +45,66 @@ describe('the launcher', () => {
 
   it('says so when Redis is not there, before it starts anything', async () => {
     await expect(launchMesh({ redisUrl: 'redis://127.0.0.1:1' })).rejects.toThrow(/redis/i);
+  });
+
+  it('forgets services that are gone, keeps its files to its owner, and starts again what dies', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'agentmesh-launch-'));
+    const named = (name: string) => samples.filter(({ manifest }) => manifest.name === name);
+    const appsOf = async (url: string) => (await (await fetch(`${url}/list-apps`)).json()) as string[];
+    {
+      await using both = await launchMesh({
+        services: [...named('weather_agent'), ...named('stock_agent')],
+        dataDir,
+      });
+      expect(await appsOf(both.gatewayUrl)).toEqual(['stock_app', 'weather_app']);
+    }
+    const words: string[] = [];
+    {
+      const say = (text: string) => void words.push(text);
+      await using mesh = await launchMesh({ services: named('stock_agent'), dataDir, restarts: true, say });
+      expect(await appsOf(mesh.gatewayUrl)).toEqual(['stock_app']);
+      for (const file of ['place.json', 'nats/nats-server.conf', 'redis/redis.conf'])
+        expect(statSync(join(dataDir, file)).mode & 0o77, file).toBe(0);
+      for (const folder of ['', 'nats', 'redis'])
+        expect(statSync(join(dataDir, folder)).mode & 0o777, folder).toBe(0o700);
+      const [stock] = mesh.processes;
+      process.kill(stock?.pid ?? -1, 'SIGKILL');
+      await until(() => words.includes('stock_agent runs again'), { what: 'the agent', timeoutMs: 20_000 });
+      const redis = new Redis(mesh.redisUrl);
+      redis.on('error', () => {});
+      const [, pid = ''] = /process_id:(\d+)/.exec(await redis.info('server')) ?? [];
+      process.kill(Number(pid), 'SIGKILL');
+      await until(() => words.includes('redis-server runs again'), { what: 'Redis', timeoutMs: 20_000 });
+      expect(await redis.ping()).toBe('PONG');
+      redis.disconnect();
+      const open = new Redis(mesh.redisUrl.replace(/\/\/.*@/, '//'), { lazyConnect: true });
+      open.on('error', () => {});
+      await expect(open.ping()).rejects.toThrow('NOAUTH');
+      open.disconnect();
+    }
+    expect(words).toContainEqual(expect.stringMatching(/^redis-server \(pid \d+\) ended: SIGKILL; /));
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('says so when a setting is wrong, before it starts anything', async () => {
+    const start = (variable: string, value: string) =>
+      promisify(execFile)(process.execPath, ['deploy/local/demo.ts'], {
+        cwd: root,
+        env: { ...process.env, [variable]: value },
+      });
+    await expect(start('NATS_URL', 'http//nonsense')).rejects.toMatchObject({
+      stderr: expect.stringContaining('NATS_URL must look like nats://host:4222'),
+    });
+    await expect(start('MESH_LOG_LEVEL', 'loud')).rejects.toMatchObject({
+      stderr: expect.stringContaining('MESH_LOG_LEVEL must be one of'),
+    });
+  });
+
+  it('serves with the log of a person', async () => {
+    const env = { MESH_LOG_LEVEL: 'error', MESH_LOG_FORMAT: 'text' };
+    const services = samples.filter(({ manifest }) => manifest.name === 'get_weather');
+    await using mesh = await launchMesh({ services, env });
+    expect((await fetch(`${mesh.gatewayUrl}/health`)).status).toBe(200);
   });
 
   it('does not start a second mesh on the same data', async () => {

@@ -74,7 +74,12 @@ async function publish(subject: string | undefined, text: string): Promise<void>
 /** Starts the approver of the documents as a process of its own, with the rights of any program. */
 async function startApprover() {
   const { user: name, pass } = mesh.login('client');
-  const env = { PATH: process.env.PATH, NATS_URL: mesh.natsUrl, NATS_USER: name, NATS_PASSWORD: pass };
+  const env = {
+    PATH: process.env.PATH,
+    NATS_URL: mesh.natsUrl,
+    MESH_NATS_USER: name,
+    MESH_NATS_PASSWORD: pass,
+  };
   const child = spawnGuarded([process.execPath, approver], {
     cwd: root,
     env,

@@ -233,6 +233,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     ...(context.memoryService && { memoryService: context.memoryService }),
     ...(context.credentialService && { credentialService: context.credentialService }),
     ...(context.signInService && { signInService: context.signInService }),
+    ...(context.onFailure && { onFailure: context.onFailure }),
   });
   const forward = observe && forwardEvents(functionCallId, observe);
   for await (const event of events) forward?.(event);

@@ -46,6 +46,32 @@ async function asked(tool = timeOff()) {
   };
 }
 
+describe("a payload that only repeats the arguments of the call, as ADK's web UI sends it", () => {
+  it.each([
+    ['yes', { confirmed: true }, { granted: { approved_days: 1 } }],
+    ['no', { confirmed: false }, { granted: { approved_days: 1 } }],
+  ])('counts as none when a person says %s', async (_word, said, response) => {
+    const { answer } = await asked(timeOff(days, { approved_days: 1 }));
+    const [first] = await answer({ ...said, payload: { days: 5 } });
+    expect(first && brief(first)).toBe(`root: gets ${JSON.stringify(response)}`);
+  });
+
+  it('counts when it fits the schema', async () => {
+    const { answer } = await asked(timeOff(z.object({ days: z.number() }), { days: 1 }));
+    const [first] = await answer({ confirmed: true, payload: { days: 5 } });
+    expect(first && brief(first)).toBe('root: gets {"granted":{"days":5}}');
+  });
+
+  it('is refused, as none would be, when the question has nothing that fits either', async () => {
+    const { answer } = await asked();
+    await expect(answer({ confirmed: true, payload: { days: 5 } })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    const [first] = await answer({ confirmed: false, payload: { days: 5 } });
+    expect(first && brief(first)).toBe('root: gets {"granted":null}');
+  });
+});
+
 describe('an answer with a schema', () => {
   it.each<[string, AnswerSchema]>([
     ['of zod', days],

@@ -133,6 +133,8 @@ export {
   hasThoughts,
   hasTrailingCodeExecutionResult,
 } from './event-queries.ts';
+export type { Failure, OnFailure } from './failure.ts';
+export { isCallersFault, printFailure } from './failure.ts';
 export { progressId } from './flow/call-tools.ts';
 export { assertContinues } from './flow/continuation.ts';
 export { artifactsOfSession } from './flow/forward-artifacts.ts';
@@ -143,7 +145,7 @@ export { answerToQuestion, isPassedOn } from './flow/questions.ts';
 export { isRefused, orRefused, refusedReason } from './flow/refusal.ts';
 export { appendInstructions } from './flow/request.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';
-export { executeTool, FirstWord, toolErrorText } from './flow/run-tool.ts';
+export { executeTool, FirstWord, failureOf, toolErrorText } from './flow/run-tool.ts';
 export type { UserMessage } from './flow/user-message.ts';
 export { askerCancelled, readMessage } from './flow/user-message.ts';
 export { withCredentials } from './flow/with-credentials.ts';

@@ -5,6 +5,7 @@ import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
+import type { OnFailure } from './failure.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
@@ -44,6 +45,8 @@ export interface InvocationServices {
   credentialService?: CredentialService;
   /** Keeps the sign-ins that lead to credentials. */
   signInService?: SignInService;
+  /** Takes what tools and models throw, with its stack. */
+  onFailure?: OnFailure;
 }
 
 /** A step of a workflow elsewhere, whose events are committed there. Each request goes on by one step of the agent. */
@@ -83,6 +86,7 @@ export const invocationServiceNames: OptionNames<InvocationServices> = {
   memoryService: true,
   credentialService: true,
   signInService: true,
+  onFailure: true,
 };
 
 export interface InvocationContextFields extends InvocationServices {
@@ -140,6 +144,7 @@ export class InvocationContext {
   readonly memoryService: BaseMemoryService | undefined;
   readonly credentialService: CredentialService | undefined;
   readonly signInService: SignInService | undefined;
+  readonly onFailure: OnFailure | undefined;
   readonly observe: ((event: Event) => void) | undefined;
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly attempt: number;
@@ -175,6 +180,7 @@ export class InvocationContext {
     this.memoryService = fields.memoryService;
     this.credentialService = fields.credentialService;
     this.signInService = fields.signInService;
+    this.onFailure = fields.onFailure;
     this.observe = fields.observe;
     this.contextCompactors = fields.contextCompactors;
     this.attempt = fields.attempt ?? 1;

@@ -12,6 +12,7 @@ import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import { compactorsOf, type EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 import type { CredentialService } from './credential-service.ts';
 import { newInvocationId, newResumeId } from './event.ts';
+import { type OnFailure, printFailure } from './failure.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { runInvocation } from './invocation.ts';
 import { type InvocationServices, invocationServiceNames } from './invocation-context.ts';
@@ -95,6 +96,7 @@ export class Runner {
   readonly signInService: SignInService;
   readonly pluginManager: PluginManager;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  readonly onFailure: OnFailure;
   readonly #heads: SessionHeads;
   readonly #compactors: readonly BaseContextCompactor[];
 
@@ -118,6 +120,7 @@ export class Runner {
     this.credentialService = config.credentialService ?? new InMemoryCredentialService();
     this.signInService = config.signInService ?? new InMemorySignInService();
     this.pluginManager = new PluginManager([...(app?.plugins ?? []), ...(config.plugins ?? [])]);
+    this.onFailure = config.onFailure ?? printFailure;
     this.resumabilityConfig = config.resumabilityConfig ?? app?.resumabilityConfig;
   }
 
@@ -204,12 +207,13 @@ export class Runner {
   }
 
   #services(): InvocationServices {
-    const { artifactService, memoryService, credentialService, signInService } = this;
+    const { artifactService, memoryService, credentialService, signInService, onFailure } = this;
     return {
       ...(artifactService && { artifactService }),
       ...(memoryService && { memoryService }),
       credentialService,
       signInService,
+      onFailure,
     };
   }
 

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { encodeName, header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import {
   type Bus,
   type ConsumeOptions,
@@ -28,18 +27,6 @@ export interface BusParts {
   onError: OnError;
   /** Default: one second. */
   heartbeatMs?: number | undefined;
-}
-
-/** `<service>-<pid>-<random>`, one token. */
-export function createReplicaId(service: string): string {
-  return encodeName(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
-}
-
-/** Is it the id of a replica of this service? */
-export function isReplicaOf(replica: unknown, service: string): boolean {
-  if (typeof replica !== 'string') return false;
-  const start = `${encodeName(service)}-`;
-  return replica.startsWith(start) && /^\d+-[0-9a-f]{8}$/.test(replica.slice(start.length));
 }
 
 /** Builds a bus on a link: the part that NATS and memory share. */
@@ -104,7 +91,7 @@ export function createBus(parts: BusParts): Bus {
     async enqueue(subject, payload, { messageId, headers }) {
       const packet = {
         subject: assertSubject(subject),
-        headers: { ...givenHeaders(headers), [header.messageId]: messageId },
+        headers: { ...givenHeaders(headers), [header.messageId]: messageId, [header.replica]: replica },
         bytes: encodeJson(payload),
       };
       await whenConnected(link);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
-import { type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
+import { appNames, type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -101,6 +101,41 @@ describe('the operator command', () => {
     });
     await command('dead-letters', 'remove', '2');
     expect(await command('dead-letters', 'list')).toEqual(['there are none']);
+  });
+
+  it('lists cards, and removes those of services that are gone', async () => {
+    await mesh.bus.announce({ kind: 'agent', name: 'ghost', app: 'ghost_app' });
+    await until(() => mesh.bus.directory.get('agent', 'ghost'), { what: 'the card' });
+    expect(await command('cards', 'list')).toEqual([
+      'agent  ghost  0.0.0  app ghost_app  no replica',
+      'agent  solo  0.0.0  app app  up',
+    ]);
+    expect(appNames(mesh)).toEqual(['app', 'ghost_app']);
+    await expect(command('cards', 'remove', 'agent', 'solo')).rejects.toMatchObject({
+      code: 'failed_precondition',
+    });
+    await expect(command('cards', 'remove', 'agent', 'nobody')).rejects.toMatchObject({ code: 'not_found' });
+    expect(await command('cards', 'remove', 'agent', 'ghost')).toEqual(['the card of agent ghost is gone']);
+    await until(() => !mesh.bus.directory.get('agent', 'ghost'), { what: 'the card to be forgotten' });
+    expect(appNames(mesh)).toEqual(['app']);
+  });
+
+  it('shows runs that no agent takes, and moves them to the dead letters', async () => {
+    expect(await command('orphans', 'list')).toEqual(['there are none']);
+    const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
+    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody'), run, { messageId: 'orphan' });
+    expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run  1 of kind run']);
+    expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run')).toEqual([
+      '1 moved to the dead letters',
+    ]);
+    expect(await command('orphans', 'list')).toEqual(['there are none']);
+    const letters = await command('dead-letters', 'list');
+    expect(letters).toHaveLength(1);
+    expect(letters[0]).toContain('mesh.v1.agent.nobody.run  0 deliveries  not_found');
+    for (const line of letters) await command('dead-letters', 'remove', line.split(' ')[0] ?? '');
+    await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run')).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   it('cancels an invocation', async () => {

@@ -1,4 +1,11 @@
-import { type DeadLetters, openDeadLetters, type StoredDeadLetter } from '@agentmesh/bus';
+import {
+  type DeadLetters,
+  type OperatorOptions,
+  openCards,
+  openDeadLetters,
+  openOrphans,
+  type StoredDeadLetter,
+} from '@agentmesh/bus';
 import {
   type ConnectedMesh,
   cancelInvocation,
@@ -6,7 +13,7 @@ import {
   deleteUserData,
   replayDeadLetter,
 } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, nearest } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { writeExport } from './write-export.ts';
 
@@ -65,6 +72,53 @@ export const commands: Record<string, Command> = {
         around.print(`dead letter ${seq} is gone`);
       }),
   },
+  'orphans list': {
+    usage: '',
+    meaning: 'messages in queues that no service takes: runs for an agent that there is not, say',
+    async run(_, around) {
+      await using queues = await openOrphans(operatorOf(around));
+      const found = await queues.list();
+      for (const { kind, subject, count } of found) around.print(`${subject}  ${count} of kind ${kind}`);
+      if (found.length === 0) around.print('there are none');
+    },
+  },
+  'orphans bury': {
+    usage: '<subject>',
+    meaning: 'moves the messages of a subject that no service takes to the dead letters',
+    async run([subject], around) {
+      if (!subject) throw new MeshError('invalid_argument', usage('orphans bury'));
+      await using queues = await openOrphans(operatorOf(around));
+      const count = await queues.bury(subject);
+      if (count === 0)
+        throw new MeshError('not_found', `nothing lies under ${subject} that no service takes`);
+      around.print(`${count} moved to the dead letters`);
+    },
+  },
+  'cards list': {
+    usage: '',
+    meaning: 'agents and tools that the mesh knows, and whether a replica of each is up',
+    async run(_, around) {
+      await using cards = await openCards(operatorOf(around));
+      const found = await cards.list();
+      for (const card of found) {
+        const app = card.kind === 'agent' && card.app !== undefined ? `  app ${card.app}` : '';
+        const state = (await cards.isServed(card.name)) ? 'up' : 'no replica';
+        around.print(`${card.kind}  ${card.name}  ${card.version}${app}  ${state}`);
+      }
+      if (found.length === 0) around.print('there are none');
+    },
+  },
+  'cards remove': {
+    usage: '<agent|tool> <name>',
+    meaning: 'forgets a service that is gone for good, and its app; one that scales to zero keeps its card',
+    async run([kind, name], around) {
+      if ((kind !== 'agent' && kind !== 'tool') || !name)
+        throw new MeshError('invalid_argument', usage('cards remove'));
+      await using cards = await openCards(operatorOf(around));
+      await cards.remove(kind, name);
+      around.print(`the card of ${kind} ${name} is gone`);
+    },
+  },
   cancel: {
     usage: '<app> <user> <session> <invocation>',
     meaning: 'ends an invocation in all processes that work on it',
@@ -104,18 +158,42 @@ export const commands: Record<string, Command> = {
   },
 };
 
-/** Finds the command that the words begin with. @throws MeshError `invalid_argument` with the usage */
-export async function runCommand(words: readonly string[], surroundings: Surroundings): Promise<void> {
-  for (const [name, command] of Object.entries(commands)) {
-    const own = name.split(' ');
-    if (own.every((word, at) => words[at] === word))
-      return await command.run(words.slice(own.length), surroundings);
-  }
-  throw new MeshError('invalid_argument', usage());
+/** What somebody asks for: help, of one command if it is named, or a command and its arguments. */
+export type Wish = { help: string } | { command: Command; args: string[] };
+
+/** Finds the command that the words begin with, before anything is configured. @throws UnknownCommand */
+export function findCommand(words: readonly string[]): Wish {
+  const asksForHelp = words.some((word) => word === '--help' || word === '-h') || words[0] === 'help';
+  const found = Object.entries(commands).find(([name]) =>
+    name.split(' ').every((word, at) => words[at] === word),
+  );
+  if (asksForHelp) return { help: usage(found?.[0]) };
+  if (found) return { command: found[1], args: words.slice(found[0].split(' ').length) };
+  throw new UnknownCommand(words);
 }
 
-export function usage(): string {
-  const lines = Object.entries(commands).map(([name, each]) => `  ${name} ${each.usage}: ${each.meaning}`);
+/** The error for words that begin with no command. */
+export class UnknownCommand extends MeshError {
+  constructor(words: readonly string[]) {
+    const given = words.slice(0, 2).join(' ');
+    const meant = nearest(given, Object.keys(commands));
+    const unknown = `there is no command ${JSON.stringify(given)}${meant ? `; did you mean ${meant}?` : ''}`;
+    super('invalid_argument', `${given === '' ? 'name a command' : unknown}\n${usage()}`);
+  }
+}
+
+/** Runs the command that the words begin with. @throws MeshError `invalid_argument` with the usage */
+export async function runCommand(words: readonly string[], surroundings: Surroundings): Promise<void> {
+  const wish = findCommand(words);
+  if ('help' in wish) surroundings.print(wish.help);
+  else await wish.command.run(wish.args, surroundings);
+}
+
+/** How a command, or all of them, is used. */
+export function usage(only?: string): string {
+  const lines = Object.entries(commands)
+    .filter(([name]) => only === undefined || name === only)
+    .map(([name, each]) => `  ${[name, each.usage].filter(Boolean).join(' ')}: ${each.meaning}`);
   return `usage: agentmesh <command>\n${lines.join('\n')}`;
 }
 
@@ -132,16 +210,24 @@ function summaryOf({ seq, letter }: StoredDeadLetter): string {
   return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
 }
 
-async function withLetters(
-  { config }: Surroundings,
-  work: (letters: DeadLetters) => Promise<void>,
-): Promise<void> {
-  await using letters = await openDeadLetters({
+/** How long a server is waited for, in ms: a person waits for the answer. */
+const connectTimeoutMs = 2_000;
+
+function operatorOf({ config }: Surroundings): OperatorOptions {
+  return {
     url: config.natsUrl,
     user: config.natsUser,
     pass: config.natsPassword?.reveal(),
     namespace: config.namespace,
-  });
+    connectTimeoutMs,
+  };
+}
+
+async function withLetters(
+  around: Surroundings,
+  work: (letters: DeadLetters) => Promise<void>,
+): Promise<void> {
+  await using letters = await openDeadLetters(operatorOf(around));
   await work(letters);
 }
 
@@ -149,6 +235,6 @@ async function withMesh(
   { config, log }: Surroundings,
   work: (mesh: ConnectedMesh) => Promise<void>,
 ): Promise<void> {
-  await using mesh = await connectService('operator', config, log);
+  await using mesh = await connectService('operator', config, log, { connectTimeoutMs });
   await work(mesh);
 }

@@ -24,7 +24,6 @@ import {
   type Headers,
   header,
   MeshError,
-  parse,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { inArtifactSession } from './artifacts/artifact-session.ts';
@@ -33,7 +32,9 @@ import { fenced, tokenOf } from './fenced.ts';
 import { hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
+import { askIds, logTakeover, withOutcome } from './outcomes.ts';
 import { publishEnd, publishEvent, publishToSession, refOf } from './publish.ts';
+import { readMessage } from './read-message.ts';
 import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
 import { stampReplica } from './stamp.ts';
@@ -51,7 +52,7 @@ export async function* handleQuestion(
       'only agents ask on behalf of a call or a step; leave parent and step out',
     );
   }
-  yield* answerAsk(served, request, ask);
+  yield* logged(served, request, ask);
 }
 
 /** Answers the ask of an agent: on behalf of a call, or of a step of its workflow. */
@@ -59,11 +60,16 @@ export async function* handleDelegated(
   served: ServedAgent,
   request: IncomingRequest,
 ): AsyncGenerator<Frame, void, void> {
-  yield* answerAsk(served, request, readAsk(served, request));
+  yield* logged(served, request, readAsk(served, request));
+}
+
+function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncGenerator<Frame, void, void> {
+  const { mesh, agent } = served;
+  return withOutcome(mesh.log, 'ask ended', askIds(agent.name, ask), answerAsk(served, request, ask));
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
-  return parse(askSchema, request.json(), `the ask of agent ${agent.name}`);
+  return readMessage(askSchema, request, `the ask of agent ${agent.name}`);
 }
 
 /**
@@ -88,6 +94,7 @@ async function* answerAsk(
     // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
     const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
     const session = await askSession(served, ask, invocationId);
+    logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (step && !step.held) yield* retell(step, session);
     const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, own);

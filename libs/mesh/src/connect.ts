@@ -6,8 +6,13 @@ import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentm
 import { assertArtifacts } from './artifacts/artifact-folder.ts';
 import { openArtifacts } from './artifacts/open-artifacts.ts';
 import { createMesh, type Mesh } from './mesh.ts';
+import { reportTo } from './report.ts';
 
 export interface ConnectOptions {
+  /** Names this process among the replicas of the service, as in its logs; default one of its own. */
+  replica?: string | undefined;
+  /** How long the first connection to NATS is tried, in ms; default 10,000. */
+  connectTimeoutMs?: number;
   /** Name of the service, and of its inboxes: `agent_<name>`, `tool_<name>`, `gateway`. */
   service: string;
   natsUrl: string;
@@ -40,6 +45,8 @@ export interface ConnectOptions {
 
 const optionNames: OptionNames<ConnectOptions> = {
   service: true,
+  replica: true,
+  connectTimeoutMs: true,
   natsUrl: true,
   user: true,
   password: true,
@@ -73,7 +80,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
   assertOptions('connectMesh', options ?? null, optionNames);
   const { log, service, namespace = 'mesh' } = options;
   const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
-  const onError = (error: unknown, where: string) => log.error({ err: error, where }, 'defect reported');
+  const onError = reportTo(log);
   const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
   await assertArtifacts(options.artifacts ?? 'nats');
   await using owners = new AsyncDisposableStack();
@@ -96,6 +103,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     await connectNats({
       url: options.natsUrl,
       service,
+      replica: options.replica,
+      connectTimeoutMs: options.connectTimeoutMs,
       onError,
       ...(options.user !== undefined && { user: options.user }),
       ...(options.password !== undefined && { pass: options.password }),
@@ -139,7 +148,7 @@ export async function connectService(
   service: string,
   config: ServiceConfig,
   log: Logger,
-  options: Pick<ConnectOptions, 'cards'> = {},
+  options: Pick<ConnectOptions, 'cards' | 'replica' | 'connectTimeoutMs'> = {},
 ): Promise<ConnectedMesh> {
   return await connectMesh({
     service,

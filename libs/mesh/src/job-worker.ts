@@ -16,6 +16,7 @@ import type { Cancellations, CancelSignal } from './cancellations.ts';
 import { traceHeaders } from './hop.ts';
 import { failedCall, keepResult } from './keep-result.ts';
 import type { Mesh } from './mesh.ts';
+import { createTally, logTakeover } from './outcomes.ts';
 import { runTool } from './tool-call.ts';
 
 const done: WorkOutcome = { done: true };
@@ -76,6 +77,10 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     await tellEnd(attempt, taken);
     return done;
   }
+  const ids = jobIds(attempt);
+  logTakeover(mesh.log, taken.attempt, ids);
+  const tally = createTally();
+  tally.attempt = taken.attempt;
   const lost = new AbortController();
   const moot = new AbortController();
   const gone = new AbortController();
@@ -105,11 +110,20 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     await mesh.jobs.forget(tool.name, order.job);
     return done;
   }
+  const { durationMs, attempt: number } = tally.fields();
+  const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
+  mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
   const kept = await keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each));
   // Who answered in its place knows; who cancelled it wants to hear nothing more.
   if (moot.signal.aborted) return done;
   await tellEnd(attempt, kept, !cancel.signal.aborted);
   return done;
+}
+
+function jobIds({ tool, order: { job, call } }: Attempt): Record<string, unknown> {
+  const { callId, context } = call;
+  const { agent, invocationId, session } = context ?? {};
+  return { tool: tool.name, job, callId, ...(context && { agent, invocationId, session }) };
 }
 
 async function doWork(

@@ -58,10 +58,10 @@ async function runServed(
 ): Promise<void> {
   await runMain({
     name,
-    async start(config, { log }) {
+    async start(config, { log, replica }) {
       await using owners = new AsyncDisposableStack();
       owners.use(await prepare?.(log));
-      const mesh = owners.use(await connectService(name, config, log, { cards }));
+      const mesh = owners.use(await connectService(name, config, log, { cards, replica }));
       let stopping = false;
       if (config.healthPort !== undefined) {
         const ready = async () => (stopping ? ['stopping'] : await mesh.problems());

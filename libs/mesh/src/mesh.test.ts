@@ -124,14 +124,14 @@ describe('agents in processes of their own', () => {
     await serve('one');
     await expect(serve('two')).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: /one and two both claim app app/,
+      message: /app app is served by agent one, and two claims it too/,
     });
     const late = await world.connect('late');
     await late.bus.announce({ kind: 'agent', name: 'two', app: 'app' });
     // A card alone claims nothing; somebody who serves it does.
     expect((await rootOf(late, 'app')).name).toBe('one');
     await late.bus.register({ kind: 'agent', name: 'two', version: '1.0.0', description: '' }, []);
-    await expect(rootOf(late, 'app')).rejects.toThrow(/one and two both claim/);
+    await expect(rootOf(late, 'app')).rejects.toThrow(/one, and two claims it/);
   });
 });
 

@@ -20,6 +20,7 @@ import type { Logger } from '@agentmesh/service';
 import type { JobRecords } from '@agentmesh/store';
 import { deletingArtifacts } from './artifacts/delete-with-session.ts';
 import { openArtifacts } from './artifacts/open-artifacts.ts';
+import { logFailures } from './outcomes.ts';
 import { forgettingCalls } from './user-data/forget-calls.ts';
 
 /** Results of remote tools by call id, so that a repeated call gets the first one's. */
@@ -63,8 +64,13 @@ export interface Mesh {
 }
 
 /** What agents and tools of this process may use, if they are not given their own. */
-export function meshServices({ artifacts, credentials, memory }: Mesh): InvocationServices {
-  return { artifactService: artifacts, ...credentials, ...(memory && { memoryService: memory }) };
+export function meshServices({ artifacts, credentials, memory, log }: Mesh): InvocationServices {
+  return {
+    artifactService: artifacts,
+    ...credentials,
+    ...(memory && { memoryService: memory }),
+    onFailure: logFailures(log),
+  };
 }
 
 export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {

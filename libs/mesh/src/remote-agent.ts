@@ -97,10 +97,15 @@ export class RemoteAgent extends BaseAgent implements Askable {
       },
       ...(invocationContext && { runConfig: invocationContext.runConfig }),
     };
-    const frames = requestFrames(mesh, this.#callee(mesh), ask, {
-      headers: askHeaders(invocationContext?.carrier ?? {}),
-      ...(abortSignal && { signal: abortSignal }),
-    });
+    const frames = requestFrames(
+      mesh,
+      this.#callee(mesh, { callId, invocationId: toolContext.invocationId }),
+      ask,
+      {
+        headers: askHeaders(invocationContext?.carrier ?? {}),
+        ...(abortSignal && { signal: abortSignal }),
+      },
+    );
     const observe = invocationContext?.observe;
     const forward = observe && forwardEvents(callId, observe);
     for await (const frame of frames) {
@@ -111,8 +116,9 @@ export class RemoteAgent extends BaseAgent implements Askable {
     throw new MeshError('unavailable', `agent ${this.name} ended without an answer`);
   }
 
-  #callee(mesh: Mesh): Callee {
+  #callee(mesh: Mesh, ids: Record<string, unknown>): Callee {
     return {
+      ids,
       subject: mesh.subjects.agentDelegate(this.name),
       isKnown: () => agentCard(mesh, this.name) !== undefined,
     };
@@ -164,7 +170,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         ...(path !== undefined && { path }),
       },
     };
-    const frames = requestFrames(mesh, this.#callee(mesh), ask, {
+    const frames = requestFrames(mesh, this.#callee(mesh, { invocationId }), ask, {
       headers: askHeaders(context.carrier),
       ...(abortSignal && { signal: abortSignal }),
     });

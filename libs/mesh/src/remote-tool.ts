@@ -1,5 +1,13 @@
 import { BaseTool, type Context, FirstWord, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
-import { MeshError, parse, type ToolCallInput, toolResultSchema } from '@agentmesh/protocol';
+import type { ReceivedFrame } from '@agentmesh/bus';
+import {
+  assertKnownFields,
+  MeshError,
+  parse,
+  type ToolCallInput,
+  type ToolResult,
+  toolResultSchema,
+} from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { artifactSessionOf } from './artifacts/artifact-session.ts';
 import { binding } from './binding.ts';
@@ -68,7 +76,16 @@ export class RemoteTool extends BaseTool {
         ...(operationSubject !== undefined && { operationSubject }),
       },
     };
-    const callee = { subject: mesh.subjects.toolCall(this.name), isKnown: () => this.#card() !== undefined };
+    const callee = {
+      subject: mesh.subjects.toolCall(this.name),
+      ids: {
+        callId: call.callId,
+        invocationId: toolContext.invocationId,
+        session: toolContext.sessionId,
+        agent: toolContext.agentName,
+      },
+      isKnown: () => this.#card() !== undefined,
+    };
     const frames = requestFrames(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
@@ -84,14 +101,29 @@ export class RemoteTool extends BaseTool {
         said = heard;
         yield frame.data;
       }
-      if (frame.type === 'result') return this.#take(frame.data, toolContext);
+      if (frame.type === 'result') return this.#take(this.#read(mesh, frame), toolContext);
     }
     throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);
   }
 
+  /** Reads a result. One of a program that is no process of the mesh must have the fields that there are, and a response. */
+  #read({ log }: Mesh, { data, replica }: Pick<ReceivedFrame, 'replica'> & { data: unknown }): ToolResult {
+    const what = `the reply of tool ${this.name}`;
+    try {
+      const result = parse(toolResultSchema, data, what);
+      if (replica !== undefined) return result;
+      assertKnownFields(toolResultSchema, data, what);
+      if (result.response !== undefined || result.failed || result.actions || this.isLongRunning)
+        return result;
+      throw new MeshError('invalid_argument', `${what} has no response; reply with {"response": …}`);
+    } catch (error) {
+      log.warn({ err: error, tool: this.name }, 'a tool replied with something that is no result');
+      throw error;
+    }
+  }
+
   /** What the tool did beside is done here. @throws what the tool threw */
-  #take(data: unknown, toolContext: Context): unknown {
-    const result = parse(toolResultSchema, data, `the result of tool ${this.name}`);
+  #take(result: ToolResult, toolContext: Context): unknown {
     const { response, isLastWord, failed, actions } = result;
     if (actions) {
       const { stateDelta, ...others } = actions;

@@ -11,6 +11,8 @@ const absenceMs = 10_000;
 
 export interface Callee {
   subject: string;
+  /** What names the request in the log: the invocation, the call. */
+  ids?: Record<string, unknown>;
   /** Does the mesh know it? Of a stranger it is said at once that nobody is there. */
   isKnown: () => boolean;
 }
@@ -24,12 +26,12 @@ export interface Callee {
  */
 export async function* requestFrames(
   { bus, log }: Mesh,
-  { subject, isKnown }: Callee,
+  { subject, isKnown, ids }: Callee,
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
   const absentUntil = Date.now() + absenceMs;
-  for (let attempt = 1; ; ) {
+  for (let attempt = 1, tries = 1; ; tries += 1) {
     try {
       yield* bus.request(subject, payload, options);
       return;
@@ -41,7 +43,9 @@ export async function* requestFrames(
         : attempt < attempts && isWorthRepeating(failure);
       if (!again || options.signal?.aborted) throw failure;
       if (!isAbsent) attempt += 1;
-      log.warn({ subject, code: failure.code, reason: failure.message }, 'asking again');
+      const why = { subject, ...ids, code: failure.code, reason: failure.message, tries };
+      // Once for each call: it may be asked many times in a second.
+      log[tries === 1 ? 'warn' : 'debug'](why, 'asking again');
       const isBusy = failure.code === 'resource_exhausted';
       await pause(isAbsent ? 200 : isBusy ? attempt * 50 : 0, options.signal);
     }

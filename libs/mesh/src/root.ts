@@ -27,7 +27,9 @@ export async function rootOf(mesh: Mesh, app: string): Promise<AgentCard> {
 }
 
 export function twoRoots(app: string, names: readonly string[]): string {
-  return `agents ${names.join(' and ')} both claim app ${app}: an app has one root agent`;
+  const [first = '', ...others] = names;
+  const more = others.join(' and ');
+  return `app ${app} is served by agent ${first}, and ${more} claims it too: an app has one root agent; give ${more} another app, or stop ${first}`;
 }
 
 /** All apps that have a root agent, sorted. */

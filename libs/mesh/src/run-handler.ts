@@ -14,7 +14,6 @@ import {
   type Headers,
   header,
   MeshError,
-  parse,
   runCommandSchema,
   traceIdOf,
   type WaitingRun,
@@ -26,7 +25,9 @@ import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { Mesh } from './mesh.ts';
+import { createTally, logRunEnd, logTakeover } from './outcomes.ts';
 import { publishEnd, publishEvent, refOf } from './publish.ts';
+import { readMessage } from './read-message.ts';
 import { startNext } from './run-queue.ts';
 import { openAnswers, sealRun } from './sealed-answers.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -56,18 +57,27 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     return done;
   }
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
-  const delivery: DeliveredRun = { item, carrier, token: undefined };
+  const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
     const outcome = await advance(served, sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.heads.keep(delivery.session);
+    logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
   } catch (error) {
-    return await settle(served, run, delivery, error);
+    const outcome = await settle(served, run, delivery, error);
+    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
+    return outcome;
   }
 }
 
 function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
-  const command = parse(runCommandSchema, item.json(), 'the run command');
+  const command = readMessage(runCommandSchema, item, 'the run command');
+  if (command.hop === 0 && command.message === undefined) {
+    throw new MeshError(
+      'invalid_argument',
+      'the run command has no message; only the next hop of a run has none',
+    );
+  }
   return {
     ...command,
     invocationId: command.invocationId ?? `e-${item.key}`,
@@ -145,7 +155,7 @@ function mayGoOn({ events }: Session, invocationId: string): boolean {
 async function think(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
-  { item, carrier }: DeliveredRun,
+  { item, carrier, tally }: DeliveredRun,
   session: Session,
   token: number,
 ): Promise<string | undefined> {
@@ -156,6 +166,9 @@ async function think(
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries of a message; a run that waited its turn came by several.
   const { number: attempt } = await mesh.sessions.beginAttempt(ref, partOf(run));
+  tally.attempt = attempt;
+  const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
+  logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
   const events = runInvocation({
     ...services,
     agent,
@@ -176,7 +189,10 @@ async function think(
     stamp: stampReplica(mesh),
     abortSignal: until.signal,
   });
-  for await (const event of events) await publishEvent(mesh, session, event, carrier);
+  for await (const event of events) {
+    tally.note(event);
+    await publishEvent(mesh, session, event, carrier);
+  }
   return next;
 }
 

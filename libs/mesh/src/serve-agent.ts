@@ -98,7 +98,7 @@ export async function serveAgent(
     ...services
   } = options;
   assertSharedInstruction(agent);
-  await assertOnlyRoot(mesh, agent, app);
+  await assertOnlyRoot(mesh, agent, app, () => true);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
   const cancellations = await listenForCancellations(mesh);
@@ -131,6 +131,12 @@ export async function serveAgent(
     delegate,
     run,
   ]);
+  // Of two that started at the same time, neither has seen the other before.
+  await assertOnlyRoot(mesh, agent, app, (other) => other < name).catch(async (error: unknown) => {
+    await stopAll([shown, runs, asks, delegated], 0, stopping);
+    await cancellations.stop();
+    throw error;
+  });
   const operations = await consumeOperations(served);
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
@@ -164,9 +170,15 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
   );
 }
 
-async function assertOnlyRoot(mesh: Mesh, { name }: BaseAgent, app: string | undefined): Promise<void> {
+/** @throws MeshError `failed_precondition` when an agent that is up, and that comes first, claims the app */
+async function assertOnlyRoot(
+  mesh: Mesh,
+  { name }: BaseAgent,
+  app: string | undefined,
+  comesFirst: (other: string) => boolean,
+): Promise<void> {
   const others = agentCards(mesh).filter(
-    (card) => app !== undefined && card.app === app && card.name !== name,
+    (card) => app !== undefined && card.app === app && card.name !== name && comesFirst(card.name),
   );
   for (const other of others) {
     if (!(await mesh.bus.isServed(mesh.subjects.shownAs(other.name)))) continue;

@@ -10,7 +10,6 @@ import {
   assertOptions,
   type Frame,
   type OptionNames,
-  parse,
   type ToolCall,
   type ToolResult,
   toolCallSchema,
@@ -20,6 +19,8 @@ import { followJob } from './job-follower.ts';
 import { handleJob } from './job-worker.ts';
 import { type Mesh, meshServices } from './mesh.ts';
 import { oncePerCall } from './once-per-call.ts';
+import { withOutcome } from './outcomes.ts';
+import { readMessage } from './read-message.ts';
 import { stopAll } from './stop.ts';
 import { runTool, waitsForPerson } from './tool-call.ts';
 
@@ -133,10 +134,26 @@ interface ServedTool {
   stopping: AbortSignal;
 }
 
+/** Answers one call and logs its end. */
+function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
+  const { mesh, tool } = served;
+  const call = readMessage(toolCallSchema, request, `the call of tool ${tool.name}`);
+  const { callId, context } = call;
+  const ids = {
+    tool: tool.name,
+    ...(callId !== undefined && { callId }),
+    ...(context && { agent: context.agent, invocationId: context.invocationId, session: context.session }),
+  };
+  return withOutcome(mesh.log, 'call ended', ids, answerCall(served, request, call));
+}
+
 /** Answers one call: with the result of its id, or by doing the work, or of a long-running tool by having it done. */
-async function* handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
+async function* answerCall(
+  served: ServedTool,
+  request: IncomingRequest,
+  call: ToolCall,
+): AsyncGenerator<Frame, void, void> {
   const { mesh, tool, services } = served;
-  const call = parse(toolCallSchema, request.json(), `the call of tool ${tool.name}`);
   using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '');
   const signal = AbortSignal.any([request.signal, served.stopping, cancel.signal]);
   const { callId, context } = call;

@@ -11,6 +11,7 @@ import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
 import { bury } from './bury.ts';
 import { fenced } from './fenced.ts';
+import type { Tally } from './outcomes.ts';
 import { publishEnd, publishEvent } from './publish.ts';
 import { startNext } from './run-queue.ts';
 import type { ServedAgent } from './serve-agent.ts';
@@ -36,6 +37,8 @@ export interface DeliveredRun {
   carrier: Headers;
   /** What it commits under; undefined until it begins. */
   token: number | undefined;
+  /** What it costs. */
+  tally: Tally;
   /** The session that it works on; undefined until it is read. */
   session?: Session;
 }

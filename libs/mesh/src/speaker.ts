@@ -1,8 +1,8 @@
 import { getFunctionCalls, logIndex, noteUnread, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
-import { isReplicaOf } from '@agentmesh/bus';
 import {
   type AgentCard,
   type Event,
+  isReplicaOf,
   MeshError,
   messageSchema,
   parse,

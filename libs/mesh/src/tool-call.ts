@@ -5,7 +5,9 @@ import {
   type ContextOrigin,
   createEventActions,
   executeTool,
+  failureOf,
   type InvocationServices,
+  isCallersFault,
   isCredentialFailure,
   newFunctionCallId,
   newInvocationId,
@@ -39,6 +41,7 @@ export async function* runTool(
   } catch (error) {
     abortSignal.throwIfAborted();
     if (isCredentialFailure(error)) throw error;
+    if (!isCallersFault(error)) services.onFailure?.(failureOf(tool, toolContext, error));
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof MeshError ? error.code : undefined;
     const failed = { message, ...(code !== undefined && { code }) };

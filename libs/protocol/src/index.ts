@@ -43,6 +43,7 @@ export type { JsonEntry } from './json.ts';
 export { jsonEntries, toJson } from './json.ts';
 export type { Keys, MemoryKeys } from './keys.ts';
 export { keys } from './keys.ts';
+export { assertKnownFields } from './known-fields.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
 export { nearest } from './nearest.ts';
 export type {
@@ -59,6 +60,7 @@ export { parse } from './parse.ts';
 export { keptJson, maxPayloadBytes } from './payload-limit.ts';
 export type { RedisAddress } from './redis-address.ts';
 export { parseRedisUrl } from './redis-address.ts';
+export { createReplicaId, isReplicaOf } from './replica.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
 export { shortId } from './short-id.ts';

@@ -109,6 +109,31 @@ describe('readConfig', () => {
     expect(problemsOf(() => readConfig(serviceConfig, { PATH: '/', MESH_NATS_BIN: '/nats' }))).toEqual([]);
   });
 
+  it.each(['http//nonsense', 'http://host', 'nats://a b', 'nats://h:4222,', 'nats://host:4222/path'])(
+    'refuses %s for the address of NATS',
+    (NATS_URL) =>
+      expect(problemsOf(() => readConfig(serviceConfig, { NATS_URL }))).toMatchObject([{ name: 'NATS_URL' }]),
+  );
+
+  it.each(['nats://a:4222, tls://b', 'host', 'ws://[::1]:80', 'nats://10.0.0.1:4222'])(
+    'takes %s for the address of NATS',
+    (NATS_URL) => expect(readConfig(serviceConfig, { NATS_URL }).natsUrl).toBe(NATS_URL),
+  );
+
+  it('prints no password of an address', () => {
+    for (const NATS_URL of ['nats://u:hunter2@host', 'hunter2 4222'])
+      expect(JSON.stringify(problemsOf(() => readConfig(serviceConfig, { NATS_URL })))).not.toContain(
+        'hunter2',
+      );
+  });
+
+  it('leaves variables of others alone where they are named, and refuses misspelled ones nevertheless', () => {
+    const read = (name: string) => () => readConfig(serviceConfig, { [name]: '1' }, ['MESH_HTTP_PORT']);
+    expect(problemsOf(read('MESH_HTTP_PORT'))).toEqual([]);
+    expect(problemsOf(read('MESH_DATA_DIR'))).toEqual([]);
+    expect(problemsOf(read('MESH_HTTP_PROT'))).toHaveLength(1);
+  });
+
   it('prints no secret, whichever way the configuration is printed', () => {
     const config = readConfig(serviceConfig, {
       MESH_NATS_PASSWORD: 'hunter2',

@@ -18,7 +18,12 @@ export interface ConfigProblem {
  * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them inherit. They are no
  * service's configuration and no spelling mistakes.
  */
-export const toolVariables: readonly string[] = ['MESH_NATS_BIN', 'MESH_REDIS_BIN', 'MESH_TEST_SERVERS'];
+export const toolVariables: readonly string[] = [
+  'MESH_DATA_DIR',
+  'MESH_NATS_BIN',
+  'MESH_REDIS_BIN',
+  'MESH_TEST_SERVERS',
+];
 
 function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {
   return Object.keys(env)
@@ -35,10 +40,15 @@ function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): Con
  * Reads a service's configuration from the environment, once, at start.
  *
  * @param shape its variables, most often `{ ...serviceConfig, port: variable('MESH_HTTP_PORT', …) }`
+ * @param others variables of other processes that are exported for them, and are no mistakes here
  * @throws MeshError `invalid_argument` that names every problem together, each with its variable; also in `details.problems`.
  * A `MESH_*` variable that the shape does not have is a problem too: a misspelled setting must not be ignored silently.
  */
-export function readConfig<S extends ConfigShape>(shape: S, env: NodeJS.ProcessEnv = process.env): Config<S> {
+export function readConfig<S extends ConfigShape>(
+  shape: S,
+  env: NodeJS.ProcessEnv = process.env,
+  others: readonly string[] = [],
+): Config<S> {
   const values: Record<string, unknown> = {};
   const problems: ConfigProblem[] = [];
   for (const [property, declared] of Object.entries(shape)) {
@@ -47,7 +57,7 @@ export function readConfig<S extends ConfigShape>(shape: S, env: NodeJS.ProcessE
     else problems.push({ name: declared.env, problem: result.problem });
   }
   const known = Object.values(shape).map((declared) => declared.env);
-  problems.push(...unknownVariables(known, env));
+  problems.push(...unknownVariables(known, env).filter(({ name }) => !others.includes(name)));
   if (problems.length > 0) {
     const said = problems.map(({ name, problem }) => `${name} ${problem}`).join('; ');
     throw new MeshError('invalid_argument', `the configuration is not valid: ${said}`, {

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { MeshError } from '@agentmesh/protocol';
+import { createReplicaId, MeshError } from '@agentmesh/protocol';
 import { type Config, type ConfigShape, readConfig } from './config.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { runService } from './run.ts';
@@ -22,11 +21,6 @@ export interface MainOptions<S extends ConfigShape> {
   start(config: WithBase<S>, context: MainContext): Promise<AsyncDisposable>;
 }
 
-/** Names a process among the replicas of a service. */
-export function replicaName(service: string): string {
-  return `${service}-${process.pid}-${randomBytes(3).toString('hex')}`;
-}
-
 /**
  * The whole of a service's `main.ts`: reads the configuration, makes the logger, runs the service. A wrong configuration is one
  * line on stderr and exit code 1.
@@ -44,7 +38,7 @@ export async function runMain<S extends ConfigShape = Record<never, never>>(
     process.exitCode = 1;
     return;
   }
-  const replica = replicaName(name);
+  const replica = createReplicaId(name);
   const { logLevel: level, logFormat: format, graceMs } = config as Config<typeof serviceConfig>;
   const log = createLogger({ service: name, replica, level, format });
   await runService({

@@ -10,11 +10,19 @@ const lowerCaseToken = z
   .string()
   .regex(/^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
 
+const natsServer = /^\s*((nats|tls|wss?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?\/?\s*$/i;
+
 const natsServers = z
   .string()
-  .regex(/^[^\s,]+(\s*,\s*[^\s,]+)*$/, 'must be a server address, or several with commas between')
   // Addresses are printed in logs; the user and its password have variables of their own.
-  .refine((text) => !text.includes('@'), 'must not hold a user; set MESH_NATS_USER and MESH_NATS_PASSWORD');
+  .refine((text) => !text.includes('@'), {
+    message: 'must not hold a user; set MESH_NATS_USER and MESH_NATS_PASSWORD',
+    abort: true,
+  })
+  .refine(
+    (text) => text.split(',').every((server) => natsServer.test(server)),
+    'must look like nats://host:4222 (tls:// for TLS), or several such with commas between',
+  );
 
 /** What every service of the mesh is configured by; a service adds its own: `{ ...serviceConfig, … }`. */
 export const serviceConfig = {
@@ -23,6 +31,7 @@ export const serviceConfig = {
   }),
   natsUrl: variable('NATS_URL', 'address of NATS; several with commas between', natsServers, {
     default: 'nats://127.0.0.1:4222',
+    hidden: true,
   }),
   natsUser: variable('MESH_NATS_USER', 'NATS user of this service', z.string(), { optional: true }),
   natsPassword: variable('MESH_NATS_PASSWORD', 'password of the NATS user', z.string(), {

@@ -8,6 +8,8 @@ export interface VariableOptions {
   optional?: true;
   /** The value is wrapped in a {@link Secret}. */
   secret?: true;
+  /** The value is in no message about it: it may hold a password that does not belong there. */
+  hidden?: true;
 }
 
 /** One environment variable: its name, what it means, and how its text is read. */
@@ -52,7 +54,7 @@ export function variable<T, const O extends VariableOptions>(
       const result = schema.safeParse(given);
       if (!result.success) {
         const said = result.error.issues.map(({ message }) => message).join(', ');
-        return { problem: secret ? said : `${said}; it is ${JSON.stringify(given)}` };
+        return { problem: secret || options.hidden ? said : `${said}; it is ${JSON.stringify(given)}` };
       }
       const value = secret ? new Secret(String(result.data)) : result.data;
       return { value: value as VariableValue<T, O> };

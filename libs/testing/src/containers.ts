@@ -1,19 +1,24 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 // Only ever imported lazily: it loads a Docker client, which takes half a second.
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { freePort } from './free-port.ts';
 import {
+  loginOf,
   type NatsOptions,
   natsConfiguration,
+  passwordFile,
   type RedisOptions,
   redisArguments,
   type Server,
+  writePrivate,
 } from './servers.ts';
 
 interface ContainerOptions {
   scheme: string;
+  /** User and password as a url has them; default none. */
+  login?: string;
   image: string;
   program: string;
   args: string[];
@@ -32,7 +37,7 @@ export async function startNatsContainer(options: NatsOptions): Promise<Server> 
   return startContainer(options.dataDir, (dataDir) => {
     const listen = `listen: "0.0.0.0:${inside}"\n`;
     const configuration = natsConfiguration(`${dataInside}/jetstream`, options);
-    writeFileSync(join(dataDir, 'nats-server.conf'), listen + configuration);
+    writePrivate(join(dataDir, 'nats-server.conf'), listen + configuration);
     return {
       scheme: 'nats',
       image: process.env.MESH_NATS_IMAGE || 'nats:2.12-alpine',
@@ -48,11 +53,15 @@ export async function startNatsContainer(options: NatsOptions): Promise<Server> 
 /** A Redis server in a container; `MESH_REDIS_IMAGE` names another image. */
 export async function startRedisContainer(options: RedisOptions): Promise<Server> {
   const inside = 6379;
-  return startContainer(options.dataDir, () => ({
+  return startContainer(options.dataDir, (dataDir) => ({
     scheme: 'redis',
+    login: loginOf(options),
     image: process.env.MESH_REDIS_IMAGE || 'redis:7.4-alpine',
     program: 'redis-server',
-    args: ['--port', String(inside), '--protected-mode', 'no', ...redisArguments(dataInside, options)],
+    args: [
+      ...passwordFile(dataDir, dataInside, options),
+      ...['--port', String(inside), '--protected-mode', 'no', ...redisArguments(dataInside, options)],
+    ],
     inside,
     port: options.port,
     ready: /Ready to accept connections/,
@@ -64,7 +73,7 @@ async function startContainer(
   describe: (dataDir: string) => ContainerOptions,
 ): Promise<Server> {
   const dataDir = given === undefined ? mkdtempSync(join(tmpdir(), 'agentmesh-container-')) : resolve(given);
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const clean = () => {
     if (given === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
@@ -104,7 +113,7 @@ function containerOf(
 
 async function serverOf(
   container: StartedTestContainer,
-  { scheme, inside }: ContainerOptions,
+  { scheme, inside, login = '' }: ContainerOptions,
   { dataDir, clean }: { dataDir: string; clean(): void },
 ): Promise<Server> {
   const docker = (await getContainerRuntimeClient()).container;
@@ -129,7 +138,7 @@ async function serverOf(
     await removed;
   };
   return {
-    url: `${scheme}://${host}:${port}`,
+    url: `${scheme}://${login}${host}:${port}`,
     host,
     port,
     pid: State.Pid,

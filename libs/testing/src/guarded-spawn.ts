@@ -17,15 +17,18 @@ export interface GuardedSpawnOptions {
   stdio: [Stdio, Stdio, Stdio];
   env?: NodeJS.ProcessEnv;
   cwd?: string;
+  /** Files that it makes are for its own user alone. */
+  isPrivate?: boolean;
   /** A folder that is removed when this process dies first. */
   trash?: string;
 }
 
 /** Starts a program that ends when this process does, however it ends. */
 export function spawnGuarded(command: readonly string[], options: GuardedSpawnOptions): ChildProcess {
-  const { stdio, env, cwd, trash = 'keep' } = options;
+  const { stdio, env, cwd, trash = 'keep', isPrivate = false } = options;
+  const script = isPrivate ? `umask 077${guarded}` : guarded;
   // A session of its own: Ctrl-C in a terminal reaches our process alone, which then stops what it started in order.
-  const child = spawn('sh', ['-c', guarded, trash, ...command], {
+  const child = spawn('sh', ['-c', script, trash, ...command], {
     detached: true,
     stdio: [...stdio, 'pipe'],
     ...(env && { env }),

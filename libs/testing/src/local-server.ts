@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
@@ -10,11 +10,15 @@ import { until } from './wait.ts';
 export interface LocalServerOptions {
   name: string;
   scheme: string;
+  /** User and password as a url has them, with the `@` behind; default none. */
+  login?: string | undefined;
   binary: string;
   dataDir: string | undefined;
   port: number | undefined;
   /** The program's arguments, once the port is chosen; may write a configuration file into the folder. */
   args(place: { port: number; dataDir: string }): string[];
+  /** Called when it ends without having been told to. */
+  onEnd?: ((how: string) => void) | undefined;
   /** True once the server, and not another one on that port, answers. */
   ready(place: { port: number; log: string }): Promise<boolean>;
 }
@@ -25,7 +29,9 @@ const portTaken = /address already in use/i;
 /** Runs a server's program on a loopback port until `stop`, `kill` or the end of this process. */
 export async function startLocalServer(options: LocalServerOptions): Promise<Server> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `agentmesh-${options.name}-`));
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // What it keeps there is for nobody else to read.
+  chmodSync(dataDir, 0o700);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const port = options.port ?? (await freePort());
@@ -71,26 +77,38 @@ function spawnLogged(
   command: string[],
   { logFile, trash }: { logFile: string; trash: string | undefined },
 ): ChildProcess {
-  const log = openSync(logFile, 'w');
-  const child = spawnGuarded(command, { stdio: ['ignore', log, log], ...(trash !== undefined && { trash }) });
+  const log = openSync(logFile, 'w', 0o600);
+  const child = spawnGuarded(command, {
+    stdio: ['ignore', log, log],
+    isPrivate: true,
+    ...(trash !== undefined && { trash }),
+  });
   closeSync(log);
   child.unref();
   return child;
 }
 
 function serverOf(options: LocalServerOptions, dataDir: string, port: number, child: ChildProcess): Server {
+  let told = false;
+  child.once('exit', (code, by) => {
+    if (!told) options.onEnd?.(by ?? `exit code ${code}`);
+  });
   const stop = async () => {
+    told = true;
     await endProcess(child, 'SIGTERM');
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
   return {
-    url: `${options.scheme}://${host}:${port}`,
+    url: `${options.scheme}://${options.login ?? ''}${host}:${port}`,
     host,
     port,
     pid: child.pid ?? -1,
     dataDir,
     stop,
-    kill: () => endProcess(child, 'SIGKILL'),
+    kill: () => {
+      told = true;
+      return endProcess(child, 'SIGKILL');
+    },
     [Symbol.asyncDispose]: stop,
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { chooseServers } from './docker-engine.ts';
@@ -32,6 +32,8 @@ export interface NatsOptions {
   port?: number;
   /** Default true. */
   jetstream?: boolean;
+  /** Called when the local program ends without having been told to. */
+  onEnd?: ((how: string) => void) | undefined;
 }
 
 export interface RedisOptions {
@@ -40,7 +42,11 @@ export interface RedisOptions {
   port?: number;
   /** Keep the data over a kill; default false. */
   appendOnly?: boolean;
-  /** More arguments of redis-server: `['--requirepass', 'secret']`. */
+  /** Of the default user; the url has it too. Letters and digits. */
+  password?: string;
+  /** Called when the local program ends without having been told to. */
+  onEnd?: ((how: string) => void) | undefined;
+  /** More arguments of redis-server: `['--maxmemory', '2mb']`. */
   extraArgs?: string[];
 }
 
@@ -73,19 +79,21 @@ export async function startLocalNats({
   dataDir,
   port,
   jetstream = true,
+  onEnd,
   // It proves that the server which answers is ours, and not one that was faster on that port.
   name = `test-${randomUUID()}`,
 }: NatsOptions): Promise<Server> {
   return startLocalServer({
     name: 'nats-server',
     scheme: 'nats',
+    onEnd,
     binary: requireBinary('nats-server'),
     dataDir,
     port,
     args: (place) => {
       const file = join(place.dataDir, 'nats-server.conf');
       const listen = `server_name: "${name}"\nlisten: "127.0.0.1:${place.port}"\n`;
-      writeFileSync(
+      writePrivate(
         file,
         listen + natsConfiguration(join(place.dataDir, 'jetstream'), { configuration, jetstream }),
       );
@@ -103,10 +111,13 @@ export async function startLocalRedis(options: RedisOptions): Promise<Server> {
   return startLocalServer({
     name: 'redis-server',
     scheme: 'redis',
+    login: loginOf(options),
+    onEnd: options.onEnd,
     binary: requireBinary('redis-server'),
     dataDir: options.dataDir,
     port: options.port,
     args: (place) => [
+      ...passwordFile(place.dataDir, place.dataDir, options),
       '--port',
       String(place.port),
       '--bind',
@@ -125,6 +136,28 @@ export function natsConfiguration(
 ): string {
   const store = jetstream ? `jetstream { store_dir: ${JSON.stringify(storeDir)} }\n` : '';
   return `${store}${configuration ?? ''}\n`;
+}
+
+/**
+ * The argument that names a file with the password, which it writes: what stands in the arguments of a process everybody may read.
+ *
+ * @param seenAs the folder as the server sees it
+ */
+export function passwordFile(folder: string, seenAs: string, { password }: RedisOptions): string[] {
+  if (password === undefined) return [];
+  writePrivate(join(folder, 'redis.conf'), `requirepass "${password}"\n`);
+  return [join(seenAs, 'redis.conf')];
+}
+
+export function loginOf({ password }: RedisOptions): string {
+  return password === undefined ? '' : `:${password}@`;
+}
+
+/** Writes a file that its owner alone reads. */
+export function writePrivate(file: string, text: string): void {
+  writeFileSync(file, text, { mode: 0o600 });
+  // One that was there keeps its mode.
+  chmodSync(file, 0o600);
 }
 
 /** The arguments that a local server and one in a container share. */

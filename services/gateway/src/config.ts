@@ -14,6 +14,21 @@ export const gatewayConfig = {
       default: '127.0.0.1',
     },
   ),
+  allowedHosts: variable(
+    'MESH_HTTP_ALLOWED_HOSTS',
+    'host names that requests may be sent to, with commas between, beside those of this machine; *: any; default *, or none where only this machine reaches the gateway',
+    z.string().transform((text) => text.split(',').map((name) => name.trim().toLowerCase())) as z.ZodType<
+      string[],
+      string
+    >,
+    { optional: true },
+  ),
+  requestTimeoutMs: variable(
+    'MESH_REQUEST_TIMEOUT_MS',
+    'longest time in which a request with its body must have arrived, uploads too, in ms',
+    integer(1_000, 86_400_000),
+    { default: '300000' },
+  ),
   runTimeoutMs: variable('MESH_RUN_TIMEOUT_MS', 'longest time of one run, in ms', integer(1, 86_400_000), {
     default: '600000',
   }),

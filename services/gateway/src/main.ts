@@ -5,5 +5,5 @@ import { startGateway } from './service.ts';
 await runMain({
   name: 'gateway',
   config: gatewayConfig,
-  start: (config, { log }) => startGateway(config, log),
+  start: startGateway,
 });

@@ -1,10 +1,17 @@
 import { rootOf } from '@agentmesh/mesh';
-import { camelizeKeys, parse } from '@agentmesh/protocol';
+import { camelizeKeys, isToken, maxTokenLength, parse } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
 
-const userParams = z.object({ app: z.string().min(1), user: z.string().min(1) });
+const name = z
+  .string()
+  .min(1)
+  .refine(
+    isToken,
+    `must be well-formed and at most ${maxTokenLength} characters, fewer if they are not letters or digits`,
+  );
+const userParams = z.object({ app: name, user: name });
 const sessionParams = userParams.extend({ session: z.string().min(1) });
 const invocationParams = z.object({ invocation: z.string().min(1) });
 

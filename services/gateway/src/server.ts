@@ -1,19 +1,40 @@
 import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
+import { hostCheck } from './allowed-hosts.ts';
+import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { answerClientError, answerError } from './errors.ts';
 import { type Route, routes } from './handlers/index.ts';
 
+/** Longest time in which the headers of a request must have arrived, in ms. */
+const headersTimeoutMs = 60_000;
+
+export type ServerOptions = Pick<
+  GatewayConfig,
+  'bodyLimit' | 'requestTimeoutMs' | 'httpHost' | 'allowedHosts'
+>;
+
 /** The HTTP server with all routes, not yet listening. */
-export function buildServer(context: GatewayContext, bodyLimit: number): FastifyInstance {
+export function buildServer(
+  context: GatewayContext,
+  { bodyLimit, requestTimeoutMs, httpHost, allowedHosts }: ServerOptions,
+): FastifyInstance {
   const server = fastify({
     bodyLimit,
+    requestTimeout: requestTimeoutMs,
+    // Node heeds neither time when that for the headers is the longer one.
+    http: {
+      headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
+      connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
+    },
     // Requests in hand end; idle keep-alive connections do not hold up the stop.
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(context.log, error, request, reply),
     clientErrorHandler: answerClientError,
   });
+  const checkHost = hostCheck(httpHost, allowedHosts);
+  server.addHook('onRequest', async ({ headers }) => checkHost(headers.host));
   // JSON alone is understood: a body of another type must not be taken for it.
   server.removeAllContentTypeParsers();
   // An empty body is none, also where the client says that it is JSON.

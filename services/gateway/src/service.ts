@@ -1,6 +1,6 @@
 import { connectService, servePending } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
-import { type Logger, startHealth } from '@agentmesh/service';
+import { type MainContext, startHealth } from '@agentmesh/service';
 import { startArtifactSweep } from './artifact-sweep.ts';
 import { orderlyClose } from './close-server.ts';
 import type { GatewayConfig } from './config.ts';
@@ -10,9 +10,12 @@ import { buildServer } from './server.ts';
 const closingMs = 2_000;
 
 /** Connects, and listens for requests until it is disposed: then it takes no more, and lets those in hand end. */
-export async function startGateway(config: GatewayConfig, log: Logger): Promise<AsyncDisposable> {
+export async function startGateway(
+  config: GatewayConfig,
+  { log, replica }: Pick<MainContext, 'log' | 'replica'>,
+): Promise<AsyncDisposable> {
   await using owners = new AsyncDisposableStack();
-  const mesh = owners.use(await connectService('gateway', config, log));
+  const mesh = owners.use(await connectService('gateway', config, log, { replica }));
   let draining = false;
   if (config.healthPort !== undefined) {
     const ready = async () => (draining ? ['stopping'] : await mesh.problems());
@@ -27,7 +30,7 @@ export async function startGateway(config: GatewayConfig, log: Logger): Promise<
   owners.defer(() => shown.stop());
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
-  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config.bodyLimit);
+  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config);
   const close = orderlyClose(server);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {

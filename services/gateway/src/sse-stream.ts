@@ -20,6 +20,11 @@ export interface SseOptions {
   unreadMs: number;
   /** Aborted when the gateway stops. */
   stopping: AbortSignal;
+  /**
+   * Where the id of a frame stands. `before` its data, in one block, as most servers write it; `behind` it, in a block of its own: ADK's clients take
+   * only blocks that begin with `data: `.
+   */
+  idPlace: 'before' | 'behind';
 }
 
 /** Server-sent events (WHATWG HTML, "Server-sent events") to one client. */
@@ -35,7 +40,8 @@ export interface SseStream {
 }
 
 export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
-  const { headers, signal, unreadMs, stopping } = options;
+  const { headers, signal, unreadMs, stopping, idPlace } = options;
+  const textOf = idPlace === 'before' ? blockWithId : blockAndId;
   raw.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache',
@@ -68,8 +74,18 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   };
 }
 
-function textOf({ id, data }: SseFrame): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+/** A block of data alone. */
+export function dataBlock(data: unknown): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}
+
+function blockWithId({ id, data }: SseFrame): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}${dataBlock(data)}`;
+}
+
+/** A block without data dispatches no event, but its id counts as the last one (WHATWG HTML, "Interpreting an event stream"). */
+function blockAndId({ id, data }: SseFrame): string {
+  return `${dataBlock(data)}${id === undefined ? '' : `id: ${id}\n\n`}`;
 }
 
 /** Resolves when all was read or the signal aborts, or with false after `ms`. */

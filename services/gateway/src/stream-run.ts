@@ -4,13 +4,15 @@ import type { FastifyReply } from 'fastify';
 import type { GatewayContext } from './context.ts';
 import { errorBody } from './errors.ts';
 import type { RunWatch } from './left.ts';
-import { openSse, type SseFrame } from './sse-stream.ts';
+import { openSse, type SseFrame, type SseOptions } from './sse-stream.ts';
 
 export interface StreamedRun {
   invocationId: string;
   resume?: string | undefined;
   numbered: AsyncIterable<NumberedEvent>;
   end: Promise<InvocationEnd>;
+  /** Default `before`. */
+  idPlace?: SseOptions['idPlace'];
 }
 
 /** By which a client comes back to a run: the invocation and, where the run continues one, the run. */
@@ -26,10 +28,10 @@ export async function streamRun(
   { config, stopping, log }: GatewayContext,
   { raw }: FastifyReply,
   { signal, left }: RunWatch,
-  { invocationId, resume, numbered, end }: StreamedRun,
+  { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
 ): Promise<boolean> {
   const headers = runHeaders({ invocationId, resume });
-  const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs });
+  const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs, idPlace });
   let isOver = false;
   let last: SseFrame | undefined;
   try {

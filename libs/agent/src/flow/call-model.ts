@@ -95,6 +95,9 @@ async function* askModel(
   } catch (thrown) {
     abortSignal?.throwIfAborted();
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+    const { invocationId, session } = invocation;
+    const ids = { agent: agent.name, invocationId, sessionId: session.id };
+    invocation.onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
     const mended =
       (await pluginManager.run('onModelErrorCallback', {
         callbackContext: context,

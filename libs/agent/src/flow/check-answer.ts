@@ -30,6 +30,7 @@ export function checkAnswer(question: Asked, response: FunctionResponse): Functi
   const said = readConfirmation(response.response);
   if (!said)
     throw new MeshError('invalid_argument', `the answer to ${name} ${id} needs "confirmed": true or false`);
+  if (isArgsEcho(question, said.payload)) delete said.payload;
   checkPayload(question, said);
   return { ...response, name, response: { ...said } };
 }
@@ -62,6 +63,17 @@ function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? Reflect.get(value, key)
     : undefined;
+}
+
+/**
+ * Does a payload only repeat the arguments of the call? ADK's web UI sends them with every answer, whatever was asked. What fits the schema of the
+ * question may be meant.
+ */
+function isArgsEcho({ args }: Asked, payload: unknown): boolean {
+  if (payload === undefined || !isDeepStrictEqual(payload, fieldOf(args.originalFunctionCall, 'args')))
+    return false;
+  const { payloadSchema } = (args.toolConfirmation ?? {}) as Partial<ToolConfirmation>;
+  return !payloadSchema || misfitOf(payloadSchema, payload) !== undefined;
 }
 
 /** What is confirmed is the payload as the person left it: also one that was left as it was must fit. */

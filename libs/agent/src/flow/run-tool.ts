@@ -3,6 +3,7 @@ import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { firstResult } from '../callbacks.ts';
 import type { Context } from '../context.ts';
+import { type Failure, isCallersFault } from '../failure.ts';
 import type { LlmAgent } from '../llm-agent.ts';
 import { withCredentials } from './with-credentials.ts';
 
@@ -38,6 +39,9 @@ export async function* runTool(
     if (isCredentialFailure(thrown)) throw thrown;
     context.credentials.wanted = undefined;
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+    // The process of a tool elsewhere has the stack, and tells it itself.
+    if (!tool.isRemote && !isCallersFault(thrown))
+      context.services.onFailure?.(failureOf(tool, context, thrown));
     const mended =
       (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
       (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
@@ -145,6 +149,13 @@ function wrapResult(result: unknown): Json {
   const json: unknown = text === undefined ? null : JSON.parse(text);
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? { ...json } : { result: json };
+}
+
+/** The failure of a tool for whoever operates the process. */
+export function failureOf({ name }: BaseTool, context: Context, error: unknown): Failure {
+  const { agentName, invocationId, sessionId, functionCallId: callId } = context;
+  const ids = { agent: agentName, invocationId, sessionId, ...(callId !== undefined && { callId }) };
+  return { what: 'tool', name, ...ids, error };
 }
 
 /** What a model is told of a tool that threw. */

@@ -130,7 +130,10 @@ function watchSilence(silenceMs: number, onSilence: () => void) {
 }
 
 function silenceError(subject: string, silenceMs: number): MeshError {
-  return new MeshError('unavailable', `no sign of life from ${subject} for ${silenceMs} ms; try again`);
+  return new MeshError(
+    'unavailable',
+    `no sign of life from ${subject} for ${silenceMs} ms; who works longer sends frames with heartbeats, or replies with a ticket first`,
+  );
 }
 
 function deadlineError(): MeshError {

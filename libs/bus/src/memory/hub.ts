@@ -1,6 +1,6 @@
-import { assertOptions, type OptionNames, subjects } from '@agentmesh/protocol';
+import { assertOptions, createReplicaId, type OptionNames, subjects } from '@agentmesh/protocol';
 import type { Bus } from '../bus.ts';
-import { createBus, createReplicaId } from '../create-bus.ts';
+import { createBus } from '../create-bus.ts';
 import { createDirectory } from '../directory.ts';
 import type { CardSink, Link, OnError } from '../link.ts';
 import { createBroker } from './broker.ts';

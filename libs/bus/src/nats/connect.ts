@@ -1,7 +1,7 @@
-import { assertOptions, type OptionNames, subjects } from '@agentmesh/protocol';
+import { assertOptions, createReplicaId, type OptionNames, subjects } from '@agentmesh/protocol';
 import { createInbox, type NatsConnection } from '@nats-io/nats-core';
 import type { Bus } from '../bus.ts';
-import { createBus, createReplicaId } from '../create-bus.ts';
+import { createBus } from '../create-bus.ts';
 import { createDirectory } from '../directory.ts';
 import type { OnError } from '../link.ts';
 import { watchCards } from './cards.ts';
@@ -11,10 +11,12 @@ import { createNatsLink } from './link.ts';
 export interface NatsOptions extends NatsAddress {
   /** Name of the service: its inboxes lie below it, and its NATS user may listen there. */
   service: string;
+  /** Names this process among the replicas of the service, as in its logs; default one of its own (`createReplicaId`). */
+  replica?: string | undefined;
   /** Default `mesh`. */
   namespace?: string | undefined;
   /** How long the first connection is tried, in ms; default 10,000. */
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   /** Read and watch the cards of others; default true. Tools, which may not read them, say false. */
   cards?: boolean;
   /**
@@ -29,6 +31,7 @@ export interface NatsOptions extends NatsAddress {
 const optionNames: OptionNames<NatsOptions> = {
   ...natsAddressNames,
   service: true,
+  replica: true,
   namespace: true,
   connectTimeoutMs: true,
   cards: true,
@@ -52,7 +55,7 @@ export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connec
   const { service, namespace, cards = true, onError = () => {}, heartbeatMs } = options;
   const names = subjects(namespace);
   const inboxPrefix = names.inboxPrefix(service);
-  const replica = createReplicaId(service);
+  const { replica = createReplicaId(service) } = options;
   const connection = await dial(options, replica, inboxPrefix, options.connectTimeoutMs);
   const link = createNatsLink({ connection, subjects: names, inbox: createInbox(inboxPrefix), onError });
   const { directory, sink } = createDirectory(names, onError);

@@ -12,8 +12,9 @@ import {
   jetstreamManager,
   type StoredMsg,
 } from '@nats-io/jetstream';
-import { dial, type NatsAddress } from './dial.ts';
+import { dial } from './dial.ts';
 import { fromNats, isMissing, provisionHint } from './errors.ts';
+import type { OperatorOptions } from './stored-cards.ts';
 
 /** A dead letter with its number in the stream. */
 export interface StoredDeadLetter {
@@ -36,9 +37,10 @@ export interface DeadLetters extends AsyncDisposable {
  *
  * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
  */
-export async function openDeadLetters(options: NatsAddress & { namespace?: string }): Promise<DeadLetters> {
+export async function openDeadLetters(options: OperatorOptions): Promise<DeadLetters> {
   const names = subjects(options.namespace);
-  const connection = await dial(options, 'dead-letters', names.inboxPrefix('provision'));
+  const inboxPrefix = names.inboxPrefix('provision');
+  const connection = await dial(options, 'dead-letters', inboxPrefix, options.connectTimeoutMs);
   try {
     return deadLetters(await jetstreamManager(connection), names, () => connection.close());
   } catch (thrown) {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { assertNoQuery, found, readArtifactRef, readOwner, readVersionRef } from '../artifact-ref.ts';
 import { knownSession } from '../known-session.ts';
 import { readBody, readSession } from '../params.ts';
+import { sendNull } from '../send-null.ts';
 import type { Handler } from './index.ts';
 
 /** The largest file that is given within JSON, in bytes: it is held in memory thrice for that. */
@@ -58,7 +59,7 @@ export const getArtifact: Handler = async (context, request) => {
 
 export const deleteArtifact: Handler = async (context, request, reply) => {
   await context.mesh.artifacts.deleteArtifact(await readArtifactRef(context, request));
-  return reply.status(204).send();
+  return sendNull(reply);
 };
 
 export const listArtifactVersions: Handler = async (context, request) =>

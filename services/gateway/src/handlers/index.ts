@@ -23,12 +23,14 @@ import { followInvocation } from './follow-invocation.ts';
 import { fork } from './fork-session.ts';
 import { getInvocation } from './get-invocation.ts';
 import { getSession } from './get-session.ts';
+import { health } from './health.ts';
 import { index } from './index-page.ts';
 import { listApps } from './list-apps.ts';
 import { listEvents } from './list-events.ts';
 import { listMemories } from './list-memories.ts';
 import { listPendingOfSession, listPendingOfUser } from './list-pending.ts';
 import { listSessions } from './list-sessions.ts';
+import { deleteNestedArtifact, getNestedArtifact, uploadNestedArtifact } from './nested-artifact.ts';
 import { patchSession } from './patch-session.ts';
 import { rewind } from './rewind-session.ts';
 import { run } from './run.ts';
@@ -55,6 +57,7 @@ const artifact = `${artifacts}/:artifact`;
 /** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
 export const routes: Route[] = [
   { method: 'GET', url: '/', handle: index },
+  { method: 'GET', url: '/health', handle: health },
   { method: 'GET', url: '/version', handle: version },
   { method: 'GET', url: '/list-apps', handle: listApps },
   { method: 'GET', url: sessions, handle: listSessions },
@@ -81,6 +84,9 @@ export const routes: Route[] = [
   { method: 'GET', url: `${artifact}/versions/:version`, handle: getArtifact },
   { method: 'GET', url: `${artifact}/versions/:version/content`, handle: downloadArtifact },
   { method: 'GET', url: `${artifact}/versions/:version/metadata`, handle: getArtifactMetadata },
+  { method: 'GET', url: `${artifacts}/*`, handle: getNestedArtifact },
+  { method: 'DELETE', url: `${artifacts}/*`, handle: deleteNestedArtifact },
+  { method: 'PUT', url: `${artifacts}/*`, handle: uploadNestedArtifact, takesBytes: true },
   { method: 'GET', url: `${session}/pending`, handle: listPendingOfSession },
   { method: 'GET', url: '/apps/:app/users/:user/pending', handle: listPendingOfUser },
   { method: 'GET', url: `${session}/events`, handle: listEvents },

@@ -15,8 +15,8 @@ const query = {
 };
 
 /**
- * Runs and tells each event as it happens (server-sent events). What is wrong with the request is said by the status; what goes wrong
- * later by a last frame `{"error": …}`. A client that leaves does not stop the run, and can come back to it, unless it asks with
+ * Runs and tells each event as it happens (server-sent events). A wrong request gets its status, and to a client that accepts `text/event-stream` its
+ * error as a frame; an error after the first event is the last frame, `{"error": …}`. A client that leaves does not stop the run, and can come back to it, unless it asks with
  * `?stop_on_disconnect=true` for what ADK's server does: then the run is cancelled.
  */
 export const runSse: Handler = async (context, request, reply) => {
@@ -25,7 +25,8 @@ export const runSse: Handler = async (context, request, reply) => {
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();
   const { invocationId, resume } = ref;
-  const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end });
+  const streamed = { invocationId, resume, numbered, end, idPlace: 'behind' } as const;
+  const isOver = await streamRun(context, reply, until, streamed);
   if (stopOnDisconnect === 'true' && until.left.aborted && !isOver) {
     await cancelOnceBegun(context, ref);
   }

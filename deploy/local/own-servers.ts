@@ -1,0 +1,54 @@
+import { type Server, startNats, startRedis } from '@agentmesh/testing/servers';
+import { superviseStarts } from './supervise.ts';
+
+/** A server of this mesh, which keeps its address when it is started anew. */
+export interface OwnServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+}
+
+export interface Watch {
+  /** Start again what has ended by itself. */
+  restarts: boolean;
+  /** Says in words what happens. */
+  say: (text: string) => void;
+  /** Aborted when the mesh stops. */
+  signal: AbortSignal;
+}
+
+/** Starts NATS. */
+export function startOwnNats(options: Parameters<typeof startNats>[0], watch: Watch): Promise<OwnServer> {
+  return keep('nats-server', watch, (onEnd, place) => startNats({ ...options, ...place, onEnd }));
+}
+
+/** Starts Redis. */
+export function startOwnRedis(options: Parameters<typeof startRedis>[0], watch: Watch): Promise<OwnServer> {
+  return keep('redis-server', watch, (onEnd, place) => startRedis({ ...options, ...place, onEnd }));
+}
+
+type Start = (onEnd: (how: string) => void, place?: { port: number; dataDir: string }) => Promise<Server>;
+
+/** Names the end of a server in one line, and starts it again at its place. */
+async function keep(name: string, { restarts, say, signal }: Watch, start: Start): Promise<OwnServer> {
+  let server: Server;
+  const onEnd = (how: string) => {
+    if (signal.aborted) return;
+    const what = `${name} (pid ${server.pid}) ended: ${how}`;
+    if (restarts) void restart(what);
+    else say(what);
+  };
+  const restart = superviseStarts({
+    name,
+    say,
+    signal,
+    async start() {
+      const { port, dataDir } = server;
+      server = await start(onEnd, { port, dataDir });
+      // The mesh was stopped meanwhile.
+      if (signal.aborted) await server.stop();
+    },
+  });
+  const first = await start(onEnd);
+  server = first;
+  return { url: first.url, port: first.port, [Symbol.asyncDispose]: () => server.stop() };
+}

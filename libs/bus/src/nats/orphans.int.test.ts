@@ -1,0 +1,49 @@
+import { subjects } from '@agentmesh/protocol';
+import { type Server, startNats } from '@agentmesh/testing';
+import { jetstream } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDeadLetters } from './dead-letters.ts';
+import { openOrphans } from './orphans.ts';
+import { provision } from './provision.ts';
+
+let nats: Server;
+let connection: NatsConnection;
+const names = subjects();
+
+beforeAll(async () => {
+  nats = await startNats();
+  await provision({ url: nats.url, agents: ['solo'], tools: ['drill'], storage: 'memory' });
+  connection = await connect({ servers: nats.url });
+});
+afterAll(async () => {
+  await connection?.close();
+  await nats?.stop();
+});
+
+it('finds what no consumer takes, a literal * too, and moves it to the dead letters once', async () => {
+  await using queues = await openOrphans({ url: nats.url });
+  await using letters = await openDeadLetters({ url: nats.url });
+  const publish = (subject: string, payload: string, msgID?: string) =>
+    jetstream(connection).publish(subject, payload, { ...(msgID !== undefined && { msgID }) });
+  await publish(names.agentRun('solo'), '{"message":"is taken"}');
+  await publish(names.operation('solo', 'call'), '{}');
+  expect(await queues.list()).toEqual([]);
+  await publish('mesh.v1.agent.*.run', '{"message":"star"}', 'star');
+  await publish('mesh.v1.agent.*.run', 'no json');
+  await publish('mesh.v1.operation.*.call', '{}');
+  await publish(names.toolJob('dril'), '{}');
+  const found = await queues.list();
+  expect(found.map(({ kind, subject, count }) => `${kind} ${subject} ${count}`).sort()).toEqual([
+    'job mesh.v1.tool.dril.job 1',
+    'operation mesh.v1.operation.*.call 1',
+    'run mesh.v1.agent.*.run 2',
+  ]);
+  for (const { subject, count } of found) expect(await queues.bury(subject)).toBe(count);
+  expect(await queues.list()).toEqual([]);
+  expect(await queues.bury('mesh.v1.agent.*.run')).toBe(0);
+  const buried = (await letters.list()).map(({ letter }) => [letter.subject, letter.payload]);
+  expect(buried).toContainEqual(['mesh.v1.agent.*.run', { message: 'star' }]);
+  expect(buried).toContainEqual(['mesh.v1.agent.*.run', 'no json']);
+  expect(buried).toHaveLength(4);
+});

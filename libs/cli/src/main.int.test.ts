@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { commands } from './commands.ts';
+
+const main = join(import.meta.dirname, 'main.ts');
+const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
+
+/** The command as a person runs it. */
+function run(words: readonly string[], env: Record<string, string> = {}) {
+  return new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve) => {
+    const options = { env: { PATH: process.env.PATH, ...env } };
+    const child = execFile(process.execPath, [main, ...words], options, (_error, stdout, stderr) =>
+      resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+describe('the operator command in its process', () => {
+  it('shows how it is used, also with a configuration that is wrong', async () => {
+    const env = { MESH_NAMESPCE: 'x', NATS_URL: 'http//nonsense' };
+    const all = await run(['--help'], env);
+    expect(all).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('usage: agentmesh <command>') });
+    for (const name of Object.keys(commands)) expect(all.stdout).toContain(`  ${name}`);
+    const one = await run(['cards', 'remove', '--help'], env);
+    expect(one.exitCode).toBe(0);
+    expect(one.stdout).toContain('cards remove <agent|tool> <name>');
+    expect(one.stdout).not.toContain('dead-letters');
+  });
+
+  it('says that it does not know a command', async () => {
+    const { exitCode, stderr } = await run(['dead-leters', 'list']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('there is no command "dead-leters list"; did you mean dead-letters list?');
+    expect((await run([])).exitCode).toBe(2);
+  });
+
+  it('heeds no variable of another process, and says soon that no mesh is there', async () => {
+    const names = [...page.matchAll(/`(MESH_(?:HTTP|RUN|UNREAD|WHEN|UPLOAD|BODY|REQUEST|DATA)_[A-Z_]+)`/g)];
+    const env = Object.fromEntries(names.map(([, name = '']) => [name, '1']));
+    expect(Object.keys(env)).toContain('MESH_DATA_DIR');
+    expect(Object.keys(env).length).toBeGreaterThan(7);
+    const began = performance.now();
+    const { exitCode, stderr } = await run(['cards', 'list'], { ...env, NATS_URL: 'nats://127.0.0.1:1' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/no NATS server answers at nats:\/\/127\.0\.0\.1:1 .*\n.*npm start/);
+    expect(performance.now() - began).toBeLessThan(6_000);
+    expect((await run(['cards', 'list'], { MESH_NAMESPCE: 'x' })).stderr).toContain('MESH_NAMESPACE');
+  });
+});

@@ -1,0 +1,118 @@
+import type { OnFailure } from '@agentmesh/agent';
+import {
+  type Ask,
+  type Event,
+  type Frame,
+  MeshError,
+  type RunCommand,
+  replicaKey,
+} from '@agentmesh/protocol';
+import type { Logger } from '@agentmesh/service';
+
+/** What a piece of work has cost so far, and when it began. */
+export interface Tally {
+  /** Counts the model calls and tokens that an event tells of. */
+  note(event: Pick<Event, 'partial' | 'usageMetadata'>): void;
+  /** How often the work was begun, this time counted; undefined until it is. */
+  attempt: number | undefined;
+  fields(): { durationMs: number; modelCalls: number; tokens: number; attempt?: number };
+}
+
+export function createTally(): Tally {
+  const began = performance.now();
+  let modelCalls = 0;
+  let tokens = 0;
+  return {
+    attempt: undefined,
+    note({ partial, usageMetadata }) {
+      if (partial || !usageMetadata) return;
+      modelCalls += 1;
+      tokens += usageMetadata.totalTokenCount ?? 0;
+    },
+    fields() {
+      const durationMs = Math.round(performance.now() - began);
+      return { durationMs, modelCalls, tokens, ...(this.attempt !== undefined && { attempt: this.attempt }) };
+    },
+  };
+}
+
+/** Logs what tools and models throw, once, where it happens. */
+export function logFailures(log: Logger): OnFailure {
+  return ({ what, name, sessionId, callId, error, ...ids }) =>
+    log.warn(
+      { [what]: name, session: sessionId, ...(callId !== undefined && { callId }), ...ids, err: error },
+      what === 'tool' ? 'a tool threw: the model is told' : 'a model call failed',
+    );
+}
+
+/** Logs that work is begun again: its process died, or gave it back. `lastReplica` is the one that said something last. */
+export function logTakeover(
+  log: Logger,
+  attempt: number,
+  ids: Record<string, unknown>,
+  eventsOf: () => readonly Event[] = () => [],
+): void {
+  if (attempt <= 1) return;
+  const last = eventsOf().findLast(({ customMetadata }) => customMetadata?.[replicaKey] !== undefined);
+  const before = last?.customMetadata?.[replicaKey];
+  log.warn(
+    { ...ids, attempt, ...(before !== undefined && { lastReplica: before }) },
+    'goes on with work that was begun before and did not end',
+  );
+}
+
+/** One line for a run that was worked on; a delivery that found nothing to do has none. */
+export function logRunEnd(
+  log: Logger,
+  run: Pick<RunCommand, 'resume' | 'hop'> & { app: string; session: string; invocationId: string },
+  tally: Tally,
+  outcome: 'completed' | 'failed' | 'given back',
+  code?: string,
+): void {
+  if (tally.attempt === undefined) return;
+  const { app, session, invocationId, resume, hop } = run;
+  const ids = { app, session, invocationId, ...(resume !== undefined && { resume }), hop };
+  log.info({ ...ids, outcome, ...(code !== undefined && { code }), ...tally.fields() }, 'run ended');
+}
+
+/** Passes the frames of an answer on, and logs its end in one line. */
+export async function* withOutcome(
+  log: Logger,
+  message: 'ask ended' | 'call ended',
+  ids: Record<string, unknown>,
+  frames: AsyncIterable<Frame>,
+): AsyncGenerator<Frame, void, void> {
+  const tally = createTally();
+  const end: Record<string, unknown> = { outcome: 'cancelled' };
+  try {
+    for await (const frame of frames) {
+      if (frame.type === 'event') tally.note(frame.data as Event);
+      if (frame.type === 'result') Object.assign(end, outcomeOf(frame.data));
+      yield frame;
+    }
+  } catch (error) {
+    Object.assign(end, { outcome: 'failed', code: MeshError.from(error).code });
+    throw error;
+  } finally {
+    const { durationMs, ...costs } = tally.fields();
+    log.info({ ...ids, ...end, durationMs, ...(message === 'ask ended' && costs) }, message);
+  }
+}
+
+/** What a result tells of its end: of an ask the invocation, of a call whether the tool failed. */
+function outcomeOf(data: unknown): Record<string, unknown> {
+  const { invocationId, failed } = Object(data) as { invocationId?: unknown; failed?: { code?: string } };
+  const said = typeof invocationId === 'string' ? { invocationId } : {};
+  if (!failed) return { ...said, outcome: 'completed' };
+  return { ...said, outcome: 'failed', ...(failed.code !== undefined && { code: failed.code }) };
+}
+
+/** What names an ask in the log: of one on behalf of a call, or of a step, whose it is. */
+export function askIds(agent: string, { parent, step, session }: Ask): Record<string, unknown> {
+  const { invocationId, session: of = session } = parent ?? step ?? {};
+  const ids = {
+    ...(invocationId !== undefined && { invocationId }),
+    ...(of !== undefined && { session: of }),
+  };
+  return { agent, ...ids, ...(parent && { callId: parent.callId, caller: parent.agent }) };
+}
