@@ -5,10 +5,24 @@ import { isProgress, isStep } from './flow/step-mark.ts';
 import { changedSince } from './flow/step-memory.ts';
 import { deepFreeze } from './freeze.ts';
 import { assign, bringUpToDate, parseEvent, readEvent } from './in-memory-log.ts';
-import type { HeldStep, InvocationContext } from './invocation-context.ts';
+import type { InvocationContext } from './invocation-context.ts';
 import { logIndex, noteUnread } from './log-index.ts';
 import { type Session, type SessionService, unreadBefore } from './session-service.ts';
 import { pickScopes } from './state.ts';
+
+/** A step of a workflow elsewhere, whose events are committed there. Each request goes on by one step of the agent. */
+export interface HeldStep {
+  /** The asker's attempt at its work, and the number of requests for this step before this one; within held steps, theirs first. */
+  part: number[];
+  /** Events that the asker has heard and that are not in the log, in order, each with the number of the last event in the log before it. */
+  uncommitted: { event: Event; afterSeq: number }[];
+  /** Events that the asker's code has changed, as they were. */
+  originals: Event[];
+  /** The same events as they are in the log, by id; known once the log is read. */
+  edited?: ReadonlyMap<string, Event>;
+  /** What uncommitted events have written to the state, as the asker sees it. */
+  state: Record<string, unknown>;
+}
 
 type UncommittedEvent = HeldStep['uncommitted'][number];
 

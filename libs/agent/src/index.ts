@@ -170,13 +170,13 @@ export {
   URL_CONTEXT,
   UrlContextTool,
 } from './google-tools.ts';
+export type { HeldStep } from './held-step.ts';
 export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './held-step.ts';
 export { elsewhere, InMemorySessionService } from './in-memory-session-service.ts';
 export { withEmitted } from './interleave.ts';
 export type { InvocationOptions } from './invocation.ts';
 export { runInvocation } from './invocation.ts';
 export type {
-  HeldStep,
   InvocationContextFields,
   InvocationContextFields as InvocationContextParams,
   InvocationServices,

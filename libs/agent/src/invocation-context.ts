@@ -6,9 +6,11 @@ import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
 import type { OnFailure } from './failure.ts';
+import type { HeldStep } from './held-step.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
+import { type MadeEvent, newRunNotes, type RunNotes } from './run-notes.ts';
 import type { InvocationRef, Session, SessionService } from './session-service.ts';
 
 /** An agent that a conversation may be transferred to. */
@@ -49,38 +51,6 @@ export interface InvocationServices {
   onFailure?: OnFailure;
 }
 
-/** A step of a workflow elsewhere, whose events are committed there. Each request goes on by one step of the agent. */
-export interface HeldStep {
-  /** The asker's attempt at its work, and the number of requests for this step before this one; within held steps, theirs first. */
-  part: number[];
-  /** Events that the asker has heard and that are not in the log, in order, each with the number of the last event in the log before it. */
-  uncommitted: { event: Event; afterSeq: number }[];
-  /** Events that the asker's code has changed, as they were. */
-  originals: Event[];
-  /** The same events as they are in the log, by id; known once the log is read. */
-  edited?: ReadonlyMap<string, Event>;
-  /** What uncommitted events have written to the state, as the asker sees it. */
-  state: Record<string, unknown>;
-}
-
-/** What the contexts of one run of an invocation in this process share. */
-interface SharedNotes {
-  /** By agent: how often it was told that a limit of the invocation is reached. */
-  refusals: Map<string, number>;
-  /** Ids of events that come from agents elsewhere: the plugins of their processes have seen them. */
-  fromElsewhere: Set<string>;
-  /** By event id: what an agent's flow has made, where code of the user's sees it before it is committed. */
-  made: Map<string, MadeEvent>;
-}
-
-/** An event as an agent's flow made it. */
-interface MadeEvent {
-  author: string | undefined;
-  /** Did the agent's turn end with it? Undefined for what is no step. */
-  ends: boolean | undefined;
-  /** Its content as far as steps are concerned. */
-  gist: string;
-}
 export const invocationServiceNames: OptionNames<InvocationServices> = {
   artifactService: true,
   memoryService: true,
@@ -160,7 +130,7 @@ export class InvocationContext {
     flows: 0,
     transferTo: undefined as string | undefined,
   };
-  #shared: SharedNotes = { refusals: new Map(), fromElsewhere: new Set(), made: new Map() };
+  #shared: RunNotes = newRunNotes();
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;

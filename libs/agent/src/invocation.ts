@@ -12,9 +12,8 @@ import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
 import { markIfChanged } from './flow/step-memory.ts';
 import { readMessage, type UserMessage } from './flow/user-message.ts';
-import { isFirstPart } from './held-step.ts';
+import { type HeldStep, isFirstPart } from './held-step.ts';
 import {
-  type HeldStep,
   InvocationContext,
   type InvocationContextFields,
   type InvocationServices,

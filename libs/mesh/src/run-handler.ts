@@ -10,16 +10,8 @@ import {
   turnNeed,
 } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import {
-  type Headers,
-  header,
-  MeshError,
-  runCommandSchema,
-  traceIdOf,
-  type WaitingRun,
-} from '@agentmesh/protocol';
+import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
 import { bury } from './bury.ts';
-import { cancelInvocation } from './cancel-invocation.ts';
 import { checkContinuation } from './continuation.ts';
 import { fenced } from './fenced.ts';
 import { deadlineOf, hopHeaders, signalOf } from './hop.ts';
@@ -35,6 +27,7 @@ import { type DeliveredRun, type Run, settle } from './settle-run.ts';
 import { noSession } from './speaker.ts';
 import { stampReplica } from './stamp.ts';
 import { transferPort } from './transfer-port.ts';
+import { waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 const done: WorkOutcome = { done: true };
 /** So many processes may die at a run, each before it committed anything, until it is put away. */
@@ -194,44 +187,6 @@ async function think(
     await publishEvent(mesh, session, event, carrier);
   }
   return next;
-}
-
-function waitingRun(
-  { agent }: ServedAgent,
-  { fresh: _fresh, ...command }: Run,
-  { item }: DeliveredRun,
-): WaitingRun {
-  const { [header.messageId]: _id, ...headers } = item.headers;
-  return { agent: agent.name, command, headers, from: item.key };
-}
-
-/** Another invocation has the session. The run is in the session's queue now, and takes neither a slot nor deliveries there. */
-async function waitForTurn(
-  mesh: Mesh,
-  ref: InvocationRef,
-  { whenBusy }: Run,
-  holder: string | undefined,
-  { carrier }: DeliveredRun,
-): Promise<WorkOutcome> {
-  if (whenBusy === 'reject') {
-    const error = {
-      code: 'resource_exhausted',
-      message: 'another run is at work in the session; wait for its end',
-    };
-    await mesh.sessions.endInvocation(ref, { status: 'failed', error });
-    await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
-    return done;
-  }
-  if (holder === undefined) await startNext(mesh, ref);
-  // What is asked at the same time is no newer message.
-  else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
-    const interrupted = { ...ref, invocationId: holder, resume: undefined };
-    await cancelInvocation(mesh, interrupted, 'a newer message interrupted it').catch((error) => {
-      // It has gone meanwhile.
-      if (MeshError.from(error).code !== 'not_found') throw error;
-    });
-  }
-  return done;
 }
 
 async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {

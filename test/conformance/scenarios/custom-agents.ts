@@ -142,6 +142,14 @@ const ownCodeScenarios: Scenario[] = [
     { child: [call('count')] },
   ),
   above(
+    'that keeps calls and results of its agent back',
+    async function* (_kit, context, [child]) {
+      yield* only(child?.runAsync(context), (event) => textOf(event) !== '');
+    },
+    { child: [call('count'), say('one')] },
+    { differs: ['D79'] },
+  ),
+  above(
     'that passes all on, with calls among it',
     async function* (_kit, context, [child]) {
       yield* only(child?.runAsync(context), () => true);
