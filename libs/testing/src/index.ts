@@ -18,6 +18,7 @@ export type { RestartableServer, ServerPlace } from './faults/restartable-server
 export { startRestartable } from './faults/restartable-server.ts';
 export type { Direction, TcpProxy, TcpProxyOptions } from './faults/tcp-proxy.ts';
 export { startTcpProxy } from './faults/tcp-proxy.ts';
+export { findBinary } from './find-binary.ts';
 export { freePort } from './free-port.ts';
 export type { ModelReply, ScriptedCall, ScriptedError } from './gemini-reply.ts';
 export type { ModelRequest } from './gemini-request.ts';

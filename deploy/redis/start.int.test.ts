@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectRedisStore } from '@agentmesh/store';
+import { findBinary, freePort, until } from '@agentmesh/testing';
+import { expect, it, onTestFinished } from 'vitest';
+
+const here = dirname(fileURLToPath(import.meta.url));
+// Where servers run in containers alone, there is no program that the script could start.
+const program = findBinary('redis-server') ?? '';
+const test = it.skipIf(program === '');
+
+/** Runs the script of compose.yaml. */
+async function start(env: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'agentmesh-redis-start-'));
+  const port = await freePort();
+  mkdirSync(join(folder, 'bin'));
+  symlinkSync(program, join(folder, 'bin', 'redis-server'));
+  const path = `${join(folder, 'bin')}:${process.env.PATH}`;
+  const args = [join(here, 'users.acl'), folder, '--port', String(port), '--save', '', '--dir', folder];
+  const child = spawn(join(here, 'start.sh'), args, {
+    env: { PATH: path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.kill()) await once(child, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { child, port, folder, said: () => said };
+}
+
+test('the Redis of compose.yaml lets the mesh in, nobody else, and shows its password to no other process', async () => {
+  const { child, port, folder, said } = await start({ REDIS_PASSWORD: 'pa55word' });
+  await until(() => said().includes('Ready to accept'), { what: 'Redis to start' });
+  await using store = await connectRedisStore({ url: `redis://agentmesh:pa55word@127.0.0.1:${port}` });
+  const { id } = await store.sessions.createSession({ appName: 'app', userId: 'u' });
+  expect(await store.sessions.getSession({ appName: 'app', userId: 'u', sessionId: id })).toMatchObject({
+    id,
+  });
+  for (const login of ['', 'agentmesh:wrong@', ':pa55word@'])
+    await expect(connectRedisStore({ url: `redis://${login}127.0.0.1:${port}` })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+  if (process.platform === 'linux')
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toContain('pa55word');
+  expect(statSync(join(folder, 'users.acl')).mode & 0o777).toBe(0o600);
+});
+
+test('does not start without a password', async () => {
+  const { child, said } = await start({});
+  const [code] = await once(child, 'exit');
+  expect(code).not.toBe(0);
+  expect(said()).toContain('REDIS_PASSWORD: set it to the password of the user agentmesh');
+});
