@@ -151,7 +151,8 @@ function memoryJobs(): JobRecords {
       keptJson('progress', JSON.stringify(response));
       const known = entry(tool, job);
       if (known.holder !== holder) return undefined;
-      return known.progress.push({ seq: known.progress.length + 1, response });
+      const seq = known.progress.push({ seq: known.progress.length + 1, response });
+      return { seq, isFollowed: known.followedUntil > Date.now() };
     },
     async finish(tool, job, result) {
       keptJson('result', JSON.stringify(result));
@@ -166,10 +167,10 @@ function memoryJobs(): JobRecords {
       const { finished, progress } = known;
       return { progress: progress.slice(after), ...(finished && { result: finished.result }) };
     },
-    async leave(tool, job) {
-      const known = entry(tool, job);
-      if (!known.finished) known.followedUntil = 0;
-      return known.finished?.result;
+    async leave(tool, job, after) {
+      const { finished, progress } = entry(tool, job);
+      if (!finished) entry(tool, job).followedUntil = 0;
+      return { progress: progress.slice(after), ...(finished && { result: finished.result }) };
     },
     async forget(tool, job, final) {
       const key = `${tool}/${job}`;

@@ -33,6 +33,8 @@ export async function* followJob(
 ): AsyncGenerator<Frame, void, void> {
   const job = jobOf(call, call.callId);
   const order: JobInput = { job, call };
+  // Before the work can begin: its first words are told by the caller, too.
+  await mesh.jobs.follow(tool, job, 0);
   await mesh.bus.enqueue(mesh.subjects.toolJob(tool), order, {
     messageId: `job:${job}`,
     headers: hopHeaders(headers),
@@ -41,7 +43,8 @@ export async function* followJob(
   let said = 0;
   let last: unknown;
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
-    const { progress, result } = await mesh.jobs.follow(tool, job, said);
+    const isLast = performance.now() >= until;
+    const { progress, result } = await mesh.jobs[isLast ? 'leave' : 'follow'](tool, job, said);
     for (const { seq, response } of progress) {
       yield { type: 'progress', data: response };
       said = seq;
@@ -51,11 +54,10 @@ export async function* followJob(
       yield { type: 'result', data: result };
       return;
     }
-    if (performance.now() >= until) break;
+    if (isLast) break;
     await delay(pauseMs, undefined, { signal });
   }
-  const late = await mesh.jobs.leave(tool, job);
-  yield { type: 'result', data: late ?? stateOfThings(last) };
+  yield { type: 'result', data: stateOfThings(last) };
 }
 
 /** The first word of a call whose work goes on. */

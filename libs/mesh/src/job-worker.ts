@@ -141,11 +141,14 @@ async function doWork(
     for (;;) {
       const step = await run.next();
       if (step.done) return step.value;
-      const seq = await mesh.jobs.report(tool.name, order.job, holder, step.value);
-      if (seq === undefined) {
+      const word = await mesh.jobs.report(tool.name, order.job, holder, step.value);
+      if (!word) {
         lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
         signal.throwIfAborted();
-      } else await tellProgress(attempt, { final: false, response: step.value, seq });
+      }
+      // Told by two, words would come out of order.
+      else if (!word.isFollowed)
+        await tellProgress(attempt, { final: false, response: step.value, seq: word.seq });
     }
   } finally {
     // Not waited for: a generator that hangs would hang its own end too.

@@ -72,6 +72,19 @@ describe('a long-running tool in a process of its own', () => {
     expect(chat.world.hub.queued(chat.client.subjects.dead('agent', 'solo'))).toBe(0);
   });
 
+  it('tells the caller who follows it alone how far it is, so that its words stay in order', async () => {
+    const chat = await workshop(() => inSteps(Promise.resolve()), 5_000, says('done'));
+    const { bus } = chat.first.mesh;
+    const told: unknown[] = [];
+    const enqueue = bus.enqueue.bind(bus);
+    bus.enqueue = async (subject, payload, options) => {
+      if (subject.includes('.operation.')) told.push(payload);
+      return await enqueue(subject, payload, options);
+    };
+    await chat.say('go');
+    await expect.poll(() => told).toMatchObject([{ final: true, seq: 4 }]);
+  });
+
   it('ends with an error that the model is told when its result is too large, and works once', async () => {
     let done = 0;
     const work = () => {

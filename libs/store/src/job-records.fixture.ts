@@ -24,7 +24,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       report: (holder: string, n: number) => jobs.report('work', job, holder, { n }),
       finish: (response: unknown) => jobs.finish('work', job, { response, isLastWord: true }),
       follow: (after = 0) => jobs.follow('work', job, after),
-      leave: () => jobs.leave('work', job),
+      leave: (after = 0) => jobs.leave('work', job, after),
       forget: (final?: ToolResult) => jobs.forget('work', job, final),
     };
   }
@@ -40,8 +40,8 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
     it('go to another worker when the first gives no sign of life, with its last word', async () => {
       const { take, report, finish } = newJob();
       await take('a', 50);
-      expect(await report('a', 1)).toBe(1);
-      expect(await report('a', 2)).toBe(2);
+      expect(await report('a', 1)).toEqual({ seq: 1, isFollowed: false });
+      expect(await report('a', 2)).toEqual({ seq: 2, isFollowed: false });
       await expect
         .poll(() => take('b', 60_000))
         .toEqual({
@@ -53,7 +53,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       // Renewing is no new attempt.
       expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
       expect(await report('a', 3)).toBeUndefined();
-      expect(await report('b', 3)).toBe(3);
+      expect(await report('b', 3)).toMatchObject({ seq: 3 });
       // What the first one has done all the same is done.
       expect(await finish('late')).toMatchObject({ result: { response: 'late' }, said: 3 });
       expect(await take('b')).toMatchObject({ state: 'done' });
@@ -64,7 +64,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       await take('a');
       const refused = { code: 'invalid_argument', message: expect.stringContaining('as an artifact') };
       await expect(finish('x'.repeat(maxPayloadBytes))).rejects.toMatchObject(refused);
-      expect(await report('a', 1)).toBe(1);
+      expect(await report('a', 1)).toMatchObject({ seq: 1 });
       expect(await finish('small')).toMatchObject({ result: { response: 'small' } });
     });
 
@@ -94,11 +94,14 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       for (const n of [1, 2, 3]) await report('a', n);
       expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
       expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
-      expect(await leave()).toBeUndefined();
-      await follow(3);
+      expect(await report('a', 4)).toEqual({ seq: 4, isFollowed: true });
+      // What was said up to this moment is the caller's to hear, all else is not.
+      expect(await leave(3)).toEqual({ progress: [{ seq: 4, response: { n: 4 } }] });
+      expect(await report('a', 5)).toEqual({ seq: 5, isFollowed: false });
+      await follow(5);
       expect(await finish('done')).toMatchObject({ heard: true });
-      expect(await follow(3)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
-      expect(await leave()).toEqual({ response: 'done', isLastWord: true });
+      expect(await follow(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+      expect(await leave(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
     });
 
     it('are forgotten, and end for who is at them', async () => {

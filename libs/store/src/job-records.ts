@@ -35,6 +35,19 @@ export interface JobProgress {
   response: Record<string, unknown>;
 }
 
+/** What a caller hears of a job. */
+export interface FollowedJob {
+  progress: JobProgress[];
+  result?: ToolResult;
+}
+
+/** What a worker learns of a word that was kept. */
+export interface ReportedWord {
+  seq: number;
+  /** Does a caller follow the job? It hears the word, in order: nobody else may tell it. */
+  isFollowed: boolean;
+}
+
 /** The work of calls of long-running tools: who does it, how far it is, and what came of it. Kept for a week after its last change. */
 export interface JobRecords {
   /**
@@ -45,13 +58,13 @@ export interface JobRecords {
   take(tool: string, job: string, holder: string, leaseMs: number): Promise<TakenJob>;
   /** Hands the job back without having died at it. */
   release(tool: string, job: string, holder: string): Promise<void>;
-  /** Keeps what the job says on its way. Returns its number; undefined when the job is another worker's by now. */
+  /** Keeps what the job says on its way. Undefined when the job is another worker's by now. */
   report(
     tool: string,
     job: string,
     holder: string,
     response: Record<string, unknown>,
-  ): Promise<number | undefined>;
+  ): Promise<ReportedWord | undefined>;
   /**
    * Keeps the result, whoever has the job by now: work that was done is done. The first one stays. Returns it.
    *
@@ -59,9 +72,9 @@ export interface JobRecords {
    */
   finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
   /** What was said after the nth word, and the result once it is there. Who asks counts as following for some seconds. */
-  follow(tool: string, job: string, after: number): Promise<{ progress: JobProgress[]; result?: ToolResult }>;
-  /** The caller follows no longer. Returns the result if it has come just now: then the caller still takes it. */
-  leave(tool: string, job: string): Promise<ToolResult | undefined>;
+  follow(tool: string, job: string, after: number): Promise<FollowedJob>;
+  /** As {@link follow}, for the last time: what is said from now on is not the caller's to hear. */
+  leave(tool: string, job: string, after: number): Promise<FollowedJob>;
   /**
    * Removes a job with all that it said. `final`: one that is there ends with that result, for ten minutes, so that a worker that is still at it stops and
    * keeps none.
@@ -98,18 +111,20 @@ return redis.call('HINCRBY', KEYS[1], 'released', 1)
 `);
 
 /**
- * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0.
+ * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1 when a caller follows.
  * The nonce tells a repetition of our own call from the next word: a worker says one after the other.
  */
-const reportJobScript = script(`
-if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
-if redis.call('HGET', KEYS[1], 'nonce') == ARGV[5] then return tonumber(redis.call('HGET', KEYS[1], 'said')) end
+const reportJobScript = script(`${clock}
+local found = redis.call('HMGET', KEYS[1], 'holder', 'nonce', 'said', 'followed', 'told')
+if found[1] ~= ARGV[1] then return { 0, 0 } end
+if found[2] == ARGV[5] then return { tonumber(found[3]), tonumber(found[5]) } end
+local followed = tonumber(found[4] or 0) > now_ms() and 1 or 0
 local n = redis.call('HINCRBY', KEYS[1], 'said', 1)
-redis.call('HSET', KEYS[1], 'last', ARGV[2], 'nonce', ARGV[5])
+redis.call('HSET', KEYS[1], 'last', ARGV[2], 'nonce', ARGV[5], 'told', followed)
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '0-' .. n, 'r', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
-return n
+return { n, followed }
 `);
 
 /** KEYS job. ARGV result, ttl. */
@@ -145,11 +160,11 @@ end
 return 1
 `);
 
-/** KEYS job. Returns the result or ''. */
+/** KEYS job, progress. ARGV after. */
 const leaveJobScript = script(`
 local result = redis.call('HGET', KEYS[1], 'result')
 if not result then redis.call('HDEL', KEYS[1], 'followed') end
-return result or ''
+return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
 `);
 
 export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords {
@@ -180,7 +195,12 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
         maxProgress,
         randomUUID(),
       ];
-      return (await connection.script<number>(reportJobScript, both(tool, job), args)) || undefined;
+      const [seq, followed] = await connection.script<[number, 0 | 1]>(
+        reportJobScript,
+        both(tool, job),
+        args,
+      );
+      return seq === 0 ? undefined : { seq, isFollowed: followed === 1 };
     },
 
     async finish(tool, job, result) {
@@ -190,21 +210,11 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
 
     async follow(tool, job, after) {
       const args = [after, followMs, keepMs];
-      const [log, result] = await connection.script<[[string, string[]][], string]>(
-        followJobScript,
-        both(tool, job),
-        args,
-      );
-      const progress = log.map(([id, fields]) => ({
-        seq: Number(id.slice('0-'.length)),
-        response: JSON.parse(fields[1] ?? 'null') as JobProgress['response'],
-      }));
-      return { progress, ...(result !== '' && { result: resultOf(result) }) };
+      return followed(await connection.script<Followed>(followJobScript, both(tool, job), args));
     },
 
-    async leave(tool, job) {
-      const result = await connection.script<string>(leaveJobScript, [keys.job(tool, job)], []);
-      return result === '' ? undefined : resultOf(result);
+    async leave(tool, job, after) {
+      return followed(await connection.script<Followed>(leaveJobScript, both(tool, job), [after]));
     },
 
     async forget(tool, job, final) {
@@ -214,11 +224,20 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
   };
 }
 
+type Followed = [log: [string, string[]][], result: string];
 type Finished = [result: string, said: number, heard: 0 | 1];
 type TakeReply =
   | ['done', ...Finished]
   | ['busy']
   | ['taken', attempt: number, released: number, last: string];
+
+function followed([log, result]: Followed): FollowedJob {
+  const progress = log.map(([id, fields]) => ({
+    seq: Number(id.slice('0-'.length)),
+    response: JSON.parse(fields[1] ?? 'null') as JobProgress['response'],
+  }));
+  return { progress, ...(result !== '' && { result: resultOf(result) }) };
+}
 
 function finished(...[result, said, heard]: Finished): FinishedJob {
   return { result: resultOf(result), said, heard: heard === 1 };

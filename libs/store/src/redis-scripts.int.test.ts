@@ -68,7 +68,7 @@ describe('with scripts that may touch declared keys only', () => {
     await jobs.follow('t', 'j', 0);
     await jobs.release('t', 'j', 'a');
     await jobs.finish('t', 'j', { response: 1 });
-    expect(await jobs.leave('t', 'j')).toEqual({ response: 1 });
+    expect(await jobs.leave('t', 'j', 1)).toEqual({ progress: [], result: { response: 1 } });
     await dispose();
   });
 
@@ -91,8 +91,8 @@ test('a word of a job is said once although the answer to it was lost', async ()
     },
   }));
   await store.jobs.take('t', 'j', 'a', 9_000);
-  expect(await store.jobs.report('t', 'j', 'a', { n: 1 })).toBe(1);
-  expect(await store.jobs.report('t', 'j', 'a', { n: 2 })).toBe(2);
+  expect(await store.jobs.report('t', 'j', 'a', { n: 1 })).toEqual({ seq: 1, isFollowed: false });
+  expect(await store.jobs.report('t', 'j', 'a', { n: 2 })).toEqual({ seq: 2, isFollowed: false });
   await store.jobs.release('t', 'j', 'a');
   expect(await store.jobs.take('t', 'j', 'b', 9_000)).toMatchObject({
     attempt: 2,
