@@ -26,7 +26,8 @@ export function heldStep(
 ): HeldStep {
   const { session, held, attempt } = context;
   const index = logIndex(session.events);
-  const uncommitted = [...(held?.uncommitted ?? []), ...heard.filter(({ event }) => !index.has(event.id))];
+  const missing = inOrder(session, held, heard).filter(({ event }) => !index.has(event.id));
+  const uncommitted = [...(held?.uncommitted ?? []), ...missing];
   const originals = heard
     .map(({ event }) => event)
     .filter((event) => changedSince(event, index.get(event.id)));
@@ -37,6 +38,24 @@ export function heldStep(
     originals: [...(held?.originals ?? []), ...originals],
     state: Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
   };
+}
+
+/** Heard events with places in the log that keep their order: what was heard before one may have been committed after it. */
+function inOrder(
+  session: Session,
+  held: HeldStep | undefined,
+  heard: readonly UncommittedEvent[],
+): UncommittedEvent[] {
+  const index = logIndex(session.events);
+  const positions = held?.uncommitted.map(({ event }) => index.positionOf(event.id) ?? -1) ?? [];
+  let after = 0;
+  return heard.map(({ event, afterSeq }) => {
+    const position = index.positionOf(event.id);
+    const uncommitted = positions.filter((each) => each < (position ?? 0)).length;
+    const ownSeq = position === undefined ? 0 : unreadBefore(session) + position + 1 - uncommitted;
+    after = Math.max(after, afterSeq, ownSeq);
+    return { event, afterSeq: after };
+  });
 }
 
 /** Takes note of an event of a held step, before code of the user's sees it. What it writes can be read from now on, as in one process. */

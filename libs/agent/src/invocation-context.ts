@@ -5,6 +5,7 @@ import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
+import { HeardEvents } from './flow/heard-events.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
@@ -68,6 +69,8 @@ interface SharedNotes {
   fromElsewhere: Set<string>;
   /** By event id: what an agent's flow has made, where code of the user's sees it before it is committed. */
   made: Map<string, MadeEvent>;
+  /** Events of agents that code of the user's runs. */
+  heard: HeardEvents;
 }
 
 /** An event as an agent's flow made it. */
@@ -155,7 +158,12 @@ export class InvocationContext {
     flows: 0,
     transferTo: undefined as string | undefined,
   };
-  #shared: SharedNotes = { refusals: new Map(), fromElsewhere: new Set(), made: new Map() };
+  #shared: SharedNotes = {
+    refusals: new Map(),
+    fromElsewhere: new Set(),
+    made: new Map(),
+    heard: new HeardEvents(),
+  };
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
@@ -259,8 +267,14 @@ export class InvocationContext {
   }
 
   /** Takes note of an event that an agent's flow has made, before anybody else sees it. */
-  noteMade(eventId: string, made: MadeEvent): void {
-    this.#shared.made.set(eventId, made);
+  noteMade(event: Event, made: MadeEvent): void {
+    this.#shared.made.set(event.id, made);
+    this.heard.add(event);
+  }
+
+  /** Events of agents, as code of the user's heard them. */
+  get heard(): HeardEvents {
+    return this.#shared.heard;
   }
 
   /** The event as an agent's flow made it; undefined for one that code of the user's made. */
@@ -268,8 +282,9 @@ export class InvocationContext {
     return this.#shared.made.get(eventId);
   }
 
-  noteFromElsewhere(eventId: string): void {
-    this.#shared.fromElsewhere.add(eventId);
+  noteFromElsewhere(event: Event): void {
+    this.#shared.fromElsewhere.add(event.id);
+    this.heard.add(event);
   }
 
   isFromElsewhere(eventId: string): boolean {

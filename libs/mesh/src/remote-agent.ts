@@ -134,7 +134,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         more = answer.more === true;
       })) {
         if (!event.partial) heard.push(hear(context, event));
-        context.noteFromElsewhere(event.id);
+        context.noteFromElsewhere(event);
         yield event;
       }
       if (!more) return;

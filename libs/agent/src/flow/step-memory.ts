@@ -1,7 +1,7 @@
 import { type Event, toJson } from '@agentmesh/protocol';
 import type { InvocationContext } from '../invocation-context.ts';
 import { stampPath } from '../journal.ts';
-import { logIndex, noteUnread } from '../log-index.ts';
+import { type LogIndex, logIndex, noteUnread } from '../log-index.ts';
 import { type Session, unreadBefore } from '../session-service.ts';
 import { endsTurn, isProgress, isStep, setStepMark } from './step-mark.ts';
 
@@ -45,7 +45,7 @@ export class StepMemory {
   contexts(): StepContexts {
     const context = this.#context;
     const index = logIndex(context.session.events);
-    const missing = this.#yielded.filter(({ event }) => !index.has(event.id));
+    const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
     // The copy that a held step works on holds originals; in the log they are as the asker's code has made them.
     const edited = context.held?.edited ?? new Map();
@@ -62,7 +62,7 @@ export function noteStep(context: InvocationContext, event: Event, ends: boolean
   // Who commits it elsewhere does not know how it was.
   const { author } = event;
   if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
-  context.noteMade(event.id, { author, ends, gist: gist(event) });
+  context.noteMade(event, { author, ends, gist: gist(event) });
 }
 
 /** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
@@ -87,6 +87,15 @@ function gist({ author, content, actions, errorCode, longRunningToolIds }: Event
     errorCode,
     longRunningToolIds,
   ]);
+}
+
+/** Places of yielded events in the log: none stands before what was yielded before it, which may have been committed later. */
+function inOrder(yielded: readonly Yielded[], index: LogIndex): Yielded[] {
+  let after = 0;
+  return yielded.map(({ event, at }) => {
+    after = Math.max(after, at, (index.positionOf(event.id) ?? -1) + 1);
+    return { event, at: after };
+  });
 }
 
 /** The same context over a log that holds some events more, and some as they were. */
