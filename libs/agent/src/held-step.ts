@@ -26,7 +26,9 @@ export function heldStep(
 ): HeldStep {
   const { session, held, attempt } = context;
   const index = logIndex(session.events);
-  const missing = inOrder(session, held, heard).filter(({ event }) => !index.has(event.id));
+  const missing = inOrder(session, held, heard)
+    .filter(({ event }) => !index.has(event.id))
+    .map((each) => ({ ...each, isKeptBack: true }));
   const uncommitted = [...(held?.uncommitted ?? []), ...missing];
   const originals = heard
     .map(({ event }) => event)

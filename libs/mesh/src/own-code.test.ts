@@ -210,12 +210,15 @@ describe('own code above an agent elsewhere', () => {
     const line = new SequentialAgent({ name: 'line', subAgents: [a, remoteAgent('b')] });
     await serveAgent(await world.connect('agent_line'), line);
     const code: Code = async function* (context, child) {
-      for await (const event of child.runAsync(context)) if (event.author === 'b') yield event;
+      for await (const event of child.runAsync(context)) {
+        const text = `<${stringifyContent(event)}>`;
+        yield { ...event, content: { role: 'model', parts: [{ text }] } };
+      }
     };
     await serveAgent(await world.connect('agent_own'), own('own', code, remoteAgent('line')), { app: 'app' });
     const { say } = await world.chat('app');
-    expect((await say('go')).events.map(brief)).toEqual(['b: two']);
-    expect(JSON.stringify(last.requests[0]?.contents)).toContain('one');
+    expect((await say('go')).events.map(brief)).toEqual(['a: <one>', 'b: <two>']);
+    expect(JSON.stringify(last.requests[0]?.contents)).toContain('<one>');
   });
 
   it('may stand above own code there', async () => {

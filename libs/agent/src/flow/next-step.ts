@@ -66,7 +66,8 @@ function askerOf(start: Event | undefined, { agent, session }: InvocationContext
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
   const asking = logIndex(session.events).lastCallOf(answered);
-  const asker = asking?.author === undefined ? undefined : agent.findSubAgent(asking.author);
+  const author = asking && stepAuthor(asking);
+  const asker = author === undefined ? undefined : agent.findSubAgent(author);
   return asker && entryTo(asker, agent);
 }
 
