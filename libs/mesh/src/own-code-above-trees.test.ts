@@ -1,5 +1,6 @@
 import {
   BaseAgent,
+  createEvent,
   type Event,
   FunctionTool,
   getFunctionCalls,
@@ -113,5 +114,38 @@ describe('own code above a tree of agents elsewhere', () => {
     const answered = await Array.fromAsync(run.events);
     expect(answered.map(brief)).toEqual(['zoe: gets {"paid":1}', 'zoe: paid']);
     expect(paid).toBe(1);
+  });
+});
+
+describe('own code above an agent elsewhere that says it has more to do', () => {
+  it.each([
+    ['without an event', 'none'],
+    ['with pieces of text alone', 'piece'],
+    ['with the same event', 'same'],
+  ])('%s: the run ends with an error that names the agent', async (_title, kind) => {
+    const world = memoryMesh();
+    const other = await world.connect('agent_child');
+    let asks = 0;
+    await other.bus.serve(other.subjects.agentDelegate('child'), async function* () {
+      asks += 1;
+      // Without it the test would hang in the failing case: nothing else lets go of the process.
+      if (asks > 20) throw new Error('asked for ever');
+      const content = { role: 'model', parts: [{ text: 'hm' }] };
+      const event = createEvent({ id: 'one', author: 'child', content, partial: kind === 'piece' });
+      if (kind !== 'none') yield { type: 'event', data: event };
+      const ids = { invocationId: 'e', app: 'app', user: 'u', session: 's' };
+      yield { type: 'result', data: { text: '', stateDelta: {}, artifactDelta: {}, ...ids, more: true } };
+    });
+    const child = remoteAgent('child');
+    const own = new (class extends BaseAgent {
+      protected override async *runAsyncImpl(context: InvocationContext) {
+        yield* child.runAsync(context);
+      }
+    })({ name: 'own', subAgents: [child] });
+    await serveAgent(await world.connect('agent_own'), own, { app: 'app' });
+    const { say } = await world.chat('app');
+    const { end } = await say('go');
+    expect(end.error?.message).toContain('agent child says that it has more to do');
+    expect(asks).toBe(kind === 'same' ? 2 : 1);
   });
 });
