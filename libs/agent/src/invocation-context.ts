@@ -5,7 +5,8 @@ import type { SignInService } from './auth/sign-in-service.ts';
 import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
-import { HeardEvents } from './flow/heard-events.ts';
+import type { HeardEvents } from './flow/heard-events.ts';
+import { createNotes, type MadeEvent } from './flow/shared-notes.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
@@ -64,26 +65,6 @@ export interface HeldStep {
   state: Record<string, unknown>;
 }
 
-/** What the contexts of one run of an invocation in this process share. */
-interface SharedNotes {
-  /** By agent: how often it was told that a limit of the invocation is reached. */
-  refusals: Map<string, number>;
-  /** Ids of events that come from agents elsewhere: the plugins of their processes have seen them. */
-  fromElsewhere: Set<string>;
-  /** By event id: what an agent's flow has made, where code of the user's sees it before it is committed. */
-  made: Map<string, MadeEvent>;
-  /** Events of agents that code of the user's runs. */
-  heard: HeardEvents;
-}
-
-/** An event as an agent's flow made it. */
-interface MadeEvent {
-  author: string | undefined;
-  /** Did the agent's turn end with it? Undefined for what is no step. */
-  ends: boolean | undefined;
-  /** Its content as far as steps are concerned. */
-  gist: string;
-}
 export const invocationServiceNames: OptionNames<InvocationServices> = {
   artifactService: true,
   memoryService: true,
@@ -161,12 +142,7 @@ export class InvocationContext {
     flows: 0,
     transferTo: undefined as string | undefined,
   };
-  #shared: SharedNotes = {
-    refusals: new Map(),
-    fromElsewhere: new Set(),
-    made: new Map(),
-    heard: new HeardEvents(),
-  };
+  #shared = createNotes();
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
