@@ -9,6 +9,7 @@ import {
 import type { BaseCodeExecutor } from './code-executors/base-code-executor.ts';
 import { overLimitCode } from './event.ts';
 import { callAgentCallbacks, callbackEventId } from './flow/agent-callbacks.ts';
+import { identify } from './flow/heard-events.ts';
 import { setStepMark, stepMarkOf } from './flow/step-mark.ts';
 import { noteStep } from './flow/step-memory.ts';
 import type { InvocationContext } from './invocation-context.ts';
@@ -160,7 +161,9 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
       event.author ||= this.name;
-      event.invocationId ||= context.invocationId;
+      // It belongs to the invocation that commits it, wherever the code took it from.
+      if (event.invocationId !== context.invocationId) event.invocationId = context.invocationId;
+      if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
       if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
       yield event;
     }
@@ -210,20 +213,34 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { path = `${this.name}/own`, invocationId, session } = context;
     const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
+    const passed = new Set<string>();
     let count = 0;
-    for await (const event of this.runAsyncImpl(context)) {
+    for await (const each of this.runAsyncImpl(context)) {
+      // Events of the log cannot be changed.
+      const event = Object.isFrozen(each) ? { ...each } : each;
       event.author ||= this.name;
-      const isOthers = context.madeAs(event.id) !== undefined || context.isFromElsewhere(event.id);
-      if (event.author === this.name && !event.partial && !isOthers) {
-        count += 1;
-        event.id = `${first}/${path}/${count}`;
-        // A copy of what another agent said would count as that one's step.
-        if (context.path !== undefined) event.nodeInfo = { path: context.path };
-        if (!this.orchestrates) setStepMark(event, { isOwnCode: true });
-        if (logIndex(session.events).has(event.id)) continue;
+      const index = logIndex(session.events);
+      const isOfLog = index.get(event.id)?.invocationId === invocationId;
+      if (!event.partial && !context.heard.has(event.id) && !isOfLog) {
+        const origin = context.heard.originOf(event);
+        if (origin && !passed.has(origin.id) && !index.has(origin.id)) identify(event, origin);
+        else {
+          count += 1;
+          this.#sign(context, event, `${first}/${path}/${count}`);
+          if (index.has(event.id)) continue;
+        }
       }
+      passed.add(event.id);
       yield event;
     }
+  }
+
+  /** Gives an event that code of the agent's own made an identity, the same whenever the code runs again. */
+  #sign(context: InvocationContext, event: Event, id: string): void {
+    event.id = id;
+    // A copy of what another agent said would count as that one's step.
+    if (context.path !== undefined) event.nodeInfo = { path: context.path };
+    if (!this.orchestrates && event.author === this.name) setStepMark(event, { isOwnCode: true });
   }
 
   /** ADK's way into live conversations, which its subclasses must define. Nothing calls it: there are none here. */

@@ -14,8 +14,11 @@ import { pickScopes } from './state.ts';
 export interface HeldStep {
   /** The asker's attempt at its work, and the number of requests for this step before this one; within held steps, theirs first. */
   part: number[];
-  /** Events that the asker has heard and that are not in the log, in order, each with the number of the last event in the log before it. */
-  uncommitted: { event: Event; afterSeq: number }[];
+  /**
+   * Events that the asker has heard and that are not in the log, in order, each with the number of the last event in the log before it. One that
+   * code of the user's has kept back is for its own agent alone.
+   */
+  uncommitted: { event: Event; afterSeq: number; isKeptBack?: boolean | undefined }[];
   /** Events that the asker's code has changed, as they were. */
   originals: Event[];
   /** The same events as they are in the log, by id; known once the log is read. */
@@ -40,7 +43,10 @@ export function heldStep(
 ): HeldStep {
   const { session, held, attempt } = context;
   const index = logIndex(session.events);
-  const uncommitted = [...(held?.uncommitted ?? []), ...heard.filter(({ event }) => !index.has(event.id))];
+  const missing = inOrder(session, held, heard)
+    .filter(({ event }) => !index.has(event.id))
+    .map((each) => ({ ...each, isKeptBack: true }));
+  const uncommitted = [...(held?.uncommitted ?? []), ...missing];
   const originals = heard
     .map(({ event }) => event)
     .filter((event) => changedSince(event, index.get(event.id)));
@@ -51,6 +57,24 @@ export function heldStep(
     originals: [...(held?.originals ?? []), ...originals],
     state: Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
   };
+}
+
+/** Heard events with places in the log that keep their order: what was heard before one may have been committed after it. */
+function inOrder(
+  session: Session,
+  held: HeldStep | undefined,
+  heard: readonly UncommittedEvent[],
+): UncommittedEvent[] {
+  const index = logIndex(session.events);
+  const positions = held?.uncommitted.map(({ event }) => index.positionOf(event.id) ?? -1) ?? [];
+  let after = 0;
+  return heard.map(({ event, afterSeq }) => {
+    const position = index.positionOf(event.id);
+    const uncommitted = positions.filter((each) => each < (position ?? 0)).length;
+    const ownSeq = position === undefined ? 0 : unreadBefore(session) + position + 1 - uncommitted;
+    after = Math.max(after, afterSeq, ownSeq);
+    return { event, afterSeq: after };
+  });
 }
 
 /** Takes note of an event of a held step, before code of the user's sees it. What it writes can be read from now on, as in one process. */

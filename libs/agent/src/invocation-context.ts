@@ -6,11 +6,12 @@ import type { BaseAgent } from './base-agent.ts';
 import type { BaseContextCompactor } from './compaction/context-compactor.ts';
 import type { CredentialService } from './credential-service.ts';
 import type { OnFailure } from './failure.ts';
+import type { HeardEvents } from './flow/heard-events.ts';
+import { createNotes, type MadeEvent } from './flow/shared-notes.ts';
 import type { HeldStep } from './held-step.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from './journal.ts';
 import type { BaseMemoryService } from './memory/memory-service.ts';
 import { PluginManager } from './plugins/plugin-manager.ts';
-import { type MadeEvent, newRunNotes, type RunNotes } from './run-notes.ts';
 import type { InvocationRef, Session, SessionService } from './session-service.ts';
 
 /** An agent that a conversation may be transferred to. */
@@ -130,7 +131,7 @@ export class InvocationContext {
     flows: 0,
     transferTo: undefined as string | undefined,
   };
-  #shared: RunNotes = newRunNotes();
+  #shared = createNotes();
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
@@ -235,8 +236,14 @@ export class InvocationContext {
   }
 
   /** Takes note of an event that an agent's flow has made, before anybody else sees it. */
-  noteMade(eventId: string, made: MadeEvent): void {
-    this.#shared.made.set(eventId, made);
+  noteMade(event: Event, made: MadeEvent): void {
+    this.#shared.made.set(event.id, made);
+    this.heard.add(event);
+  }
+
+  /** Events of agents, as code of the user's heard them. */
+  get heard(): HeardEvents {
+    return this.#shared.heard;
   }
 
   /** The event as an agent's flow made it; undefined for one that code of the user's made. */
@@ -244,8 +251,9 @@ export class InvocationContext {
     return this.#shared.made.get(eventId);
   }
 
-  noteFromElsewhere(eventId: string): void {
-    this.#shared.fromElsewhere.add(eventId);
+  noteFromElsewhere(event: Event): void {
+    this.#shared.fromElsewhere.add(event.id);
+    this.heard.add(event);
   }
 
   isFromElsewhere(eventId: string): boolean {

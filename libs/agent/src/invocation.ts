@@ -10,6 +10,7 @@ import { readPlainConfirmation } from './flow/plain-confirmation.ts';
 import { orRefused } from './flow/refusal.ts';
 import { unlessAborted } from './flow/run-tool.ts';
 import { saveInputBlobs } from './flow/save-input-blobs.ts';
+import { stepAuthor } from './flow/step-mark.ts';
 import { markIfChanged } from './flow/step-memory.ts';
 import { readMessage, type UserMessage } from './flow/user-message.ts';
 import { type HeldStep, isFirstPart } from './held-step.ts';
@@ -99,7 +100,9 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   if (instead) {
     if (!isBegun) yield await commit(instead);
   } else {
-    const events = chooseAgent(agent, session, invocationId).runAsync(context);
+    // A step of a workflow elsewhere is run as the workflow would run it in its own process: it reads off the journal who goes on.
+    const speaker = options.path === undefined ? chooseAgent(agent, session, invocationId) : agent;
+    const events = speaker.runAsync(context);
     for await (const event of abortable(events, context.abortSignal)) {
       const shown = await shownToPlugins(context, event);
       markIfChanged(context, shown);
@@ -234,7 +237,8 @@ function chooseAgent(root: BaseAgent, { events }: Session, invocationId: string)
   const last = events.at(-1);
   const answered = last?.author === 'user' ? getFunctionResponses(last)[0]?.id : undefined;
   if (answered !== undefined) {
-    const asker = localAgent(root, index.lastCallOf([answered])?.author);
+    const asking = index.lastCallOf([answered]);
+    const asker = localAgent(root, asking && stepAuthor(asking));
     if (asker) return runnerOf(asker, root);
   }
   const speaker = lastSpeaker(root, index);

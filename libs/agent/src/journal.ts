@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import { isQuestionName } from './flow/question.ts';
+import { stepAuthor } from './flow/step-mark.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { logIndex } from './log-index.ts';
 
@@ -111,7 +112,7 @@ export function openCallIds(context: InvocationContext, events = journalOf(conte
  */
 export function isWaiting(context: InvocationContext): boolean {
   const { agent, runConfig } = context;
-  const own = turnOf(context).events.filter(({ author, partial }) => author === agent.name && !partial);
+  const own = turnOf(context).events.filter((event) => stepAuthor(event) === agent.name && !event.partial);
   if (own.some(({ actions }) => actions.transferToAgent !== undefined)) return false;
   const asking = own.findLast((event) => getFunctionCalls(event).length > 0);
   const open = new Set(asking ? openCallIds(context, [asking]) : []);

@@ -9,6 +9,7 @@ import {
   isInPath,
   newestRun,
   newInvocationId,
+  ParallelAgent,
   readAnswer,
   runInvocation,
   type Session,
@@ -240,9 +241,12 @@ async function* work(
   return answerOf(agent, session, invocationId, part);
 }
 
-/** Code of the user's runs from its start again with each request: it is run through at once. */
+/**
+ * Code of the user's runs from its start again with each request: it is run through at once. So are agents that run at the same time: a step of
+ * one would cut off the others within theirs.
+ */
 function goesStepByStep(agent: BaseAgent): boolean {
-  return ![...agent.tree()].some(({ hasOwnCode }) => hasOwnCode);
+  return ![...agent.tree()].some((each) => each.hasOwnCode || each instanceof ParallelAgent);
 }
 
 /** An agent that had asked a person within the call goes on with the answer. */

@@ -123,6 +123,45 @@ describe('own code above an agent elsewhere', () => {
     expect(log).toEqual(told);
   });
 
+  it.each([
+    ['under new ids', (event: Event) => ({ ...event, id: `own-${event.id}` }), 'child'],
+    ['in the name of nobody', (event: Event) => ({ ...event, id: `own-${event.id}`, author: 'zoe' }), 'zoe'],
+    ['of another invocation', (event: Event) => ({ ...event, invocationId: 'e-another' }), 'child'],
+    ['of the content alone', ({ content }: Event) => createEvent({ author: 'child', content }), 'child'],
+  ])(
+    'that passes copies on, %s: the log and the prompts are those of one process',
+    async (_title, copy, author) => {
+      const { tool, seen } = counter();
+      const model = new ScriptedLlm(calls('count'), says('one'));
+      const { log } = await run(
+        async function* (context, child) {
+          for await (const event of child.runAsync(context)) yield copy(event);
+        },
+        new LlmAgent({ name: 'child', model, tools: [tool] }),
+      );
+      expect(log).toEqual([`${author}: calls count`, `${author}: gets {"n":1}`, `${author}: one`]);
+      expect(seen).toHaveLength(1);
+      expect(model.requests[1]?.contents).toHaveLength(3);
+    },
+  );
+
+  it('that passes all on one step late: the agent goes on to its answer', async () => {
+    const model = new ScriptedLlm(calls('count'), says('one'));
+    const { log } = await run(
+      async function* (context, child) {
+        let last: Event | undefined;
+        for await (const event of child.runAsync(context)) {
+          if (last) yield last;
+          last = event;
+        }
+        if (last) yield last;
+      },
+      new LlmAgent({ name: 'child', model, tools: [counter().tool] }),
+    );
+    expect(log).toEqual(['child: calls count', 'child: gets {"n":1}', 'child: one']);
+    expect(model.requests[1]?.contents).toHaveLength(3);
+  });
+
   it('that stops it at a call: the call is not made', async () => {
     const { tool, seen } = counter();
     const model = new ScriptedLlm(calls('count'), says('never'));
@@ -171,12 +210,15 @@ describe('own code above an agent elsewhere', () => {
     const line = new SequentialAgent({ name: 'line', subAgents: [a, remoteAgent('b')] });
     await serveAgent(await world.connect('agent_line'), line);
     const code: Code = async function* (context, child) {
-      for await (const event of child.runAsync(context)) if (event.author === 'b') yield event;
+      for await (const event of child.runAsync(context)) {
+        const text = `<${stringifyContent(event)}>`;
+        yield { ...event, content: { role: 'model', parts: [{ text }] } };
+      }
     };
     await serveAgent(await world.connect('agent_own'), own('own', code, remoteAgent('line')), { app: 'app' });
     const { say } = await world.chat('app');
-    expect((await say('go')).events.map(brief)).toEqual(['b: two']);
-    expect(JSON.stringify(last.requests[0]?.contents)).toContain('one');
+    expect((await say('go')).events.map(brief)).toEqual(['a: <one>', 'b: <two>']);
+    expect(JSON.stringify(last.requests[0]?.contents)).toContain('<one>');
   });
 
   it('may stand above own code there', async () => {

@@ -136,14 +136,20 @@ export class RemoteAgent extends BaseAgent implements Askable {
     const heard: ReturnType<typeof hear>[] = [];
     for (let request = 0; ; request += 1) {
       let more = false;
+      const known = new Set(heard.map(({ event }) => event.id));
+      let hasStepped = false;
       for await (const event of this.#step(context, heldStep(context, request, heard), (answer) => {
         more = answer.more === true;
       })) {
-        if (!event.partial) heard.push(hear(context, event));
-        context.noteFromElsewhere(event.id);
+        if (!event.partial) {
+          heard.push(hear(context, event));
+          hasStepped ||= !known.has(event.id);
+        }
+        context.noteFromElsewhere(event);
         yield event;
       }
       if (!more) return;
+      if (!hasStepped) throw standsStill(this.name);
     }
   }
 
@@ -180,6 +186,14 @@ export class RemoteAgent extends BaseAgent implements Askable {
         onAnswer(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
     }
   }
+}
+
+/** Asked again, it would say the same for ever. */
+function standsStill(name: string): MeshError {
+  return new MeshError(
+    'internal',
+    `agent ${name} says that it has more to do, and did nothing new; update the service that answers for it`,
+  );
 }
 
 function answerFrom({ text, output, stateDelta, artifactDelta, openCalls }: Answer): AgentAnswer {

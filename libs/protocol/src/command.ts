@@ -80,7 +80,14 @@ const heldSchema = z.object({
   /** The asker's attempt, and the numbers of the requests. */
   part: z.array(z.number().int().min(0)).min(2),
   /** Events that the asker has heard and not committed, each with the number of the last committed one before it. */
-  uncommitted: z.array(z.object({ event: eventSchema, afterSeq: z.number().int().min(0) })),
+  uncommitted: z.array(
+    z.object({
+      event: eventSchema,
+      afterSeq: z.number().int().min(0),
+      /** Code of the user's has kept it back: only its own agent sees it, until its turn ends. */
+      isKeptBack: z.boolean().optional(),
+    }),
+  ),
   /** Events that were changed before they were committed, as they came. */
   originals: z.array(eventSchema),
   /** What uncommitted events have written to the state. */

@@ -40,7 +40,7 @@ export function nextStep(context: InvocationContext): Step {
   const asking = last && callsBehind(last, context);
   if (asking) {
     if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
-    const calls = last?.author === agent.name ? openCalls(asking, context) : [];
+    const calls = last && stepAuthor(last) === agent.name ? openCalls(asking, context) : [];
     if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
     if (isWaiting(asking, context)) return { kind: 'done' };
   }
@@ -66,7 +66,8 @@ function askerOf(start: Event | undefined, { agent, session }: InvocationContext
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
   const asking = logIndex(session.events).lastCallOf(answered);
-  const asker = asking?.author === undefined ? undefined : agent.findSubAgent(asking.author);
+  const author = asking && stepAuthor(asking);
+  const asker = author === undefined ? undefined : agent.findSubAgent(author);
   return asker && entryTo(asker, agent);
 }
 
@@ -82,13 +83,13 @@ function entryTo(asker: BaseAgent, above: BaseAgent): string {
 /** The event that made the calls which this one makes, answers, or asks about. */
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
   const own = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
-  if (event.author === agent.name && own.length > 0) return event;
+  if (stepAuthor(event) === agent.name && own.length > 0) return event;
   const index = logIndex(session.events);
   const ids = [
     ...getFunctionResponses(event).map(({ id }) => id),
     ...index.questionsIn(event).map(({ callId }) => callId),
   ];
-  return index.lastCallOf(ids, ({ author }) => author === agent.name);
+  return index.lastCallOf(ids, (each) => stepAuthor(each) === agent.name);
 }
 
 /**

@@ -8,6 +8,7 @@ import { logIndex } from '../log-index.ts';
 import { inputOf } from './input-answer.ts';
 import { type Question, questionNames } from './question.ts';
 import { questionIdOf } from './question-id.ts';
+import { stepAuthor } from './step-mark.ts';
 
 /** Calls that are made again now that a person has answered. */
 export interface AnsweredCalls {
@@ -29,12 +30,12 @@ export function answeredCalls({
   const index = logIndex(events);
   const own = [...index.dueQuestions].filter(
     ({ event }) =>
-      event.author === agent.name &&
+      stepAuthor(event) === agent.name &&
       isOnBranch(event.branch, branch) &&
       (path === undefined || isInPath(event, path)),
   );
   const due = new Set(own.map(({ callId }) => callId));
-  const event = index.firstCallOf(due, ({ author }) => author === agent.name);
+  const event = index.firstCallOf(due, (each) => stepAuthor(each) === agent.name);
   if (!event) return undefined;
   return { event, calls: getFunctionCalls(event).filter(({ id }) => due.has(id ?? '')) };
 }

@@ -1,9 +1,9 @@
 import { type Event, toJson } from '@agentmesh/protocol';
 import type { InvocationContext } from '../invocation-context.ts';
-import { stampPath } from '../journal.ts';
-import { logIndex, noteUnread } from '../log-index.ts';
+import { pathOf, stampPath } from '../journal.ts';
+import { type LogIndex, logIndex, noteUnread } from '../log-index.ts';
 import { type Session, unreadBefore } from '../session-service.ts';
-import { endsTurn, isProgress, isStep, setStepMark } from './step-mark.ts';
+import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from './step-mark.ts';
 
 /** An event as its agent yielded it. */
 interface Yielded {
@@ -45,14 +45,16 @@ export class StepMemory {
   contexts(): StepContexts {
     const context = this.#context;
     const index = logIndex(context.session.events);
-    const missing = this.#yielded.filter(({ event }) => !index.has(event.id));
+    const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
     // The copy that a held step works on holds originals; in the log they are as the asker's code has made them.
     const edited = context.held?.edited ?? new Map();
     const originals = new Map(changed.map(({ event }) => [event.id, event]));
+    const keptBack = keptBackFrom(context);
+    const isAsLogged = missing.length + edited.size + keptBack.size === 0;
     return {
       forStep: missing.length + originals.size > 0 ? withLog(context, missing, originals) : context,
-      forPrompt: missing.length + edited.size > 0 ? withLog(context, missing, edited) : context,
+      forPrompt: isAsLogged ? context : withLog(context, missing, edited, keptBack),
     };
   }
 }
@@ -62,7 +64,7 @@ export function noteStep(context: InvocationContext, event: Event, ends: boolean
   // Who commits it elsewhere does not know how it was.
   const { author } = event;
   if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
-  context.noteMade(event.id, { author, ends, gist: gist(event) });
+  context.noteMade(event, { author, ends, gist: gist(event) });
 }
 
 /** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
@@ -89,18 +91,36 @@ function gist({ author, content, actions, errorCode, longRunningToolIds }: Event
   ]);
 }
 
-/** The same context over a log that holds some events more, and some as they were. */
+/** What the asker of a held step has kept back of others, and of earlier runs of this agent: in one process it would see none of it. */
+function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<string> {
+  const isOwn = (event: Event) =>
+    stepAuthor(event) === agent.name && pathOf(event) === path && (stepMarkOf(event)?.run ?? 1) === flowRun;
+  const others = held?.uncommitted.filter(({ event, isKeptBack }) => isKeptBack && !isOwn(event)) ?? [];
+  return new Set(others.map(({ event }) => event.id));
+}
+
+/** Places of yielded events in the log: none stands before what was yielded before it, which may have been committed later. */
+function inOrder(yielded: readonly Yielded[], index: LogIndex): Yielded[] {
+  let after = 0;
+  return yielded.map(({ event, at }) => {
+    after = Math.max(after, at, (index.positionOf(event.id) ?? -1) + 1);
+    return { event, at: after };
+  });
+}
+
+/** The same context over a log that holds some events more, some as they were, and some not. */
 function withLog(
   context: InvocationContext,
   more: readonly Yielded[],
   replaced: ReadonlyMap<string, Event>,
+  without: ReadonlySet<string> = new Set(),
 ): InvocationContext {
   const { session } = context;
   const events: Event[] = [];
   const rest = [...more];
   for (const [at, event] of session.events.entries()) {
     while (rest[0] && rest[0].at <= at) events.push((rest.shift() as Yielded).event);
-    events.push(replaced.get(event.id) ?? event);
+    if (!without.has(event.id)) events.push(replaced.get(event.id) ?? event);
   }
   events.push(...rest.map(({ event }) => event));
   noteUnread(events, unreadBefore(session));
