@@ -85,7 +85,7 @@ function modelsOf(
   const words = `GEMINI_API_KEY is not set: a script answers for ${[...scripted].sort().join(', ')}`;
   return others.length === 0
     ? words
-    : `${words}; none for ${others.join(', ')}, which fails without a key or a script (README.md)`;
+    : `${words}; none for ${others.join(', ')}: a Gemini model needs a key or a script (README.md)`;
 }
 
 /** What this terminal shows of the services' logs. */
