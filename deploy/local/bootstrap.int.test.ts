@@ -88,6 +88,13 @@ it('installs again when a manifest or the lock file has changed', async () => {
   expect(await installs()).toHaveLength(2);
 });
 
+it('installs once when the installation itself changes the lock file', async () => {
+  await script('bin/npx', `${installing}echo "# a new package" >> pnpm-lock.yaml\n`);
+  await bootstrap(['demo']).result;
+  expect((await bootstrap(['demo']).result).output).not.toContain('•');
+  expect(await installs()).toHaveLength(1);
+});
+
 it('installs once when three are started at once', async () => {
   const results = await Promise.all([1, 2, 3].map(() => bootstrap(['demo']).result));
   expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);

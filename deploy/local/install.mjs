@@ -57,6 +57,7 @@ export async function installDependencies(root) {
       env: { ...process.env, CI: 'true' },
       shell: process.platform === 'win32',
     });
-    await writeFile(stamp, wanted);
+    // The installation may have written a new package into the lock file.
+    await writeFile(stamp, await fingerprint(root));
   });
 }

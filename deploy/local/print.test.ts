@@ -1,6 +1,12 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { logPrinter } from './print.ts';
-import { assertDistinct } from './samples.ts';
+import { assertDistinct, describeImportError, missingServices } from './samples.ts';
+import { reasonIn } from './service-process.ts';
 
 const line = (level: string, msg: string, more: Record<string, unknown> = {}) =>
   JSON.stringify({ level, time: '2026-01-02T03:04:05.678Z', service: 'agent_a', replica: 'r', msg, ...more });
@@ -23,6 +29,31 @@ describe('the log that npm start prints', () => {
     onLine('b', 'no JSON');
     expect(lines).toEqual(['  warn a: away: refused', '  error b: away: refused', '  b: no JSON']);
     expect([...scripted]).toEqual(['a']);
+  });
+
+  it('names the cause, the tool and the invocation of a failure', () => {
+    const { lines, onLine } = printer({});
+    const cause = { message: 'callback went boom' };
+    onLine(
+      'a',
+      line('error', 'run failed', { invocationId: 'e-1', err: { message: 'agent a failed', cause } }),
+    );
+    onLine(
+      'a',
+      line('warn', 'a tool threw', { invocationId: 'e-2', tool: 'convert', err: { message: 'no rate' } }),
+    );
+    onLine(
+      'a',
+      line('warn', 'a tool threw', { invocationId: 'e-3', tool: 'rates', err: { message: 'no rate' } }),
+    );
+    const details = { invocationId: 'e-1' };
+    onLine('gateway', line('error', 'request failed', { err: { message: 'agent a failed', details } }));
+    expect(lines).toEqual([
+      '  error a: run failed: agent a failed: callback went boom (invocation e-1)',
+      '  warn a: a tool threw: no rate (tool convert, invocation e-2)',
+      '  warn a: a tool threw: no rate (tool rates, invocation e-3)',
+      '  error gateway: request failed: agent a failed (invocation e-1)',
+    ]);
   });
 
   it('is whole, as text, where a level is set, and in the format that is set', () => {
@@ -55,4 +86,42 @@ it('two services of one name are refused, and both folders are named', () => {
       { manifest, folder: 'two' },
     ]),
   ).toThrow('agent twin is defined twice, in one and in two');
+});
+
+it('an agent or a tool that no service is, is named, with the name that was probably meant', () => {
+  const uses = { transfers: ['support'], asks: [], calls: ['get_wether'] };
+  const agent = { kind: 'agent' as const, name: 'trip', ...uses };
+  const tool = { kind: 'tool' as const, name: 'get_weather', transfers: [], asks: [], calls: [] };
+  const sentences = missingServices([
+    { manifest: agent, folder: 'one' },
+    { manifest: tool, folder: 'two' },
+  ]);
+  expect(sentences).toEqual([
+    'trip uses agent support, which none of these services is; calls of it fail until one is started',
+    'trip uses tool get_wether, which none of these services is; did you mean get_weather?',
+  ]);
+});
+
+it('a definition that is no TypeScript is told with its line', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'agentmesh-definition-')), 'agent.ts');
+  await writeFile(file, 'export const a: number = 1;\nconst b = ;\n');
+  // Vitest would read the file itself, in its own words.
+  const script = `import(${JSON.stringify(file)}).catch(({ message, stack }) => console.log(JSON.stringify({ message, stack })))`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);
+  const error = Object.assign(new Error(), JSON.parse(stdout));
+  expect(describeImportError(error)).toBe(`Expression expected (${file}:2)`);
+  expect(describeImportError(new Error('boom'))).toBe('boom');
+});
+
+it('the reason of a start that failed is what the service logged, or the line of its uncaught error', () => {
+  const stack = [
+    'file:///a.ts:39',
+    '    throw',
+    'MeshError: no option `ap`',
+    '    at main',
+    'Node.js v24.0.0',
+  ];
+  expect(reasonIn(stack)).toBe('MeshError: no option `ap`');
+  expect(reasonIn([...stack, line('fatal', 'could not start', { reason: 'no NATS' })])).toBe('no NATS');
+  expect(reasonIn(['killed'])).toBe('\nkilled');
 });

@@ -32,12 +32,12 @@ export function logPrinter({
   const isWhole = Boolean(env.MESH_LOG_LEVEL || env.MESH_LOG_FORMAT);
   const least = levels.indexOf(env.MESH_LOG_LEVEL || (isWhole ? 'info' : 'warn'));
 
-  function printShort(service: string, { level, msg, reason, err }: Line) {
-    const why = reason ?? err?.message;
-    const words = `${msg}${why ? `: ${why}` : ''}`;
-    if (now() - (printedAt.get(words) ?? Number.NEGATIVE_INFINITY) < sameMs) return;
-    printedAt.set(words, now());
-    print(`  ${level} ${service}: ${words}`);
+  function printShort(service: string, line: Line) {
+    const words = [line.msg, line.reason ?? messagesOf(line.err)].filter(Boolean).join(': ');
+    const key = `${words} ${line.tool ?? ''}`;
+    if (now() - (printedAt.get(key) ?? Number.NEGATIVE_INFINITY) < sameMs) return;
+    printedAt.set(key, now());
+    print(`  ${line.level} ${service}: ${words}${whereOf(line)}`);
   }
 
   return {
@@ -60,8 +60,31 @@ interface Line {
   level: string;
   msg: string;
   reason?: string;
-  err?: { message?: string };
+  err?: LoggedError;
   model?: string;
+  tool?: string;
+  invocationId?: string;
+}
+
+interface LoggedError {
+  message?: string;
+  details?: { invocationId?: string };
+  cause?: LoggedError;
+}
+
+/** The message of an error and those of its causes, each once. */
+function messagesOf(error: LoggedError | undefined): string {
+  if (!error) return '';
+  const message = error.message ?? '';
+  const cause = messagesOf(error.cause);
+  return cause === '' || message.includes(cause) ? message : [message, cause].filter(Boolean).join(': ');
+}
+
+/** The tool and the invocation that a line is about. */
+function whereOf({ tool, invocationId, err }: Line): string {
+  const invocation = invocationId ?? err?.details?.invocationId;
+  const parts = [tool && `tool ${tool}`, invocation && `invocation ${invocation}`].filter(Boolean);
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 }
 
 function readLine(line: string): Line | undefined {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
+import { nearest } from '@agentmesh/protocol';
 
 /** A service of this repository: what it is, and the package that runs it. */
 export interface Sample {
@@ -41,8 +42,35 @@ async function definitionsIn(path: string): Promise<object> {
   try {
     return await import(new URL(path, root).href);
   } catch (cause) {
-    throw new Error(`${path} cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new Error(`${path} cannot be read: ${describeImportError(cause)}`, { cause });
   }
+}
+
+/** The message of an error, and the line of the source where Node puts it in front of the stack: that of a syntax error. */
+export function describeImportError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const [, place] = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(error.stack ?? '') ?? [];
+  return place === undefined ? error.message : `${error.message} (${place.replace(root.pathname, '')})`;
+}
+
+/** One sentence for each agent or tool that a service uses by name and that none of the services is. */
+export function missingServices(services: readonly Sample[]): string[] {
+  const namesOf = (kind: 'agent' | 'tool') =>
+    services.flatMap(({ manifest }) => (manifest.kind === kind ? manifest.name : []));
+  const sentences = (user: string, kind: 'agent' | 'tool', used: readonly string[]) => {
+    const known = namesOf(kind);
+    return used
+      .filter((name) => !known.includes(name))
+      .map((name) => {
+        const meant = nearest(name, known);
+        const advice = meant ? `did you mean ${meant}?` : 'calls of it fail until one is started';
+        return `${user} uses ${kind} ${name}, which none of these services is; ${advice}`;
+      });
+  };
+  return services.flatMap(({ manifest: { name, transfers, asks, calls } }) => [
+    ...sentences(name, 'agent', [...transfers, ...asks]),
+    ...sentences(name, 'tool', calls),
+  ]);
 }
 
 /** @throws Error for two services of one name: both folders are named */

@@ -125,8 +125,9 @@ function readLine(line: string): LogLine {
   }
 }
 
-/** What a service says of its failure; all its words when it does not say it in ours. */
-function reasonIn(lines: readonly string[]): string {
-  const told = lines.map(readLine).findLast(({ reason }) => reason !== undefined);
-  return told?.reason ?? `\n${lines.join('\n')}`;
+/** The reason that a service logs; else the line of an uncaught error; else all its lines. */
+export function reasonIn(lines: readonly string[]): string {
+  const logged = lines.map(readLine).findLast(({ reason }) => reason !== undefined);
+  const uncaught = lines.findLast((line) => /^\w*Error\b[^:]*: /.test(line));
+  return logged?.reason ?? uncaught ?? `\n${lines.join('\n')}`;
 }

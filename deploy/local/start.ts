@@ -14,7 +14,10 @@ async function main(signal: AbortSignal): Promise<void> {
   await using _lock = await lockFolder(folder);
   await assertFree(gatewayPort);
   // Not above: an agent that cannot be read is told in one line.
-  const [{ launchMesh }, { samples }] = await Promise.all([import('./launch.ts'), import('./samples.ts')]);
+  const [{ launchMesh }, { missingServices, samples }] = await Promise.all([
+    import('./launch.ts'),
+    import('./samples.ts'),
+  ]);
   const printer = logPrinter();
   await using mesh = await launchMesh({
     gatewayPort,
@@ -25,6 +28,8 @@ async function main(signal: AbortSignal): Promise<void> {
     signal,
   });
   const { user = '', pass = '' } = mesh.login('client');
+  // On servers that others use too, it may be one of theirs.
+  if (user !== '') for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
   // Under the names that services read, and under those of the `nats` program.
   const clientEnv = [
     `NATS_URL=${mesh.natsUrl}`,
@@ -51,6 +56,7 @@ The mesh is running: ${mesh.processes.length} services and a gateway, each a pro
   Redis    ${withoutPassword(mesh.redisUrl)}
   apps     ${((await apps.json()) as string[]).join(', ')}
   models   ${modelsOf(mesh, samples, printer.scripted)}
+  logs     ${logsOf(process.env)}
 
 Ctrl-C stops it. Its sessions stay in ${folder}/data.
 `);
@@ -79,7 +85,13 @@ function modelsOf(
   const words = `GEMINI_API_KEY is not set: a script answers for ${[...scripted].sort().join(', ')}`;
   return others.length === 0
     ? words
-    : `${words}; none for ${others.join(', ')}, which fails without a key or a script (README.md)`;
+    : `${words}; none for ${others.join(', ')}: a Gemini model needs a key or a script (README.md)`;
+}
+
+/** What this terminal shows of the services' logs. */
+function logsOf({ MESH_LOG_LEVEL: level, MESH_LOG_FORMAT: format }: NodeJS.ProcessEnv): string {
+  if (level || format) return `from level ${level || 'info'} on, as ${format || 'text'}`;
+  return 'warnings and errors in short; MESH_LOG_LEVEL=info npm start prints each run, and the stacks of errors';
 }
 
 function withoutPassword(url: string): string {

@@ -251,6 +251,13 @@ describe('the gateway', () => {
       /appName is missing.*newMessage is missing/,
     ],
     [
+      'a misspelled field',
+      () => client.run('stock_app', 's', 'hi', { sesionId: 's', newMessage: { parts: [{ txt: 'hi' }] } }),
+      400,
+      'invalid_argument',
+      /"sesionId" is not known; did you mean sessionId\?; .*did you mean newMessage.parts.0.text\?/,
+    ],
+    [
       'an empty part',
       () => client.run('stock_app', 's', '', { newMessage: { parts: [{}] } }),
       400,

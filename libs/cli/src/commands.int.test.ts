@@ -124,7 +124,7 @@ describe('the operator command', () => {
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody'), run, { messageId: 'orphan' });
-    expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run  1 of kind run']);
+    expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run  run  messages: 1']);
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run')).toEqual([
       '1 moved to the dead letters',
     ]);
@@ -193,7 +193,7 @@ describe('the operator command', () => {
   ])('says how it is used: %s', async (words) => {
     await expect(command(...words)).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('usage: agentmesh'),
+      message: expect.stringContaining('usage: npm run mesh'),
     });
   });
 });

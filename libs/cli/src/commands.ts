@@ -34,7 +34,7 @@ interface Command {
 export const commands: Record<string, Command> = {
   'dead-letters list': {
     usage: '[after-seq]',
-    meaning: 'runs that could not be worked on, oldest first, 50 at most',
+    meaning: 'lists runs and jobs that no service could finish, oldest first, 50 at most',
     run: ([after = '0'], around) =>
       withLetters(around, async (letters) => {
         const found = await letters.list({ afterSeq: wholeNumber(after) });
@@ -44,7 +44,7 @@ export const commands: Record<string, Command> = {
   },
   'dead-letters show': {
     usage: '<seq>',
-    meaning: 'all of one of them, as JSON',
+    meaning: 'prints a dead letter as JSON',
     run: ([seq], around) =>
       withLetters(around, async (letters) =>
         around.print(JSON.stringify(await letters.get(wholeNumber(seq)), null, 2)),
@@ -52,7 +52,7 @@ export const commands: Record<string, Command> = {
   },
   'dead-letters replay': {
     usage: '<seq>',
-    meaning: 'runs it again as a new invocation, and takes it away',
+    meaning: 'runs a dead letter again as a new invocation, and removes it',
     run: ([seq], around) =>
       withLetters(around, async (letters) => {
         const stored = await letters.get(wholeNumber(seq));
@@ -65,7 +65,7 @@ export const commands: Record<string, Command> = {
   },
   'dead-letters remove': {
     usage: '<seq>',
-    meaning: 'takes it away',
+    meaning: 'removes a dead letter',
     run: ([seq], around) =>
       withLetters(around, async (letters) => {
         await letters.remove(wholeNumber(seq));
@@ -74,19 +74,19 @@ export const commands: Record<string, Command> = {
   },
   'orphans list': {
     usage: '',
-    meaning: 'messages in queues that no service takes: runs for an agent that there is not, say',
+    meaning: 'lists subjects whose messages no service takes, such as runs for an agent that does not exist',
     async run(_, around) {
       await using queues = await openOrphans(operatorOf(around));
       const found = await queues.list();
-      for (const { kind, subject, count } of found) around.print(`${subject}  ${count} of kind ${kind}`);
+      for (const { kind, subject, count } of found) around.print(`${subject}  ${kind}  messages: ${count}`);
       if (found.length === 0) around.print('there are none');
     },
   },
   'orphans bury': {
     usage: '<subject>',
-    meaning: 'moves the messages of a subject that no service takes to the dead letters',
+    meaning: 'moves the messages of such a subject to the dead letters',
     async run([subject], around) {
-      if (!subject) throw new MeshError('invalid_argument', usage('orphans bury'));
+      if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
       const count = await queues.bury(subject);
       if (count === 0)
@@ -96,7 +96,7 @@ export const commands: Record<string, Command> = {
   },
   'cards list': {
     usage: '',
-    meaning: 'agents and tools that the mesh knows, and whether a replica of each is up',
+    meaning: 'lists the agents and tools that the mesh knows, and whether a replica of each is up',
     async run(_, around) {
       await using cards = await openCards(operatorOf(around));
       const found = await cards.list();
@@ -110,10 +110,10 @@ export const commands: Record<string, Command> = {
   },
   'cards remove': {
     usage: '<agent|tool> <name>',
-    meaning: 'forgets a service that is gone for good, and its app; one that scales to zero keeps its card',
+    meaning: 'forgets a service that is gone for good, and its app',
     async run([kind, name], around) {
       if ((kind !== 'agent' && kind !== 'tool') || !name)
-        throw new MeshError('invalid_argument', usage('cards remove'));
+        throw new WrongUsage('name the kind and the service', 'cards remove');
       await using cards = await openCards(operatorOf(around));
       await cards.remove(kind, name);
       around.print(`the card of ${kind} ${name} is gone`);
@@ -121,11 +121,11 @@ export const commands: Record<string, Command> = {
   },
   cancel: {
     usage: '<app> <user> <session> <invocation>',
-    meaning: 'ends an invocation in all processes that work on it',
+    meaning: 'cancels an invocation in all processes that work on it',
     run: ([appName, userId, sessionId, invocationId], around) =>
       withMesh(around, async (mesh) => {
         if (!appName || !userId || !sessionId || !invocationId)
-          throw new MeshError('invalid_argument', usage());
+          throw new WrongUsage('name all four', 'cancel');
         const ref = { appName, userId, sessionId, invocationId };
         const { status } = await cancelInvocation(mesh, ref, 'an operator cancelled it');
         around.print(status === 'running' ? 'told all who work on it' : `it has ended: ${status}`);
@@ -133,9 +133,9 @@ export const commands: Record<string, Command> = {
   },
   'user export': {
     usage: '<app> <user> <folder>',
-    meaning: 'writes all that is kept of a user into a new folder; see docs/privacy.md',
+    meaning: 'writes all data of a user into a new folder (docs/privacy.md)',
     async run([appName, userId, folder], around) {
-      if (!appName || !userId || !folder) throw new MeshError('invalid_argument', usage());
+      if (!appName || !userId || !folder) throw new WrongUsage('name all three', 'user export');
       await withMesh(around, async (mesh) =>
         around.print(JSON.stringify(await writeExport(mesh, { appName, userId }, folder))),
       );
@@ -143,10 +143,11 @@ export const commands: Record<string, Command> = {
   },
   'user delete': {
     usage: '<app> <user> --yes',
-    meaning: 'deletes all that is kept of a user, for good, and says how much it was',
+    meaning: 'deletes all data of a user for good, and prints how much it was',
     async run(args, around) {
       const [appName, userId, more] = args.filter((each) => each !== '--yes');
-      if (!appName || !userId || more !== undefined) throw new MeshError('invalid_argument', usage());
+      if (!appName || !userId || more !== undefined)
+        throw new WrongUsage('name an app and a user', 'user delete');
       if (!args.includes('--yes')) {
         const why = `this deletes all that is kept of user ${userId} in app ${appName}; say --yes if you mean it`;
         throw new MeshError('invalid_argument', why);
@@ -161,25 +162,36 @@ export const commands: Record<string, Command> = {
 /** What somebody asks for: help, of one command if it is named, or a command and its arguments. */
 export type Wish = { help: string } | { command: Command; args: string[] };
 
-/** Finds the command that the words begin with, before anything is configured. @throws UnknownCommand */
+/** Finds the command that the words begin with, before anything is configured. @throws WrongUsage */
 export function findCommand(words: readonly string[]): Wish {
   const asksForHelp = words.some((word) => word === '--help' || word === '-h') || words[0] === 'help';
   const found = Object.entries(commands).find(([name]) =>
     name.split(' ').every((word, at) => words[at] === word),
   );
-  if (asksForHelp) return { help: usage(found?.[0]) };
+  const group = Object.keys(commands).some((name) => name.startsWith(`${words[0]} `)) ? words[0] : undefined;
+  if (asksForHelp) return { help: usage(found?.[0] ?? group) };
   if (found) return { command: found[1], args: words.slice(found[0].split(' ').length) };
-  throw new UnknownCommand(words);
+  throw unknownCommand(words);
 }
 
-/** The error for words that begin with no command. */
-export class UnknownCommand extends MeshError {
-  constructor(words: readonly string[]) {
-    const given = words.slice(0, 2).join(' ');
-    const meant = nearest(given, Object.keys(commands));
-    const unknown = `there is no command ${JSON.stringify(given)}${meant ? `; did you mean ${meant}?` : ''}`;
-    super('invalid_argument', `${given === '' ? 'name a command' : unknown}\n${usage()}`);
+/** The error for a command that does not exist, or whose arguments are wrong. */
+export class WrongUsage extends MeshError {
+  constructor(problem: string, only?: string) {
+    super('invalid_argument', `${problem}\n${usage(only)}`);
   }
+}
+
+function unknownCommand(words: readonly string[]): WrongUsage {
+  const [group = '', name] = words;
+  if (group === '') return new WrongUsage('name a command');
+  const names = Object.keys(commands);
+  if (name === undefined && names.some((each) => each.startsWith(`${group} `)))
+    return new WrongUsage(`${group} needs one more word`, group);
+  const given = words.slice(0, 2).join(' ');
+  const meant = nearest(given, names);
+  return new WrongUsage(
+    `there is no command ${JSON.stringify(given)}${meant ? `; did you mean ${meant}?` : ''}`,
+  );
 }
 
 /** Runs the command that the words begin with. @throws MeshError `invalid_argument` with the usage */
@@ -189,20 +201,23 @@ export async function runCommand(words: readonly string[], surroundings: Surroun
   else await wish.command.run(wish.args, surroundings);
 }
 
-/** How a command, or all of them, is used. */
+/** How commands are used: all of them, those of a group (`cards`), or one. */
 export function usage(only?: string): string {
-  const lines = Object.entries(commands)
-    .filter(([name]) => only === undefined || name === only)
-    .map(([name, each]) => `  ${[name, each.usage].filter(Boolean).join(' ')}: ${each.meaning}`);
-  return `usage: agentmesh <command>\n${lines.join('\n')}`;
+  const rows = Object.entries(commands)
+    .filter(([name]) => only === undefined || name === only || name.startsWith(`${only} `))
+    .map(([name, each]) => [[name, each.usage].filter(Boolean).join(' '), each.meaning] as const);
+  const width = Math.max(...rows.map(([words]) => words.length));
+  const lines = rows.map(([words, meaning]) => `  ${words.padEnd(width)}  ${meaning}`);
+  return `usage: npm run mesh -- <command>\n${lines.join('\n')}`;
 }
 
 function wholeNumber(text = ''): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new MeshError(
-    'invalid_argument',
-    `${JSON.stringify(text)} is no number of a dead letter\n${usage()}`,
-  );
+  const problem =
+    text === ''
+      ? 'the number of the dead letter is missing'
+      : `${JSON.stringify(text)} is no number of a dead letter`;
+  throw new WrongUsage(problem, 'dead-letters');
 }
 
 function summaryOf({ seq, letter }: StoredDeadLetter): string {

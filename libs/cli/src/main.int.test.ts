@@ -21,7 +21,10 @@ describe('the operator command in its process', () => {
   it('shows how it is used, also with a configuration that is wrong', async () => {
     const env = { MESH_NAMESPCE: 'x', NATS_URL: 'http//nonsense' };
     const all = await run(['--help'], env);
-    expect(all).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('usage: agentmesh <command>') });
+    expect(all).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('usage: npm run mesh -- <command>'),
+    });
     for (const name of Object.keys(commands)) expect(all.stdout).toContain(`  ${name}`);
     const one = await run(['cards', 'remove', '--help'], env);
     expect(one.exitCode).toBe(0);
@@ -34,6 +37,15 @@ describe('the operator command in its process', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('there is no command "dead-leters list"; did you mean dead-letters list?');
     expect((await run([])).exitCode).toBe(2);
+    const group = await run(['cards']);
+    expect(group).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^cards needs one more word\n/),
+    });
+    expect(group.stderr).toContain('  cards list');
+    expect(group.stderr).not.toContain('dead-letters');
+    const incomplete = await run(['cards', 'remove', 'agent']);
+    expect(incomplete).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('name the kind') });
   });
 
   it('heeds no variable of another process, and says soon that no mesh is there', async () => {

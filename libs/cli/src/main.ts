@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { MeshError } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
-import { findCommand, UnknownCommand } from './commands.ts';
+import { findCommand, WrongUsage } from './commands.ts';
 import { variablesOfOthers } from './variables-of-others.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -35,5 +35,5 @@ try {
   await main(process.argv.slice(2));
 } catch (thrown) {
   process.stderr.write(`${MeshError.from(thrown).message}\n`);
-  process.exitCode = thrown instanceof UnknownCommand ? 2 : 1;
+  process.exitCode = thrown instanceof WrongUsage ? 2 : 1;
 }

@@ -61,6 +61,11 @@ describe('a run command of another program', () => {
       { message: 'hi', runConfig: { maxLlmCals: 1 } },
       /did you mean runConfig.maxLlmCalls\?/,
     ],
+    [
+      'with a misspelled field of a part',
+      { message: { parts: [{ txt: 'hi' }] } },
+      /"message.parts.0.txt\\" is not known; did you mean message.parts.0.text\?/,
+    ],
     ['without a message', { session: 's' }, /the run command has no message/],
   ])('%s is put away, and the log names the field', async (_what, command, words) => {
     const { mesh, model, program, stop } = await stage();

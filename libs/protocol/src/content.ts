@@ -26,7 +26,7 @@ export const contentSchema = z.looseObject({
 }) as unknown as z.ZodType<Content>;
 
 /** A message from outside: full content, or just its text. */
-export const messageSchema: z.ZodType<Content> = z.union([
-  z.string().transform((text): Content => ({ role: 'user', parts: [{ text }] })),
+export const messageSchema: z.ZodType<Content> = z.preprocess(
+  (message) => (typeof message === 'string' ? { role: 'user', parts: [{ text: message }] } : message),
   contentSchema,
-]) as unknown as z.ZodType<Content>;
+);

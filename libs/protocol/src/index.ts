@@ -43,7 +43,7 @@ export type { JsonEntry } from './json.ts';
 export { jsonEntries, toJson } from './json.ts';
 export type { Keys, MemoryKeys } from './keys.ts';
 export { keys } from './keys.ts';
-export { assertKnownFields } from './known-fields.ts';
+export { assertKnownFields, assertNoTypos } from './known-fields.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
 export { nearest } from './nearest.ts';
 export type {

@@ -1,6 +1,14 @@
 import type { InvocationRef } from '@agentmesh/agent';
 import { type StartedRun, startRun } from '@agentmesh/mesh';
-import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
+import {
+  assertNoTypos,
+  camelizeKeys,
+  type Headers,
+  MeshError,
+  messageSchema,
+  runConfigSchema,
+  whenBusySchema,
+} from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
@@ -40,6 +48,7 @@ export async function startRequestedRun(
   signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun & { ref: InvocationRef }> {
+  assertNoTypos(body, camelizeKeys(request.body ?? {}), 'the body');
   const { appName, userId, sessionId, ...run } = readBody(body, request);
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   // Only agents call functions: a call in a person's message would be a forged one.

@@ -30,6 +30,8 @@ export function readMessage(
 ): UserMessage {
   const { parts = [] } = message;
   if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
+  if (parts.some((part) => Object.keys(part).length === 0))
+    throw new MeshError('invalid_argument', 'the message has an empty part; give each part text or data');
   // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
   const forged = parts.find(({ functionCall }) => functionCall)?.functionCall;
   if (forged) {
