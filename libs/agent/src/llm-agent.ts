@@ -1,7 +1,7 @@
 import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
-import { BaseAgent } from './base-agent.ts';
+import { BaseAgent, unsupportedAgentOptions } from './base-agent.ts';
 import type { BaseTool } from './base-tool.ts';
 import { BaseToolset } from './base-toolset.ts';
 import { breathe } from './breathe.ts';
@@ -77,7 +77,10 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   /** @throws MeshError `invalid_argument` for an unknown option, a schema that models cannot be told, and a `generateContentConfig` that holds what has an option of its own. */
   constructor(config: LlmAgentConfig) {
     super(config);
-    assertOptions(`agent ${this.name}`, config, llmAgentOptions, { isOpen: new.target !== LlmAgent });
+    assertOptions(`agent ${this.name}`, config, llmAgentOptions, {
+      unsupported: unsupportedAgentOptions,
+      isOpen: new.target !== LlmAgent,
+    });
     this.#model = config.model;
     this.instruction = config.instruction ?? '';
     this.tools = config.tools ?? [];

@@ -1,5 +1,5 @@
 import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 import { eventsOfRun } from '../journal.ts';
 
@@ -20,7 +20,10 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
   /** @throws MeshError `invalid_argument` for an unknown option, or a loop of nothing */
   constructor(config: LoopAgentConfig) {
     super(config);
-    assertOptions(`agent ${this.name}`, config, options, { isOpen: new.target !== LoopAgent });
+    assertOptions(`agent ${this.name}`, config, options, {
+      unsupported: unsupportedAgentOptions,
+      isOpen: new.target !== LoopAgent,
+    });
     this.maxIterations = config.maxIterations ?? Number.POSITIVE_INFINITY;
     if (this.subAgents.length === 0)
       throw new MeshError('invalid_argument', `loop ${this.name} has no sub-agents; give it one`);

@@ -1,5 +1,5 @@
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
 import { interleave } from '../interleave.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 
@@ -11,7 +11,10 @@ export class ParallelAgent extends BaseAgent {
   /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */
   constructor(config: BaseAgentConfig) {
     super(config);
-    assertOptions(`agent ${this.name}`, config, baseAgentOptions, { isOpen: new.target !== ParallelAgent });
+    assertOptions(`agent ${this.name}`, config, baseAgentOptions, {
+      unsupported: unsupportedAgentOptions,
+      isOpen: new.target !== ParallelAgent,
+    });
   }
 
   override get hasOwnCode(): boolean {

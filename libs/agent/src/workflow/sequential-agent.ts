@@ -1,5 +1,5 @@
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base-agent.ts';
+import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
 import type { InvocationContext } from '../invocation-context.ts';
 
 /**
@@ -10,7 +10,10 @@ export class SequentialAgent extends BaseAgent {
   /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */
   constructor(config: BaseAgentConfig) {
     super(config);
-    assertOptions(`agent ${this.name}`, config, baseAgentOptions, { isOpen: new.target !== SequentialAgent });
+    assertOptions(`agent ${this.name}`, config, baseAgentOptions, {
+      unsupported: unsupportedAgentOptions,
+      isOpen: new.target !== SequentialAgent,
+    });
   }
 
   override get hasOwnCode(): boolean {
