@@ -181,10 +181,17 @@ export class RemoteAgent extends BaseAgent implements Askable {
       ...(abortSignal && { signal: abortSignal }),
     });
     for await (const frame of frames) {
-      if (frame.type === 'event') yield parse(eventSchema, frame.data, `an event of agent ${this.name}`);
+      if (frame.type === 'event') yield this.#ownEvent(frame.data);
       if (frame.type === 'result')
         onAnswer(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
     }
+  }
+
+  /** Reads an event of a step. @throws MeshError `permission_denied` for one in the user's name: this process would commit it as their words */
+  #ownEvent(data: unknown): Event {
+    const event = parse(eventSchema, data, `an event of agent ${this.name}`);
+    if (event.author !== 'user') return event;
+    throw new MeshError('permission_denied', `agent ${this.name} sent an event in the user's name`);
   }
 }
 

@@ -123,7 +123,9 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   delivery.session = session;
   if (session.seq > before) {
     const now = handedElsewhere(served, run, session);
-    if (now && now !== 'taken') return await handOver(served, run, now.to, delivery.carrier);
+    // A copy of the run that read the session before another one handed over.
+    if (now === 'taken') return done;
+    if (now) return await handOver(served, run, now.to, delivery.carrier);
   }
   const next = await think(served, run, delivery, session, taken.token);
   if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
