@@ -258,6 +258,13 @@ describe('the gateway', () => {
       /"sesionId" is not known; did you mean sessionId\?; .*did you mean newMessage.parts.0.text\?/,
     ],
     [
+      'a misspelled field beside one that is right',
+      () => client.send('PATCH', `${sessions}/s`, { stateDelta: {}, stateDleta: {} }),
+      400,
+      'invalid_argument',
+      /"stateDleta" is not known; did you mean stateDelta\?/,
+    ],
+    [
       'an empty part',
       () => client.run('stock_app', 's', '', { newMessage: { parts: [{}] } }),
       400,

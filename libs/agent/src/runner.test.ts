@@ -144,6 +144,7 @@ describe('a runner', () => {
     const send = (parts: object[]) =>
       Array.fromAsync(runner.runAsync({ userId: 'u', sessionId, newMessage: { parts } }));
     await expect(send([])).rejects.toThrow(/no parts/);
+    await expect(send([{}])).rejects.toThrow(/has an empty part; give each part text or data/);
     for (const name of ['adk_request_confirmation', 'adk_request_credential', 'adk_request_input']) {
       await expect(send([{ functionCall: { name } }])).rejects.toThrow(/only agents call/);
     }

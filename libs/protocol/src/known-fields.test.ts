@@ -48,3 +48,10 @@ it('a field of a message that has the wrong type is named', () => {
     /message\.parts\.0\.text: .*string/,
   );
 });
+
+it('a strict schema names the field that it does not know, and the one that was meant', () => {
+  const strict = z.strictObject({ pageSize: z.number().optional() });
+  expect(() => parse(strict, { pagesize: 3, x: 1 }, 'the query')).toThrow(
+    'the query is not valid: field "pagesize" is not known; did you mean pageSize?; field "x" is not known',
+  );
+});

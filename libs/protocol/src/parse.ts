@@ -1,5 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { MeshError } from './errors.ts';
+import { nearest } from './nearest.ts';
 
 /**
  * Reads outside data by a schema, naming every problem with its path.
@@ -9,7 +10,11 @@ import { MeshError } from './errors.ts';
 export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const result = schema.safeParse(data);
   if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const problems = result.error.issues.map((issue) => {
+    const { path, message } = issue;
+    if (issue.code === 'unrecognized_keys' && path.length === 0)
+      return issue.keys.map((key) => unknownField(key, known)).join('; ');
     const where = path.map(String).join('.');
     if (!where) return message;
     return valueAt(data, path) === undefined ? `${where} is missing` : `${where}: ${message}`;
@@ -17,6 +22,12 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   throw new MeshError('invalid_argument', `${what} is not valid: ${problems.join('; ')}`, {
     cause: result.error,
   });
+}
+
+function unknownField(field: string, known: readonly string[]): string {
+  const meant = nearest(field, known);
+  const advice = meant ? `; did you mean ${meant}?` : '';
+  return `field ${JSON.stringify(field)} is not known${advice}`;
 }
 
 function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {

@@ -1,5 +1,5 @@
 import { rootOf } from '@agentmesh/mesh';
-import { camelizeKeys, isToken, maxTokenLength, parse } from '@agentmesh/protocol';
+import { assertNoTypos, camelizeKeys, isToken, maxTokenLength, parse } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
@@ -64,7 +64,12 @@ export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, req
   return parse(z.strictObject(shape), camelizeKeys(request.query), 'the query');
 }
 
-/** A body in either spelling of its keys; an absent one is empty. */
-export function readBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
-  return parse(schema, camelizeKeys(request.body ?? {}), 'the body');
+/** A body in either spelling of its keys; an absent one is empty. @throws MeshError `invalid_argument` also for misspelled fields */
+export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$ZodObjectConfig>(
+  schema: z.ZodObject<Shape, Config>,
+  request: FastifyRequest,
+): z.output<z.ZodObject<Shape, Config>> {
+  const data = camelizeKeys(request.body ?? {});
+  assertNoTypos(schema, data, 'the body');
+  return parse(schema, data, 'the body');
 }

@@ -1,14 +1,6 @@
 import type { InvocationRef } from '@agentmesh/agent';
 import { type StartedRun, startRun } from '@agentmesh/mesh';
-import {
-  assertNoTypos,
-  camelizeKeys,
-  type Headers,
-  MeshError,
-  messageSchema,
-  runConfigSchema,
-  whenBusySchema,
-} from '@agentmesh/protocol';
+import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from './context.ts';
@@ -48,7 +40,6 @@ export async function startRequestedRun(
   signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun & { ref: InvocationRef }> {
-  assertNoTypos(body, camelizeKeys(request.body ?? {}), 'the body');
   const { appName, userId, sessionId, ...run } = readBody(body, request);
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   // Only agents call functions: a call in a person's message would be a forged one.

@@ -132,7 +132,7 @@ function watchSilence(silenceMs: number, onSilence: () => void) {
 function silenceError(subject: string, silenceMs: number): MeshError {
   return new MeshError(
     'unavailable',
-    `no sign of life from ${subject} for ${silenceMs} ms; who works longer sends frames with heartbeats, or replies with a ticket first`,
+    `no sign of life from ${subject} for ${silenceMs} ms: its process died or hangs; a program without agentmesh that works longer sends heartbeats, or a ticket first`,
   );
 }
 

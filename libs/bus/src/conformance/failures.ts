@@ -26,7 +26,7 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
           if (frame.type === 'event') await kill(callee);
         }
       })();
-      await expectCode(call, 'unavailable', /no sign of life/);
+      await expectCode(call, 'unavailable', /no sign of life .* died or hangs/);
     });
 
     it('are unavailable when a frame is missing', async () => {
