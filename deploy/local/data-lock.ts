@@ -12,7 +12,7 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   await chmod(folder, 0o700);
   for (;;) {
     try {
-      await writeFile(file, String(process.pid), { flag: 'wx' });
+      await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 });
       return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;

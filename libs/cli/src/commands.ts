@@ -170,8 +170,17 @@ export function findCommand(words: readonly string[]): Wish {
   );
   const group = Object.keys(commands).some((name) => name.startsWith(`${words[0]} `)) ? words[0] : undefined;
   if (asksForHelp) return { help: usage(found?.[0] ?? group) };
-  if (found) return { command: found[1], args: words.slice(found[0].split(' ').length) };
+  if (found) return { command: found[1], args: argumentsOf(found[0], words) };
   throw unknownCommand(words);
+}
+
+/** Takes what stands behind the name of a command. @throws WrongUsage for more than its usage names: nobody would read it */
+function argumentsOf(name: string, words: readonly string[]): string[] {
+  const args = words.slice(name.split(' ').length);
+  const most = (commands[name]?.usage ?? '').split(' ').filter(Boolean).length;
+  const [extra] = args.slice(most);
+  if (extra === undefined) return args;
+  throw new WrongUsage(`${name} does not take ${JSON.stringify(extra)}`, name);
 }
 
 /** The error for a command that does not exist, or whose arguments are wrong. */

@@ -45,6 +45,11 @@ describe('the operator command in its process', () => {
     expect(group.stderr).toContain('  cards list');
     expect(group.stderr).not.toContain('dead-letters');
     const incomplete = await run(['cards', 'remove', 'agent']);
+    const extra = await run(['cards', 'list', 'tools']);
+    expect(extra).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^cards list does not take "tools"\n/),
+    });
     expect(incomplete).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('name the kind') });
   });
 
