@@ -88,7 +88,7 @@ function modelsOf(
     : `${words}; none for ${others.join(', ')}: a Gemini model needs a key or a script (README.md)`;
 }
 
-/** What this terminal shows of the services' logs. */
+/** The line of the banner about the services' logs in this terminal. */
 function logsOf({ MESH_LOG_LEVEL: level, MESH_LOG_FORMAT: format }: NodeJS.ProcessEnv): string {
   if (level || format) return `from level ${level || 'info'} on, as ${format || 'text'}`;
   return 'warnings and errors in short; MESH_LOG_LEVEL=info npm start prints each run, and the stacks of errors';

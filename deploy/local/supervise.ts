@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface SuperviseOptions {
-  /** What it is called in words. */
+  /** Its name in messages. */
   name: string;
   /** Starts it anew. */
   start: () => Promise<unknown>;
@@ -13,7 +13,7 @@ export interface SuperviseOptions {
   pauseMs?: number;
   /** Default 30,000. */
   maxPauseMs?: number;
-  /** What lives so long is started with the first pause again, in ms. Default 60,000. */
+  /** A life of this length, in ms, resets the pause to the first one. Default 60,000. */
   healthyMs?: number;
 }
 

@@ -59,7 +59,7 @@ export interface LlmCallbacks {
   onModelErrorCallback?: OnModelErrorCallback;
   /** What it returns is taken for the tool's result; the tool is not run. */
   beforeToolCallback?: BeforeToolCallback;
-  /** What it returns replaces the tool's result. For a long-running tool without a first result `response` is undefined, as in ADK. */
+  /** Its return value replaces the tool's result. For a long-running tool without a first result `response` is undefined, as in ADK. */
   afterToolCallback?: AfterToolCallback;
   /** What it returns is taken for the result of a tool that threw. */
   onToolErrorCallback?: OnToolErrorCallback;

@@ -23,7 +23,7 @@ export interface HeldStep {
   originals: Event[];
   /** The same events as they are in the log, by id; known once the log is read. */
   edited?: ReadonlyMap<string, Event>;
-  /** What uncommitted events have written to the state, as the asker sees it. */
+  /** State that uncommitted events have written, as the asker sees it. */
   state: Record<string, unknown>;
 }
 
@@ -88,18 +88,18 @@ export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number 
   return seq - (held?.uncommitted.length ?? 0);
 }
 
-/** Is it the first request for the step? What was begun before it was cut off by a crash. */
+/** Is it the first request for the step? Work that was begun before the first request was cut off by a crash. */
 export function isFirstPart({ part }: HeldStep): boolean {
   return part.slice(1).every((request) => request === 0);
 }
 
-/** May the asker be waited for after this event? Not within a step: what comes of its other calls would be lost. */
+/** May the request end with this event? Not within a step: the results of its other calls would be lost. */
 export function endsPart(event: Event): boolean {
   const isQuestion = getFunctionCalls(event).some(({ name }) => isQuestionName(name));
   return !event.partial && isStep(event) && !isProgress(event) && !isQuestion;
 }
 
-/** A copy of a session for a held step: with the events as the asker has heard them, those among them that the log does not hold. */
+/** Copies a session for a held step: with the events as the asker has heard them, also those that the log does not hold. */
 export function heldCopy(session: Session, held: HeldStep): Session {
   const before = unreadBefore(session);
   const index = logIndex(session.events);

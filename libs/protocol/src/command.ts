@@ -90,7 +90,7 @@ const heldSchema = z.object({
   ),
   /** Events that were changed before they were committed, as they came. */
   originals: z.array(eventSchema),
-  /** What uncommitted events have written to the state. */
+  /** State that uncommitted events have written. */
   state: record,
 });
 

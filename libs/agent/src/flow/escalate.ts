@@ -12,7 +12,7 @@ export function passToParent(context: InvocationContext, actions: EventActions):
   const step = path?.split('.').at(-1)?.split('@')[0];
   if (step === agent.name) return;
   const { parentAgent } = agent;
-  // What does not run its children itself is an LLM agent.
+  // An agent that does not run its children itself is an LLM agent.
   const here = parentAgent?.orchestrates ? undefined : parentAgent?.name;
   const parent = parentAgent ? here : transfers?.parent?.(agent.name);
   if (parent !== undefined) actions.transferToAgent = parent;

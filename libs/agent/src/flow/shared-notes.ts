@@ -1,6 +1,6 @@
 import { HeardEvents } from './heard-events.ts';
 
-/** What the contexts of one run of an invocation in this process share. */
+/** Notes that the contexts of one run of an invocation in this process share. */
 export interface SharedNotes {
   /** By agent: how often it was told that a limit of the invocation is reached. */
   refusals: Map<string, number>;

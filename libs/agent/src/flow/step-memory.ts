@@ -61,7 +61,7 @@ export class StepMemory {
 
 /** Takes note of what an event means for the next step, before code of the user's sees it; undefined for what is no step. */
 export function noteStep(context: InvocationContext, event: Event, ends: boolean | undefined): void {
-  // Who commits it elsewhere does not know how it was.
+  // The process that commits a held step's event does not know the original.
   const { author } = event;
   if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
   context.noteMade(event, { author, ends, gist: gist(event) });
@@ -91,7 +91,7 @@ function gist({ author, content, actions, errorCode, longRunningToolIds }: Event
   ]);
 }
 
-/** What the asker of a held step has kept back of others, and of earlier runs of this agent: in one process it would see none of it. */
+/** Ids of the events of other agents, and of earlier runs of this one, that the asker of a held step has kept back: in one process the agent sees none of them. */
 function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<string> {
   const isOwn = (event: Event) =>
     stepAuthor(event) === agent.name && pathOf(event) === path && (stepMarkOf(event)?.run ?? 1) === flowRun;
