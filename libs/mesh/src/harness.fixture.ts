@@ -4,8 +4,8 @@ import { type Event, keptJson, type RunCommandInput, type ToolResult } from '@ag
 import { createLogger } from '@agentmesh/service';
 import type { FinishedJob, JobProgress, JobRecords } from '@agentmesh/store';
 import type { Part } from '@google/genai';
-import { type CallResults, createMesh, type Mesh } from './mesh.ts';
-import { startRun } from './run-client.ts';
+import { startRun } from './client/start-run.ts';
+import { type CallResults, createMesh, type Mesh } from './mesh/mesh.ts';
 
 /** A model that gives one answer after the other; a function sees the request first. */
 export class ScriptedLlm extends BaseLlm {
