@@ -1,6 +1,6 @@
 import { answerDigest, type CallRef, deadlinePassed, endOfRun, type PendingCall } from '@agentmesh/agent';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
 import { type Asked, giveToAgent, runFor } from './give-answer.ts';
 
 /** How many overdue calls are looked at in one go. */

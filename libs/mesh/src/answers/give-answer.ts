@@ -7,9 +7,10 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Content, FunctionResponse } from '@google/genai';
-import { agentCard, type Mesh } from '../mesh/mesh.ts';
+import { agentCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
 /** A call, and where it was made. */

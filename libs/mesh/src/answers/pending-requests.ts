@@ -1,16 +1,8 @@
-import type { PendingCall } from '@agentmesh/agent';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import { type Frame, parse, pendingRequestSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { type OpenCall, openCall } from '../mesh/open-call.ts';
 import { isAskedByCaller } from './check-message.ts';
-
-/** A call that waits, with where it can be answered. */
-export interface OpenCall extends PendingCall {
-  app: string;
-  user: string;
-  /** Where an answer can be published; absent for a call of an agent that no service answers for. */
-  operationSubject?: string;
-}
 
 /** What waits for an answer from outside: in one session, or in all sessions of a user; oldest first. */
 export async function openCalls(
@@ -26,21 +18,6 @@ export async function openCalls(
   // Nobody can answer what is overdue; the agent's service gives it its outcome soon.
   const open = calls.filter((call) => (call.deadline ?? now + 1) > now && !isAskedByCaller(call));
   return open.map((call) => openCall({ subjects }, { app, user }, call));
-}
-
-/** One of them. */
-export function openCall(
-  { subjects }: Pick<Mesh, 'subjects'>,
-  { app, user }: { app: string; user: string },
-  call: PendingCall,
-): OpenCall {
-  const { service, id } = call;
-  return {
-    ...call,
-    app,
-    user,
-    ...(service !== undefined && { operationSubject: subjects.operation(service, id) }),
-  };
 }
 
 /** Answers requests on the pending subject: `{"app": "shop", "user": "u1"}` gets `{"pending": […]}`. */

@@ -11,7 +11,6 @@ import {
 } from '@agentmesh/protocol';
 import type { Content, FunctionResponse } from '@google/genai';
 import type { Mesh } from '../mesh/mesh.ts';
-import type { Run } from '../runs/settle-run.ts';
 
 type Sealer = Pick<Mesh, 'box'>;
 
@@ -33,12 +32,6 @@ export function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): M | C
         }
       : response,
   );
-}
-
-/** A run command as it may be kept: one that was not published by us may hold plain credentials. @throws as {@link sealAnswers} */
-export function sealRun(mesh: Sealer, run: Run): Run {
-  const { message, app: appName, user: userId, session: sessionId } = run;
-  return message ? { ...run, message: sealAnswers(mesh, { appName, userId, sessionId }, message) } : run;
 }
 
 /**

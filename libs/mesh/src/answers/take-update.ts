@@ -19,11 +19,11 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { traceHeaders } from '../messages/carrier.ts';
-import { bury } from '../messages/dead-letter.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
-import { noSession } from '../runs/next-speaker.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
 import { checkMessage } from './check-message.ts';
 import { type Asked, giveToAgent, messageOf, responsePart, runFor } from './give-answer.ts';
 
@@ -55,7 +55,7 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
       return { done: false, delayMs: retryMs };
     }
     log.warn({ err: error }, 'put away an update (dead letters)');
-    await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
+    await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
   }
 }

@@ -9,7 +9,7 @@ import {
   unreadBefore,
 } from '@agentmesh/agent';
 import { type Ask, MeshError } from '@agentmesh/protocol';
-import type { ServedAgent } from '../serve/serve-agent.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 
 /** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
 export async function askSession(

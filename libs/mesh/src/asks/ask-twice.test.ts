@@ -2,7 +2,7 @@ import { LlmAgent } from '@agentmesh/agent';
 import { header, subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
-import { requestFrames } from '../remote/call-service.ts';
+import { callService } from '../remote/call-service.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
 const message = { role: 'user', parts: [{ text: 'hi' }] };
@@ -70,9 +70,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     const asker = await world.connect('front');
     const callee = { subject: subjects().agentDelegate('back'), isKnown: () => true };
     const payload = { message, parent: { ...place, agent: 'front', callId: 'c1' } };
-    const answer = Array.fromAsync(
-      requestFrames(asker, callee, payload, { headers: { [header.token]: '1' } }),
-    );
+    const answer = Array.fromAsync(callService(asker, callee, payload, { headers: { [header.token]: '1' } }));
     await expect.poll(() => asked).toBe(1);
     // As if it had lain in a buffer: an earlier copy of the same request.
     const part = JSON.stringify(['back', '', 'c1', null, null, null]);

@@ -3,8 +3,8 @@ import { agentCardSchema, answerSchema, header, MeshError, parse } from '@agentm
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
-import { agentCard } from '../mesh/mesh.ts';
-import { requestFrames } from '../remote/call-service.ts';
+import { agentCard } from '../mesh/cards.ts';
+import { callService } from '../remote/call-service.ts';
 import { remoteAgent } from '../remote/remote-agent.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
@@ -174,7 +174,7 @@ describe('an agent that is asked', () => {
     const client = await world.connect('client');
     const callee = { subject: client.subjects.agentAsk('typed'), isKnown: () => true };
     const asked = async (message: string) => {
-      for await (const frame of requestFrames(client, callee, { message }, {}))
+      for await (const frame of callService(client, callee, { message }, {}))
         if (frame.type === 'result') return frame.data;
       return undefined;
     };

@@ -30,15 +30,16 @@ import type { Content } from '@google/genai';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
-import { hopHeaders, signalOf } from '../messages/carrier.ts';
-import { fenced, tokenOf } from '../messages/fenced-sessions.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { signalOf } from '../messages/deadline.ts';
+import { fencedSessions, tokenOf } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/publish-event.ts';
-import { readMessage } from '../messages/read-payload.ts';
+import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
 import { startNext } from '../runs/run-queue.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
 import { askSession, stepOptions } from './ask-session.ts';
 
 /** Answers the question of a program that is no agent: it may not speak for one. */
@@ -70,7 +71,7 @@ function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncG
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
-  return readMessage(askSchema, request, `the ask of agent ${agent.name}`);
+  return readPayload(askSchema, request, `the ask of agent ${agent.name}`);
 }
 
 /**
@@ -182,7 +183,7 @@ async function endAsk(
   end: AskEnd,
   lastSeq: number,
 ): Promise<void> {
-  await fenced(mesh.sessions, token).endInvocation(ref, end);
+  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
   await publishEnd(mesh, ref, { ...end, lastSeq }, {});
   await startNext(mesh, ref);
 }
@@ -207,7 +208,7 @@ async function* work(
   const incoming = hopHeaders(request.headers);
   const resume = incoming[header.resume];
   const held = step?.held;
-  const sessions = fenced(mesh.sessions, token, attempt);
+  const sessions = fencedSessions(mesh.sessions, token, attempt);
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const events = runInvocation({

@@ -1,25 +1,19 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Frame, JobInput, ToolCall, ToolResult } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { keyOf } from './once-per-call.ts';
+import { jobOf } from './call-key.ts';
 
 /** How often a caller's job is looked at, in ms: the longer it takes, the more seldom. */
 const firstLookMs = 20;
 const longestLookMs = 250;
 
-export interface FollowOptions {
+export interface FollowJobOptions {
   tool: string;
   headers: Readonly<Record<string, string>>;
   /** How long the caller waits for the result, in ms; then the call goes on without it. */
   patienceMs: number;
   signal: AbortSignal;
-}
-
-/** Names the work of a call: one that comes again, from whichever process, has the same. */
-export function jobOf(call: ToolCall, callId: string): string {
-  return createHash('sha256').update(keyOf(call, callId)).digest('base64url');
 }
 
 /**
@@ -29,7 +23,7 @@ export function jobOf(call: ToolCall, callId: string): string {
 export async function* followJob(
   mesh: Mesh,
   call: ToolCall & { callId: string },
-  { tool, headers, patienceMs, signal }: FollowOptions,
+  { tool, headers, patienceMs, signal }: FollowJobOptions,
 ): AsyncGenerator<Frame, void, void> {
   const job = jobOf(call, call.callId);
   const order: JobInput = { job, call };

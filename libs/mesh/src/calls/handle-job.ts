@@ -15,7 +15,7 @@ import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
-import { bury } from '../messages/dead-letter.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { failedCall, keepResult } from './keep-result.ts';
 import { runTool } from './tool-call.ts';
 
@@ -54,7 +54,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
   } catch (error) {
     log.error({ err: error, subject: item.subject }, 'put away a job that nobody can read');
-    await bury(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
+    await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
     return done;
   }
   const holder = `${mesh.bus.replica}/${randomUUID()}`;

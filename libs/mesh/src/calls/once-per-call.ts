@@ -1,5 +1,6 @@
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
-import type { CallResults } from '../mesh/mesh.ts';
+import type { CallResults } from '@agentmesh/store';
+import { keyOf } from './call-key.ts';
 import { keepResult } from './keep-result.ts';
 
 /** How long a claim holds without being renewed, in ms: so long nobody takes over the work of a replica that died. */
@@ -47,14 +48,4 @@ export async function oncePerCall(
   } finally {
     clearInterval(renewal);
   }
-}
-
-/**
- * An id is one call's within its session: nobody gets another user's result by guessing or repeating an id. A call that was made anew because
- * a person answered what it asked has a result of its own each time; the answer may come in a later invocation.
- */
-export function keyOf({ context, answers }: ToolCall, callId: string): string {
-  if (!context) return JSON.stringify([callId, ...(answers > 0 ? [answers] : [])]);
-  const { app, user, session, invocationId } = context;
-  return JSON.stringify([app, user, session, answers > 0 ? answers : invocationId, callId]);
 }

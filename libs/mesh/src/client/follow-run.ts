@@ -9,7 +9,7 @@ import {
 } from '@agentmesh/agent';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../runs/next-speaker.ts';
+import { noSession } from '../mesh/no-session.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 

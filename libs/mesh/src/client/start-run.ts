@@ -21,9 +21,10 @@ import {
 import { checkMessage } from '../answers/check-message.ts';
 import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
-import { noSession, recentEvents, speakerOf } from '../runs/next-speaker.ts';
+import { recentEvents, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 

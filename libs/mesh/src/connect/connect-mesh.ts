@@ -5,7 +5,8 @@ import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
-import { createMesh, type Mesh } from '../mesh/mesh.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 
 export interface ConnectOptions {

@@ -1,5 +1,6 @@
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
-import { agentCards, type Mesh } from './mesh.ts';
+import { agentCards } from './cards.ts';
+import type { Mesh } from './mesh.ts';
 
 /**
  * The app's root agent. A card outlives its agent: of several that claim the app, those that nobody serves do not count.

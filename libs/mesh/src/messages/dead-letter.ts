@@ -4,7 +4,7 @@ import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** Puts a message away that cannot be worked on, for an operator to look at, before it is acknowledged. */
-export async function bury(
+export async function moveToDeadLetters(
   { bus, subjects }: Mesh,
   { kind, name }: { kind: ServiceKind; name: string },
   item: WorkItem,

@@ -6,7 +6,7 @@ import { type Headers, header } from '@agentmesh/protocol';
  * over. An acknowledgement to the queue fences nobody off; this does. What answers an ask bears its attempt too: the same ask may have been sent
  * to another replica meanwhile.
  */
-export function fenced(
+export function fencedSessions(
   sessions: SessionService,
   token: number | undefined,
   attempt?: Attempt,

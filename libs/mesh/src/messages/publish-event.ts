@@ -7,8 +7,8 @@ import {
   type PendingNews,
   type SessionRef,
 } from '@agentmesh/protocol';
-import { openCall } from '../answers/pending-requests.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { openCall } from '../mesh/open-call.ts';
 
 /** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
 export async function publishEvent(

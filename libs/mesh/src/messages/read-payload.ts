@@ -8,7 +8,7 @@ import type { z } from 'zod';
  *
  * @throws MeshError `invalid_argument` that names what is wrong
  */
-export function readMessage<S extends z.core.$ZodShape, C extends z.core.$ZodObjectConfig>(
+export function readPayload<S extends z.core.$ZodShape, C extends z.core.$ZodObjectConfig>(
   schema: z.ZodObject<S, C>,
   message: Pick<Message, 'headers' | 'json'>,
   what: string,

@@ -24,7 +24,7 @@ export interface Callee {
  *
  * @throws MeshError as `Bus.request` does, the last one of all attempts.
  */
-export async function* requestFrames(
+export async function* callService(
   { bus, log }: Mesh,
   { subject, isKnown, ids }: Callee,
   payload: unknown,

@@ -2,14 +2,14 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** Where a remote agent or tool gets its mesh from: agents are defined before there is a connection. */
-export interface Binding {
+export interface MeshBinding {
   set(mesh: Mesh): void;
   maybe(): Mesh | undefined;
   /** @throws MeshError `failed_precondition` before it was bound. */
   get(): Mesh;
 }
 
-export function binding(what: string): Binding {
+export function meshBinding(what: string): MeshBinding {
   let bound: Mesh | undefined;
   return {
     set(mesh) {

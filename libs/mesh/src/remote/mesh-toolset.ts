@@ -1,7 +1,8 @@
 import { type BaseTool, BaseToolset, type ReadonlyContext, type ToolPredicate } from '@agentmesh/agent';
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { type Mesh, toolCards } from '../mesh/mesh.ts';
-import { binding } from './mesh-binding.ts';
+import { toolCards } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { meshBinding } from './mesh-binding.ts';
 import { RemoteTool } from './remote-tool.ts';
 
 export interface MeshToolsetOptions {
@@ -22,7 +23,7 @@ const believeMs = 1_000;
  * is offered without a restart of anything, one that is gone is not. A tool of the agent's own of the same name comes first.
  */
 export class MeshToolset extends BaseToolset {
-  readonly mesh = binding('a MeshToolset');
+  readonly mesh = meshBinding('a MeshToolset');
   readonly names: readonly string[];
   readonly #tools = new Map<string, RemoteTool>();
   readonly #seen = new Map<string, { at: number; isThere: Promise<boolean> }>();

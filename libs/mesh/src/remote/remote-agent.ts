@@ -27,14 +27,15 @@ import {
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { artifactSessionOf } from '../artifacts/artifact-session.ts';
-import { agentCard, type Mesh } from '../mesh/mesh.ts';
+import { agentCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import { askHeaders } from '../messages/carrier.ts';
-import { type Callee, requestFrames } from './call-service.ts';
-import { binding } from './mesh-binding.ts';
+import { type Callee, callService } from './call-service.ts';
+import { meshBinding } from './mesh-binding.ts';
 
 /** An agent that runs in another process; its name is all that is known here, its card tells the rest. */
 export class RemoteAgent extends BaseAgent implements Askable {
-  readonly mesh = binding(`agent ${this.name}`);
+  readonly mesh = meshBinding(`agent ${this.name}`);
 
   constructor(name: string) {
     super({ name });
@@ -97,7 +98,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
       },
       ...(invocationContext && { runConfig: invocationContext.runConfig }),
     };
-    const frames = requestFrames(
+    const frames = callService(
       mesh,
       this.#callee(mesh, { callId, invocationId: toolContext.invocationId }),
       ask,
@@ -176,7 +177,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
         ...(path !== undefined && { path }),
       },
     };
-    const frames = requestFrames(mesh, this.#callee(mesh, { invocationId }), ask, {
+    const frames = callService(mesh, this.#callee(mesh, { invocationId }), ask, {
       headers: askHeaders(context.carrier),
       ...(abortSignal && { signal: abortSignal }),
     });

@@ -10,14 +10,15 @@ import {
 } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { artifactSessionOf } from '../artifacts/artifact-session.ts';
-import { type Mesh, toolCard } from '../mesh/mesh.ts';
+import { toolCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { requestFrames } from './call-service.ts';
-import { binding } from './mesh-binding.ts';
+import { callService } from './call-service.ts';
+import { meshBinding } from './mesh-binding.ts';
 
 /** A tool that runs in another process; its card tells what it takes. */
 export class RemoteTool extends BaseTool {
-  readonly mesh = binding(`tool ${this.name}`);
+  readonly mesh = meshBinding(`tool ${this.name}`);
 
   constructor(name: string) {
     super({ name, description: '' });
@@ -86,7 +87,7 @@ export class RemoteTool extends BaseTool {
       },
       isKnown: () => this.#card() !== undefined,
     };
-    const frames = requestFrames(mesh, callee, call, {
+    const frames = callService(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });

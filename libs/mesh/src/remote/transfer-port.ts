@@ -1,7 +1,7 @@
 import type { TransferPort, TransferTarget } from '@agentmesh/agent';
 import type { AgentCard } from '@agentmesh/protocol';
-import { agentCard, agentCards } from '../mesh/mesh.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
+import { agentCard, agentCards } from '../mesh/cards.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { remoteAgent } from './remote-agent.ts';
 
 /**

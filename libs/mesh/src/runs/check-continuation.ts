@@ -12,7 +12,7 @@ import { openAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { refOf } from '../messages/publish-event.ts';
-import type { Run } from './settle-run.ts';
+import type { Run } from './run.ts';
 
 /** @throws MeshError `failed_precondition` when invocations of the root's app are not continued */
 export function assertResumable({ resumable, app, name }: AgentCard): void {

@@ -11,22 +11,24 @@ import {
 } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
-import { openAnswers, sealRun } from '../answers/sealed-answers.ts';
+import { openAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
-import { deadlineOf, hopHeaders, signalOf } from '../messages/carrier.ts';
-import { bury } from '../messages/dead-letter.ts';
-import { fenced } from '../messages/fenced-sessions.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { deadlineOf, signalOf } from '../messages/deadline.ts';
+import { fencedSessions } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent, refOf } from '../messages/publish-event.ts';
-import { readMessage } from '../messages/read-payload.ts';
+import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
 import { checkContinuation } from './check-continuation.ts';
 import { keepAlive } from './keep-alive.ts';
-import { noSession } from './next-speaker.ts';
+import { type DeliveredRun, type Run, sealRun } from './run.ts';
 import { startNext } from './run-queue.ts';
-import { type DeliveredRun, type Run, settle } from './settle-run.ts';
+import { settle } from './settle-run.ts';
 import { waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 const done: WorkOutcome = { done: true };
@@ -46,7 +48,12 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     run = readRun(served, item);
   } catch (error) {
     log.error({ err: error, subject: item.subject }, 'put away a run command that nobody can read');
-    await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, MeshError.from(error));
+    await moveToDeadLetters(
+      served.mesh,
+      { kind: 'agent', name: served.agent.name },
+      item,
+      MeshError.from(error),
+    );
     return done;
   }
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
@@ -64,7 +71,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
 }
 
 function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
-  const command = readMessage(runCommandSchema, item, 'the run command');
+  const command = readPayload(runCommandSchema, item, 'the run command');
   if (command.hop === 0 && command.message === undefined) {
     throw new MeshError(
       'invalid_argument',
@@ -130,7 +137,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const next = await think(served, run, delivery, session, taken.token);
   if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
   const completed = { status: 'completed', waits: mayGoOn(session, invocationId) } as const;
-  const ended = await fenced(mesh.sessions, taken.token).endInvocation(ref, completed);
+  const ended = await fencedSessions(mesh.sessions, taken.token).endInvocation(ref, completed);
   return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
 }
 
@@ -168,7 +175,7 @@ async function think(
     ...services,
     agent,
     session,
-    sessionService: fenced(mesh.sessions, token),
+    sessionService: fencedSessions(mesh.sessions, token),
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
     ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
@@ -196,7 +203,7 @@ async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: numb
     'internal',
     `${begun - 1} processes died at this run, each before its first step was done; it was put away (dead letters)`,
   );
-  await bury(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
+  await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
   return error;
 }
 

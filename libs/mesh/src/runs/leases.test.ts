@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { requestFrames } from '../remote/call-service.ts';
+import { callService } from '../remote/call-service.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
@@ -326,7 +326,7 @@ describe('the ask of a program in a session', () => {
     const ask = async (message: string) => {
       const callee = { subject: client.subjects.agentAsk('solo'), isKnown: () => true };
       const payload = { message, app: 'app', user: 'u', session: ref.sessionId };
-      for await (const frame of requestFrames(client, callee, payload, {}))
+      for await (const frame of callService(client, callee, payload, {}))
         if (frame.type === 'result') return frame.data;
       return undefined;
     };

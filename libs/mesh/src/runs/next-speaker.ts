@@ -3,14 +3,15 @@ import {
   type AgentCard,
   type Event,
   isReplicaOf,
-  MeshError,
   messageSchema,
   parse,
   replicaKey,
   type SessionRef,
 } from '@agentmesh/protocol';
 import { askedFor } from '../answers/check-message.ts';
-import { agentCard, agentCards, type Mesh } from '../mesh/mesh.ts';
+import { agentCard, agentCards } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
 
@@ -29,13 +30,6 @@ export async function speakerFor(
   const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!head) throw noSession(ref);
   return await speakerOf(mesh, root, head, { message, asked: await askedFor(mesh, ref, message) });
-}
-
-export function noSession({ appName, userId, sessionId }: SessionRef): MeshError {
-  return new MeshError(
-    'not_found',
-    `there is no session ${sessionId} of user ${userId} in app ${appName}; create it first`,
-  );
 }
 
 /**

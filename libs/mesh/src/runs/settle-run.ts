@@ -5,43 +5,20 @@ import {
   isRefused,
   logIndex,
   messageEventId,
-  type Session,
 } from '@agentmesh/agent';
-import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { type Headers, MeshError, type RunCommand, type SessionRef } from '@agentmesh/protocol';
-import type { Tally } from '../mesh/outcomes.ts';
-import { bury } from '../messages/dead-letter.ts';
-import { fenced } from '../messages/fenced-sessions.ts';
+import type { WorkOutcome } from '@agentmesh/bus';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { fencedSessions } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
+import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
 /** How soon work is tried again that failed because a server or a replica was away, in ms. */
 const retryMs = 1_000;
-
-/** A run with all that a command may leave out. */
-export interface Run extends RunCommand {
-  invocationId: string;
-  app: string;
-  session: string;
-  /** The command named no session: it gets one of its own. */
-  fresh: boolean;
-}
-
-/** One delivery of a run command. */
-export interface DeliveredRun {
-  item: WorkItem;
-  /** Go with every message sent for it. */
-  carrier: Headers;
-  /** What it commits under; undefined until it begins. */
-  token: number | undefined;
-  /** What it costs. */
-  tally: Tally;
-  /** The session that it works on; undefined until it is read. */
-  session?: Session;
-}
 
 /** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */
 export async function settle(
@@ -93,7 +70,7 @@ async function fail(
   const ref = { ...sessionOf(run), invocationId, resume };
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   const token = delivery.token ?? (await tokenFor(served, ref));
-  const sessions = fenced(mesh.sessions, token);
+  const sessions = fencedSessions(mesh.sessions, token);
   const head = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(head);
   if (session) {
@@ -130,9 +107,9 @@ async function refuse(
   const { code, message } = error;
   // What came over the bus was taken before; nobody waits for its run who could be told.
   if (answeredBy && answeredBy.via !== 'rest')
-    await bury(mesh, { kind: 'agent', name: agent.name }, item, error);
+    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
-  await fenced(mesh.sessions, token).endInvocation(ref, end);
+  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
   await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);
   await startNext(mesh, ref);
   return done;

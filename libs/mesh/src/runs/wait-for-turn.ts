@@ -2,11 +2,11 @@ import type { InvocationRef } from '@agentmesh/agent';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { header, MeshError, type WaitingRun } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { publishEnd } from '../messages/publish-event.ts';
-import type { ServedAgent } from '../serve/serve-agent.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
+import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
-import type { DeliveredRun, Run } from './settle-run.ts';
 
 const done: WorkOutcome = { done: true };
 

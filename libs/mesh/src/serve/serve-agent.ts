@@ -1,7 +1,6 @@
 import {
   assertResumability,
   type BaseAgent,
-  type BaseContextCompactor,
   type BasePlugin,
   BaseTool,
   closeToolsets,
@@ -19,19 +18,15 @@ import { type AgentCard, assertOptions, MeshError, type OptionNames } from '@age
 import { expireCalls } from '../answers/expire-calls.ts';
 import { consumeOperations } from '../answers/take-update.ts';
 import { handleDelegated, handleQuestion } from '../asks/handle-ask.ts';
-import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
-import { agentCards, type Mesh, meshServices } from '../mesh/mesh.ts';
+import { listenForCancellations } from '../mesh/cancellations.ts';
+import { agentCards } from '../mesh/cards.ts';
+import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { twoRoots } from '../mesh/root-agent.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
-
-/** What agents use beside the session, and who looks on. */
-export type AgentServices = InvocationServices & {
-  pluginManager?: PluginManager;
-  contextCompactors?: readonly BaseContextCompactor[];
-};
 
 export interface ServeAgentOptions extends InvocationServices {
   /** See and change what the agent does; asked before its own callbacks. */
@@ -62,17 +57,6 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
   slots: true,
   sweepMs: true,
 };
-
-/** An agent as its handlers see it. */
-export interface ServedAgent {
-  readonly mesh: Mesh;
-  readonly agent: BaseAgent;
-  readonly app: string | undefined;
-  readonly services: AgentServices;
-  /** Aborted when the process stops and will not wait any longer. */
-  readonly stopping: AbortSignal;
-  readonly cancellations: Cancellations;
-}
 
 /**
  * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.

@@ -22,7 +22,7 @@ import { type Cancellations, listenForCancellations } from '../mesh/cancellation
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
-import { readMessage } from '../messages/read-payload.ts';
+import { readPayload } from '../messages/read-payload.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   version?: string;
@@ -137,7 +137,7 @@ interface ServedTool {
 /** Answers one call and logs its end. */
 function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const { mesh, tool } = served;
-  const call = readMessage(toolCallSchema, request, `the call of tool ${tool.name}`);
+  const call = readPayload(toolCallSchema, request, `the call of tool ${tool.name}`);
   const { callId, context } = call;
   const ids = {
     tool: tool.name,
