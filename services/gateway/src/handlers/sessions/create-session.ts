@@ -1,0 +1,10 @@
+import { readUser } from '../../params/params.ts';
+import type { Handler } from '../index.ts';
+import { makeSession, readNewSession } from './new-session.ts';
+import { sessionJson } from './session-json.ts';
+
+/** A session, with events from elsewhere if there are any. */
+export const createSession: Handler = async (context, request) => {
+  const user = await readUser(context, request);
+  return sessionJson(await makeSession(context, user, readNewSession(request.body)));
+};

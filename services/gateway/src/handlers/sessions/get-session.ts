@@ -1,0 +1,18 @@
+import { readQuery, readSession, wholeNumber } from '../../params/params.ts';
+import { knownSession } from '../../params/require-session.ts';
+import type { Handler } from '../index.ts';
+import { sessionJson } from './session-json.ts';
+
+const number = wholeNumber.optional();
+const query = { numRecentEvents: number, afterTimestamp: number, afterSeq: number };
+
+/** A session with its events, or with those that the query wants. */
+export const getSession: Handler = async (context, request) => {
+  const { numRecentEvents, afterTimestamp, afterSeq } = readQuery(query, request);
+  const config = {
+    ...(numRecentEvents !== undefined && { numRecentEvents }),
+    ...(afterTimestamp !== undefined && { afterTimestamp }),
+    ...(afterSeq !== undefined && { afterSeq }),
+  };
+  return sessionJson(await knownSession(context, await readSession(context, request), config));
+};
