@@ -2,7 +2,8 @@ import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
-import { type Route, routes } from './handlers/index.ts';
+import type { Route } from './context/route.ts';
+import { routes } from './handlers/index.ts';
 import { hostCheck } from './http/allowed-hosts.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 

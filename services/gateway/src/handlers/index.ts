@@ -1,8 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GatewayContext } from '../context/context.ts';
+import type { Route } from '../context/route.ts';
 import { health } from './about/health.ts';
 import { listApps } from './about/list-apps.ts';
-import { index } from './about/list-routes.ts';
+import { listRoutes } from './about/list-routes.ts';
 import { version } from './about/version.ts';
 import { downloadArtifact, uploadArtifact } from './artifacts/artifact-content.ts';
 import {
@@ -41,16 +40,6 @@ import { rewind } from './sessions/rewind-session.ts';
 import { deleteUser } from './users/delete-user.ts';
 import { exportUser } from './users/export-user.ts';
 
-export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
-
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  url: string;
-  handle: Handler;
-  /** The body is bytes of any type, and comes as a stream. */
-  takesBytes?: true;
-}
-
 const memory = '/apps/:app/users/:user/memory';
 const sessions = '/apps/:app/users/:user/sessions';
 const session = `${sessions}/:session`;
@@ -60,7 +49,7 @@ const artifact = `${artifacts}/:artifact`;
 
 /** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
 export const routes: Route[] = [
-  { method: 'GET', url: '/', handle: index },
+  { method: 'GET', url: '/', handle: listRoutes(() => routes) },
   { method: 'GET', url: '/health', handle: health },
   { method: 'GET', url: '/version', handle: version },
   { method: 'GET', url: '/list-apps', handle: listApps },

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
 import { readSession } from './params.ts';
-import { knownSession } from './require-session.ts';
+import { requireSession } from './require-session.ts';
 
 const number = z
   .string()
@@ -49,7 +49,7 @@ function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
 
 /** A file that is to be saved: of a session that there is, unless it is the user's. @throws MeshError `not_found` */
 export async function readOwner(context: GatewayContext, ref: ArtifactRef): Promise<ArtifactRef> {
-  if (!ref.filename.startsWith('user:')) await knownSession(context, ref, { numRecentEvents: 0 });
+  if (!ref.filename.startsWith('user:')) await requireSession(context, ref, { numRecentEvents: 0 });
   return ref;
 }
 

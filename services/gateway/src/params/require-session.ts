@@ -2,8 +2,8 @@ import type { GetSessionConfig, Session } from '@agentmesh/agent';
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { GatewayContext } from '../context/context.ts';
 
-/** @throws MeshError `not_found` */
-export async function knownSession(
+/** The session of this id. @throws MeshError `not_found` */
+export async function requireSession(
   { mesh }: GatewayContext,
   ref: SessionRef,
   config: GetSessionConfig = {},

@@ -1,4 +1,4 @@
-import type { Handler } from '../index.ts';
+import type { Handler } from '../../context/route.ts';
 
 /** Answers whether the gateway can work: 200, or 503 with the reasons. */
 export const health: Handler = async ({ mesh }, _request, reply) => {

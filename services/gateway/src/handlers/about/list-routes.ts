@@ -1,7 +1,9 @@
-import { type Handler, routes } from '../index.ts';
+import type { Handler, Route } from '../../context/route.ts';
 
-/** What there is, for people who try the address. */
-export const index: Handler = () => ({
-  name: 'agentmesh gateway',
-  routes: routes.map(({ method, url }) => `${method} ${url}`),
-});
+/** Lists all routes, for people who try the address. */
+export const listRoutes =
+  (routes: () => readonly Route[]): Handler =>
+  () => ({
+    name: 'agentmesh gateway',
+    routes: routes().map(({ method, url }) => `${method} ${url}`),
+  });

@@ -1,4 +1,4 @@
-import type { Handler } from '../index.ts';
+import type { Handler } from '../../context/route.ts';
 
 export const version: Handler = () => ({
   version: '0.1.0',

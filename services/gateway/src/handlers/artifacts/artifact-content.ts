@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { isMimeType } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
+import type { Handler } from '../../context/route.ts';
 import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
-import type { Handler } from '../index.ts';
 
 /** A file's bytes, as they come from where they are kept. */
 export const downloadArtifact: Handler = async (context, request, reply) => {

@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { sendNull } from '../../http/send-null.ts';
 import {
   assertNoQuery,
@@ -9,8 +10,7 @@ import {
   readVersionRef,
 } from '../../params/artifact-ref.ts';
 import { readBody, readSession } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 
 /** The largest file that is given within JSON, in bytes: it is held in memory thrice for that. */
 const maxPartBytes = 32 * 1024 * 1024;
@@ -33,7 +33,7 @@ export const listArtifacts: Handler = async (context, request) => {
   assertNoQuery(request);
   const ref = await readSession(context, request);
   const names = await context.mesh.artifacts.listArtifactKeys(ref);
-  if (names.length === 0) await knownSession(context, ref, { numRecentEvents: 0 });
+  if (names.length === 0) await requireSession(context, ref, { numRecentEvents: 0 });
   return names;
 };
 

@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { Handler } from '../index.ts';
+import type { Handler } from '../../context/route.ts';
 import { downloadArtifact, uploadArtifact } from './artifact-content.ts';
 import {
   deleteArtifact,

@@ -1,9 +1,9 @@
 import { agentCards, rootOf } from '@agentmesh/mesh';
 import { MeshError, parse } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { readSession } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 import { agentGraph } from './agent-graph.ts';
 
 const params = z.object({ '*': z.string() });
@@ -19,7 +19,7 @@ export const eventGraph: Handler = async (context, request) => {
     throw new MeshError('not_found', 'of an event there is only its graph: …/events/<event id>/graph');
   }
   const ref = await readSession(context, request);
-  const { events } = await knownSession(context, ref);
+  const { events } = await requireSession(context, ref);
   const event = events.find(({ id }) => id === rest.slice(0, -suffix.length));
   if (!event) return {};
   return { dotSrc: agentGraph(await rootOf(context.mesh, ref.appName), agentCards(context.mesh), event) };

@@ -1,6 +1,6 @@
+import type { Handler } from '../../context/route.ts';
 import { pageSize, position, readQuery, readSession } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 
 const query = { after: position.default(0), limit: pageSize.default(100) };
 
@@ -8,6 +8,6 @@ const query = { after: position.default(0), limit: pageSize.default(100) };
 export const listEvents: Handler = async (context, request) => {
   const { after: afterSeq, limit } = readQuery(query, request);
   const ref = await readSession(context, request);
-  const { seq: lastSeq } = await knownSession(context, ref, { numRecentEvents: 0 });
+  const { seq: lastSeq } = await requireSession(context, ref, { numRecentEvents: 0 });
   return { events: await context.mesh.sessions.readEvents({ ...ref, afterSeq, limit }), lastSeq };
 };

@@ -2,10 +2,10 @@ import { isRewind, type MemoryService, type Session } from '@agentmesh/agent';
 import type { SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
+import type { Handler } from '../../context/route.ts';
 import { readBody, readUser } from '../../params/params.ts';
-import { knownMemory } from '../../params/require-memory.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireMemory } from '../../params/require-memory.ts';
+import { requireSession } from '../../params/require-session.ts';
 
 const body = z.object({ sessionId: z.string().min(1) });
 
@@ -13,8 +13,8 @@ const body = z.object({ sessionId: z.string().min(1) });
 export const addToMemory: Handler = async (context, request) => {
   const { sessionId } = readBody(body, request);
   const ref = { ...(await readUser(context, request)), sessionId };
-  const memory = knownMemory(context);
-  const session = (await newPart(context, memory, ref)) ?? (await knownSession(context, ref));
+  const memory = requireMemory(context);
+  const session = (await newPart(context, memory, ref)) ?? (await requireSession(context, ref));
   await memory.addSessionToMemory(session);
   return null;
 };
@@ -30,7 +30,7 @@ async function newPart(
 ): Promise<Session | undefined> {
   const mark = await memory.findMark(ref);
   if (!mark) return undefined;
-  const session = await knownSession(context, ref, { numRecentEvents: 0 });
+  const session = await requireSession(context, ref, { numRecentEvents: 0 });
   const stored = await context.mesh.sessions.readEvents({ ...ref, afterSeq: mark.seq - 1, limit: pageSize });
   // Another event at its place: the session is another one, made anew under the same id.
   if (stored[0]?.event.id !== mark.eventId || stored.length === pageSize) return undefined;

@@ -1,8 +1,8 @@
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { readQuery, readUser } from '../../params/params.ts';
-import { knownMemory } from '../../params/require-memory.ts';
-import type { Handler } from '../index.ts';
+import { requireMemory } from '../../params/require-memory.ts';
 
 const query = {
   sessionId: z.string().min(1).optional(),
@@ -19,7 +19,7 @@ export const deleteMemories: Handler = async (context, request) => {
     );
   }
   const owner = await readUser(context, request);
-  const deleted = await knownMemory(context).deleteMemories({
+  const deleted = await requireMemory(context).deleteMemories({
     ...owner,
     ...(sessionId !== undefined && { sessionId }),
   });

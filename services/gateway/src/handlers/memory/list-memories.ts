@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { pageSize, readQuery, readUser } from '../../params/params.ts';
-import { knownMemory } from '../../params/require-memory.ts';
-import type { Handler } from '../index.ts';
+import { requireMemory } from '../../params/require-memory.ts';
 
 const query = {
   query: z.string().optional(),
@@ -16,7 +16,7 @@ const query = {
 export const listMemories: Handler = async (context, request) => {
   const { query: words, limit, after } = readQuery(query, request);
   const owner = { ...(await readUser(context, request)), ...(limit !== undefined && { limit }) };
-  const memory = knownMemory(context);
+  const memory = requireMemory(context);
   if (words !== undefined) return await memory.searchMemory({ ...owner, query: words });
   return await memory.listMemories({ ...owner, ...(after !== undefined && { after }) });
 };

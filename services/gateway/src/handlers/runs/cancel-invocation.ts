@@ -1,8 +1,8 @@
 import { cancelInvocation as cancel, readInvocation } from '@agentmesh/mesh';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { readBody, readInvocationRef } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 
 const body = z.object({ reason: z.string().min(1).max(1_000).default('the client cancelled it') });
 
@@ -13,7 +13,7 @@ const body = z.object({ reason: z.string().min(1).max(1_000).default('the client
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(body, request);
   const ref = await readInvocationRef(context, request);
-  await knownSession(context, ref, { numRecentEvents: 0 });
+  await requireSession(context, ref, { numRecentEvents: 0 });
   await cancel(context.mesh, ref, reason);
   return reply.status(202).send(await readInvocation(context.mesh, ref));
 };

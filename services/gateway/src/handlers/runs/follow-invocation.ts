@@ -1,10 +1,10 @@
 import { followRun } from '@agentmesh/mesh';
 import { parse } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { position, readInvocationRef, readQuery } from '../../params/params.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
 import { runHeaders, streamRun } from '../../runs/stream-run.ts';
-import type { Handler } from '../index.ts';
 
 const query = { after: position.optional(), resume: z.string().min(1).optional() };
 const headers = z.object({ 'last-event-id': position.optional() });

@@ -1,12 +1,12 @@
 import { openCalls } from '@agentmesh/mesh';
+import type { Handler } from '../../context/route.ts';
 import { readSession, readUser } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 
 /** What a session waits for: confirmations, credentials, results of long-running calls. */
 export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
-  await knownSession(context, ref, { numRecentEvents: 0 });
+  await requireSession(context, ref, { numRecentEvents: 0 });
   const { appName: app, userId: user, sessionId: session } = ref;
   return { pending: await openCalls(context.mesh, { app, user, session }) };
 };

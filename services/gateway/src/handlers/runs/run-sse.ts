@@ -4,11 +4,11 @@ import { cancelInvocation } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
+import type { Handler } from '../../context/route.ts';
 import { readQuery } from '../../params/params.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
 import { startRequestedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
-import type { Handler } from '../index.ts';
 
 const query = {
   stopOnDisconnect: z.enum(['true', 'false'], 'must be true or false').default('false'),

@@ -1,8 +1,8 @@
 import { type ErrorCode, type Event, MeshError } from '@agentmesh/protocol';
+import type { Handler } from '../../context/route.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
 import { startRequestedRun } from '../../runs/start-requested-run.ts';
 import { runHeaders } from '../../runs/stream-run.ts';
-import type { Handler } from '../index.ts';
 
 /** Runs to the end and answers with all events. */
 export const run: Handler = async (context, request, reply) => {

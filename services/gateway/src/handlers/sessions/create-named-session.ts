@@ -1,5 +1,5 @@
+import type { Handler } from '../../context/route.ts';
 import { readSession } from '../../params/params.ts';
-import type { Handler } from '../index.ts';
 import { makeSession, readNewNamedSession } from './new-session.ts';
 import { sessionJson } from './session-json.ts';
 

@@ -1,5 +1,5 @@
+import type { Handler } from '../../context/route.ts';
 import { readUser } from '../../params/params.ts';
-import type { Handler } from '../index.ts';
 import { makeSession, readNewSession } from './new-session.ts';
 import { sessionJson } from './session-json.ts';
 

@@ -1,7 +1,7 @@
 import { forkSession } from '@agentmesh/agent';
 import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
-import type { Handler } from '../index.ts';
 import { sessionJson } from './session-json.ts';
 
 const body = z.strictObject({

@@ -1,6 +1,6 @@
+import type { Handler } from '../../context/route.ts';
 import { readQuery, readSession, wholeNumber } from '../../params/params.ts';
-import { knownSession } from '../../params/require-session.ts';
-import type { Handler } from '../index.ts';
+import { requireSession } from '../../params/require-session.ts';
 import { sessionJson } from './session-json.ts';
 
 const number = wholeNumber.optional();
@@ -14,5 +14,5 @@ export const getSession: Handler = async (context, request) => {
     ...(afterTimestamp !== undefined && { afterTimestamp }),
     ...(afterSeq !== undefined && { afterSeq }),
   };
-  return sessionJson(await knownSession(context, await readSession(context, request), config));
+  return sessionJson(await requireSession(context, await readSession(context, request), config));
 };

@@ -1,5 +1,5 @@
+import type { Handler } from '../../context/route.ts';
 import { pageSize, readQuery, readUser, wholeNumber } from '../../params/params.ts';
-import type { Handler } from '../index.ts';
 import { sessionJson } from './session-json.ts';
 
 const query = { limit: pageSize.default(100), offset: wholeNumber.default(0) };

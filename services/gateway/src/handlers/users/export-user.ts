@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { exportUserData, type UserRecord } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
+import type { Handler } from '../../context/route.ts';
 import { readAnyUser } from '../../params/params.ts';
-import type { Handler } from '../index.ts';
 
 /** All that is kept of the user, a JSON object a line. What ends without a line of kind `end` is not whole. */
 export const exportUser: Handler = async (context, request, reply) => {
