@@ -1,11 +1,6 @@
 import { type Keys, keptJson, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import {
-  claimCallScript,
-  forgetCallScript,
-  putCallScript,
-  releaseCallScript,
-} from '../sessions/session-scripts.ts';
+import { claimCallScript, forgetCallScript, putCallScript, releaseCallScript } from './call-scripts.ts';
 
 /** What a claim came to: the work is ours, was done before, or is another's now. */
 export type CallClaim = { state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' };

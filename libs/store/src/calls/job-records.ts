@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Keys, keptJson, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { clock } from '../sessions/lease-scripts.ts';
-import { script } from '../sessions/session-scripts.ts';
+import { clock } from '../scripts/clock.ts';
+import { script } from '../scripts/script.ts';
 import { forgottenMs } from './call-results.ts';
 
 /** What a worker finds that wants a job. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
-import type { Script } from '../sessions/session-scripts.ts';
+import type { Script } from '../scripts/script.ts';
 import { fromRedis, isPassing, isReply } from './redis-errors.ts';
 import { createLink, type RedisClient, type RedisLink } from './redis-link.ts';
 import { type ReplicatedWrites, replicatedWrites } from './replicated-writes.ts';

@@ -4,7 +4,7 @@ import { createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
 import { type Server, startRedis } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storeOn } from '../redis-store.ts';
-import { script } from '../sessions/session-scripts.ts';
+import { script } from '../scripts/script.ts';
 import { connectRedis, type RedisConnection } from './redis-connection.ts';
 
 const box = createSecretBox(newCredentialKeys('first'));

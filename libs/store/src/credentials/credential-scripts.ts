@@ -1,4 +1,5 @@
-import { noteKey, script } from '../sessions/session-scripts.ts';
+import { noteKey } from '../scripts/expiring-key.ts';
+import { script } from '../scripts/script.ts';
 
 /** KEYS sign-in, index. ARGV sealed sign-in, ttl. The first one stays: returns the one that is kept. */
 export const openSignInScript = script(`${noteKey}

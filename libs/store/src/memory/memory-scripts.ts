@@ -1,4 +1,4 @@
-import { script } from '../sessions/session-scripts.ts';
+import { script } from '../scripts/script.ts';
 
 /**
  * KEYS meta, entries, terms, order, unembedded, then those of sessions and postings.

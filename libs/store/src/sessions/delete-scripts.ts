@@ -1,4 +1,4 @@
-import { script } from './session-scripts.ts';
+import { script } from '../scripts/script.ts';
 
 /** How long runs that waited for a session stay in its queue after its deletion, to be told of it, in ms. */
 const tellMs = 600_000;

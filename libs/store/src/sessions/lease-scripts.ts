@@ -1,11 +1,6 @@
-import { isFenced, leaveSession, readInvocation, script, touchInvocation } from './session-scripts.ts';
-
-export const clock = `
-local function now_ms()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-`;
+import { clock } from '../scripts/clock.ts';
+import { script } from '../scripts/script.ts';
+import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
 // Who has the session: nobody, when the holder gave no sign of life in time.
 export const holderOf = `

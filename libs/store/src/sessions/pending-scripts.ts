@@ -1,5 +1,7 @@
-import { clock, holderOf } from './lease-scripts.ts';
-import { noteKey, script } from './session-scripts.ts';
+import { clock } from '../scripts/clock.ts';
+import { noteKey } from '../scripts/expiring-key.ts';
+import { script } from '../scripts/script.ts';
+import { holderOf } from './lease-scripts.ts';
 
 /** How long a claim holds whose run has left no trace, in ms: its record may have expired, or it still lies in its queue. */
 const tracelessMs = 600_000;

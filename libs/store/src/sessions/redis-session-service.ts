@@ -33,6 +33,7 @@ import {
   toJson,
 } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import type { Script } from '../scripts/script.ts';
 import type { AppState, Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
 import {
@@ -45,21 +46,13 @@ import {
   takenOver,
 } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
+import { attemptScript, countScript, endScript, readInvocationScript } from './invocation-scripts.ts';
 import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
 import { redisSessionLeases, resumeName, sessionKeys } from './redis-session-leases.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { type RetentionOf, retentionArgs } from './retention.ts';
 import { SessionReader } from './session-reader.ts';
-import {
-  appendHistoryScript,
-  attemptScript,
-  commitScript,
-  countScript,
-  createScript,
-  endScript,
-  readInvocationScript,
-  type Script,
-} from './session-scripts.ts';
+import { appendHistoryScript, commitScript, createScript } from './session-scripts.ts';
 import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
 
 export interface RedisSessionServiceOptions {

@@ -1,15 +1,6 @@
-import { createHash } from 'node:crypto';
+import { script } from '../scripts/script.ts';
+import { isFenced, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
-
-/** A Lua script: one atomic step on one slot. */
-export interface Script {
-  source: string;
-  sha: string;
-}
-
-export function script(source: string): Script {
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
-}
 
 // Lua's unpack() takes some 8,000 values and a delta may have more: fields are written one by one.
 const writeFields = `
@@ -36,69 +27,6 @@ local function write_outbox(key, session)
     if type(id) == 'table' then id = redis.call('XADD', key, '*', unpack(fields, first, last)) end
     redis.call('HSET', session, 'outbox', id)
   end
-end
-`;
-
-// Of a continued invocation, `run` is the run that continued it last, by its name; each run has an end of its own.
-export const endField = `
-local function end_field(run)
-  return (not run or run == '') and 'end' or 'end:' .. run
-end
-local function is_over(key)
-  return redis.call('HEXISTS', key, end_field(redis.call('HGET', key, 'run'))) == 1
-end
-`;
-
-// What ends by itself is found by the deletion of all that is the user's, until then.
-export const noteKey = `
-local function note_kept(index, name, ttl)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%d', now))
-  redis.call('ZADD', index, string.format('%d', now + ttl), name)
-  if redis.call('PTTL', index) < tonumber(ttl) then redis.call('PEXPIRE', index, ttl) end
-end
-local function note_key(index, key, ttl) note_kept(index, 'key ' .. key, ttl) end
-`;
-
-export const touchInvocation = `${endField}${noteKey}
-local function touch_invocation(key, index, session, running_ms, ended_ms)
-  redis.call('HSETNX', key, 'owner', session)
-  local ttl = is_over(key) and ended_ms or running_ms
-  redis.call('PEXPIRE', key, ttl)
-  note_key(index, key, ttl)
-end
-`;
-
-// The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after. Without a token
-// there, the session was deleted since; another one of its id is none of this run's.
-export const isFenced = `
-local function is_fenced(key, token)
-  local current = redis.call('HGET', key, 'token')
-  return token ~= '' and (not current or tonumber(token) < tonumber(current))
-end
-`;
-
-// What an invocation that has ended no longer has: the session, or its place in the queue.
-export const leaveSession = `
-local function leave_session(session, waiting, runs, id)
-  if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until') end
-  redis.call('ZREM', waiting, id)
-  redis.call('HDEL', runs, id)
-end
-`;
-
-// Of the hash that an invocation is, all but what makes repeated commits harmless.
-export const readInvocation = `
-local function read_invocation(key)
-  local all, wanted = redis.call('HGETALL', key), {}
-  for n = 1, #all, 2 do
-    if string.sub(all[n], 1, 6) ~= 'event:' and string.sub(all[n], 1, 5) ~= 'from:' then
-      wanted[#wanted + 1] = all[n]
-      wanted[#wanted + 1] = all[n + 1]
-    end
-  end
-  return wanted
 end
 `;
 
@@ -287,44 +215,6 @@ end
 return 1
 `);
 
-/** KEYS invocation. */
-export const readInvocationScript = script(`${readInvocation}
-return read_invocation(KEYS[1])
-`);
-
-/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, part. Returns the attempt's number. */
-export const attemptScript = script(`${touchInvocation}
-local number = redis.call('HINCRBY', KEYS[1], 'part:' .. ARGV[4], 1)
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
-return number
-`);
-
-/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
-export const countScript = script(`${touchInvocation}${isFenced}
-if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
-local calls = redis.call('HINCRBY', KEYS[1], 'calls', 1)
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
-return calls
-`);
-
-/**
- * KEYS invocation, index, session, waiting, waiting runs.
- * ARGV session token, ttl running, ttl ended, the invocation's token or '', end, name of the run, the same for a run that continues or '', 1 when it
- * was refused: then the invocation is again what it was before.
- */
-export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}${leaveSession}
-local run = ARGV[7]
-if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
-redis.call('HSETNX', KEYS[1], end_field(run), ARGV[5])
-if ARGV[8] == '1' and run ~= '' and redis.call('HGET', KEYS[1], 'run') == run then
-  local before = redis.call('HGET', KEYS[1], 'before')
-  if before and before ~= '' then redis.call('HSET', KEYS[1], 'run', before) else redis.call('HDEL', KEYS[1], 'run') end
-end
-leave_session(KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
-return read_invocation(KEYS[1])
-`);
-
 /**
  * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs.
  * A field holds '<id> <user token> <json>'; the later commit wins whatever the order of arrival, so that applying again is harmless.
@@ -356,44 +246,4 @@ export const dropOutboxScript = script(`
 for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
 if redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) end
 return 1
-`);
-
-/** KEYS call. ARGV result, ttl in ms. The first result stays, with its own time, and ends all claims. */
-export const putCallScript = script(`
-if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then
-  redis.call('HDEL', KEYS[1], 'holder')
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-end
-return redis.call('HGET', KEYS[1], 'result')
-`);
-
-/**
- * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one.
- * The key expires with the claim, as it holds nothing else: a result ends the claim and sets a time of its own.
- */
-export const claimCallScript = script(`
-local result = redis.call('HGET', KEYS[1], 'result')
-if result then return { 'done', result } end
-local holder = redis.call('HGET', KEYS[1], 'holder')
-if holder and holder ~= ARGV[1] then return { 'busy' } end
-redis.call('HSET', KEYS[1], 'holder', ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return { 'claimed' }
-`);
-
-/** KEYS call. ARGV the result that takes the place of what is there, or '', and its ttl in ms. 1: there was one. */
-export const forgetCallScript = script(`
-local known = redis.call('HGET', KEYS[1], 'result')
-if known == ARGV[1] or redis.call('DEL', KEYS[1]) == 0 then return 0 end
-if ARGV[1] ~= '' then
-  redis.call('HSET', KEYS[1], 'result', ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-end
-return 1
-`);
-
-/** KEYS call. ARGV holder. */
-export const releaseCallScript = script(`
-if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
-return redis.call('HDEL', KEYS[1], 'holder')
 `);
