@@ -1,5 +1,5 @@
 import { describeConfig, serviceConfig } from '@agentmesh/service';
-import { gatewayConfig } from '../../services/gateway/src/config.ts';
+import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 
 /** A service of the mesh as the deployment files must have it. */
 export interface DeployedService {
