@@ -167,7 +167,7 @@ export type { StateScope } from './events/state.ts';
 export { pickScopes, State, scopeOf } from './events/state.ts';
 export { progressId } from './flow/call-tools.ts';
 export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './flow/hold-step.ts';
-export type { InstructionProvider, LlmAgentConfig } from './flow/llm-agent.ts';
+export type { LlmAgentConfig } from './flow/llm-agent.ts';
 export { LlmAgent, LlmAgent as Agent } from './flow/llm-agent.ts';
 export type { ToolUnion } from './flow/llm-agent-config.ts';
 export type { ToolOutcome } from './flow/run-tool.ts';

@@ -1,7 +1,8 @@
 import type { Event } from '@agentmesh/protocol';
-import type { FunctionCall, FunctionResponse } from '@google/genai';
+import type { FunctionResponse } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
-import { type Question, questionOf } from './question.ts';
+import type { Question } from './question.ts';
+import { QuestionIndex } from './question-index.ts';
 
 /** A response to a call, and the event in which it came. */
 export interface LoggedResponse {
@@ -48,14 +49,8 @@ export class LogIndex {
   readonly #responses = new Map<string, LoggedResponse[]>();
   /** Invocations that questions and answers tie to another. */
   readonly #ties = new Map<string, Set<string>>();
-  readonly #questions = new Map<string, Question>();
-  /** By the call that waits, in order. */
-  readonly #questionsOfCalls = new Map<string, Question[]>();
-  readonly #open = new Map<string, Question>();
-  readonly #due = new Map<string, Question>();
+  readonly #questions = new QuestionIndex();
   readonly #compactions: Event[] = [];
-  /** Positions of events that asked, answered, or closed a question. */
-  readonly #questionSteps: number[] = [];
   /** What was rewound: positions of the first and the last event of each part, in order, none within another. */
   readonly #hidden: [first: number, last: number][] = [];
 
@@ -160,12 +155,12 @@ export class LogIndex {
   }
 
   question(id: string | undefined): Question | undefined {
-    return this.#questions.get(id ?? '');
+    return this.#questions.get(id);
   }
 
   /** What a call asked, in order. */
   questionsOfCall(callId: string | undefined): readonly Question[] {
-    return this.#questionsOfCalls.get(callId ?? '') ?? none;
+    return this.#questions.ofCall(callId);
   }
 
   /** What is asked in an event. */
@@ -178,7 +173,7 @@ export class LogIndex {
 
   /** The questions without an answer, in order. */
   get openQuestions(): Iterable<Question> {
-    return this.#open.values();
+    return this.#questions.open;
   }
 
   /** Does a call wait for a person? */
@@ -194,7 +189,7 @@ export class LogIndex {
 
   /** The last questions of calls that are answered, and the call was not made since. */
   get dueQuestions(): Iterable<Question> {
-    return this.#due.values();
+    return this.#questions.due;
   }
 
   #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
@@ -231,9 +226,7 @@ export class LogIndex {
       }
     }
     this.#hidden.push([hidden, at]);
-    let isAskedAnew = false;
-    for (; (this.#questionSteps.at(-1) ?? -1) >= hidden; this.#questionSteps.pop()) isAskedAnew = true;
-    if (isAskedAnew) this.#askAnew();
+    this.#questions.cutAt(hidden, this.#events);
   }
 
   /** Takes the last event that counts out of the lists. */
@@ -249,18 +242,6 @@ export class LogIndex {
     for (const { id = '' } of getFunctionResponses(event)) this.#responses.get(id)?.pop();
   }
 
-  /** Finds out anew what is asked, by the events that have to do with it. */
-  #askAnew(): void {
-    for (const map of [this.#questions, this.#questionsOfCalls, this.#open, this.#due]) map.clear();
-    const steps = this.#questionSteps.splice(0);
-    for (const at of steps) {
-      const event = this.#events[at];
-      if (!event) continue;
-      for (const response of getFunctionResponses(event)) this.#settle(event, response, at);
-      for (const call of getFunctionCalls(event)) this.#askIn(event, call, at);
-    }
-  }
-
   #index(event: Event, at: number): void {
     const { invocationId, author = '' } = event;
     listIn(this.#invocations, invocationId).push(at);
@@ -271,59 +252,17 @@ export class LogIndex {
       if (call.id === undefined) continue;
       const calls = listIn(this.#calls, call.id);
       if (calls.at(-1) !== at) calls.push(at);
-      this.#askIn(event, call, at);
+      this.#questions.noteCall(event, call, at);
     }
-  }
-
-  #askIn(event: Event, call: FunctionCall, at: number): void {
-    const question = event.author === 'user' ? undefined : questionOf(event, call);
-    if (!question) return;
-    this.#noteQuestionStep(at);
-    this.#ask(question);
-  }
-
-  #noteQuestionStep(at: number): void {
-    if (this.#questionSteps.at(-1) !== at) this.#questionSteps.push(at);
-  }
-
-  #ask(question: Question): void {
-    const before = this.#questions.get(question.id);
-    // One that is asked again under its id takes the place of the first.
-    if (before) {
-      const asked = listIn(this.#questionsOfCalls, before.callId);
-      asked.splice(asked.indexOf(before), 1);
-      if (this.#due.get(before.callId) === before) this.#due.delete(before.callId);
-    }
-    this.#questions.set(question.id, question);
-    listIn(this.#questionsOfCalls, question.callId).push(question);
-    this.#open.set(question.id, question);
-    this.#due.delete(question.callId);
   }
 
   #respond(event: Event, response: FunctionResponse, position: number): void {
     const { id = '' } = response;
     listIn(this.#responses, id).push({ response, event, position });
-    this.#settle(event, response, position);
+    this.#questions.noteResponse(event, response, position);
     if (event.author !== 'user') return;
     const asked = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
     if (asked !== undefined && asked !== event.invocationId) this.#tie(asked, event.invocationId);
-  }
-
-  /** What a response does to questions: it answers one, or closes the call that one was asked for. */
-  #settle(event: Event, response: FunctionResponse, position: number): void {
-    const { id = '', willContinue } = response;
-    const due = this.#due.get(id);
-    if (due && due.answeredIn !== event && willContinue !== true) {
-      this.#noteQuestionStep(position);
-      this.#due.delete(id);
-    }
-    const question = event.author === 'user' ? this.#questions.get(id) : undefined;
-    if (!question || question.answer) return;
-    this.#noteQuestionStep(position);
-    question.answer = response;
-    question.answeredIn = event;
-    this.#open.delete(id);
-    if (this.questionsOfCall(question.callId).at(-1) === question) this.#due.set(question.callId, question);
   }
 
   #tie(one: string, other: string): void {

@@ -1,7 +1,3 @@
-import type { InstructionProvider } from '../base/callbacks.ts';
-
-export type { InstructionProvider } from '../base/callbacks.ts';
-
 import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
@@ -15,6 +11,7 @@ import type {
   AfterToolCallback,
   BeforeModelCallback,
   BeforeToolCallback,
+  InstructionProvider,
   LlmCallbacks,
   OnModelErrorCallback,
   OnToolErrorCallback,
