@@ -1,4 +1,5 @@
-import { createEvent, type StoredEvent } from '@agentmesh/agent';
+import { createEvent } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
 import type { History, SessionHistory } from './history.ts';
 

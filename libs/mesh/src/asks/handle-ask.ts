@@ -1,7 +1,7 @@
+import { type BaseAgent, ParallelAgent, type Session, type SessionService } from '@agentmesh/agent';
 import {
   type Attempt,
   answerToQuestion,
-  type BaseAgent,
   checkAsk,
   endsPart,
   heldSessions,
@@ -9,13 +9,10 @@ import {
   isInPath,
   newestRun,
   newInvocationId,
-  ParallelAgent,
   readAnswer,
   runInvocation,
-  type Session,
-  type SessionService,
   unreadBefore,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { IncomingRequest } from '@agentmesh/bus';
 import {
   type Answer,

@@ -1,4 +1,5 @@
-import { type ArtifactService, SessionHeads } from '@agentmesh/agent';
+import type { ArtifactService } from '@agentmesh/agent';
+import { SessionHeads } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { deletingArtifacts } from '../artifacts/delete-with-session.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';

@@ -1,12 +1,5 @@
-import type {
-  ArtifactService,
-  CredentialRecords,
-  CredentialServices,
-  InvocationServices,
-  MemoryService,
-  SessionHeads,
-  SessionService,
-} from '@agentmesh/agent';
+import type { ArtifactService, InvocationServices, MemoryService, SessionService } from '@agentmesh/agent';
+import type { CredentialRecords, CredentialServices, SessionHeads } from '@agentmesh/agent/internal';
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';

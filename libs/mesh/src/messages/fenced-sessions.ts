@@ -1,4 +1,5 @@
-import type { Attempt, SessionService } from '@agentmesh/agent';
+import type { SessionService } from '@agentmesh/agent';
+import type { Attempt } from '@agentmesh/agent/internal';
 import { type Headers, header } from '@agentmesh/protocol';
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { askedAgainReason } from '@agentmesh/agent';
+import { askedAgainReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';

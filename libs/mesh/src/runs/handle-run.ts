@@ -1,3 +1,4 @@
+import type { Session } from '@agentmesh/agent';
 import {
   endOfRun,
   type InvocationRef,
@@ -6,9 +7,8 @@ import {
   type RunEnd,
   runInvocation,
   runKey,
-  type Session,
   turnNeed,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';

@@ -1,11 +1,11 @@
+import { createEvent } from '@agentmesh/agent';
 import {
-  createEvent,
   failureEventId,
   type InvocationRef,
   isRefused,
   logIndex,
   messageEventId,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
