@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@agentmesh/protocol';
 import { expect } from 'vitest';
-import type { ReceivedFrame, RequestHandler } from '../bus.ts';
-import type { Link, Packet } from '../link.ts';
+import type { Link, Packet } from '../bus/broker-link.ts';
+import type { ReceivedFrame, RequestHandler } from '../bus/bus.ts';
 
 export async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
   const gathered: T[] = [];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import type { Bus } from '../bus.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../bus/broker-link.ts';
+import type { Bus } from '../bus/bus.ts';
 import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';

@@ -1,5 +1,5 @@
-import type { Bus } from '../bus.ts';
-import type { Link, OnError } from '../link.ts';
+import type { Link, OnError } from '../bus/broker-link.ts';
+import type { Bus } from '../bus/bus.ts';
 
 export interface WorldConnectOptions {
   onError?: OnError;

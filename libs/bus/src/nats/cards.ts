@@ -1,9 +1,9 @@
 import type { MeshError } from '@agentmesh/protocol';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
-import type { CardSink, Link, OnError } from '../link.ts';
-import { within } from '../started.ts';
-import { changesOf, isRemoval, keyOf, readBucket } from './card-bucket.ts';
-import { fromNats } from './errors.ts';
+import type { CardSink, Link, OnError } from '../bus/broker-link.ts';
+import { within } from '../bus/started.ts';
+import { changesOf, isRemoval, keyOf, readBucket } from './buckets/card-bucket.ts';
+import { fromNats } from './wire/nats-errors.ts';
 
 const retryMs = 2_000;
 /** How long connecting waits for the cards that are there, in ms. */
