@@ -63,7 +63,7 @@ export interface CardSink {
  * A connection to a broker, as NATS understands it. What NATS and the twin in memory do differently is behind it;
  * frames, deadlines, heartbeats, slots and discovery are built on it once.
  */
-export interface Link {
+export interface BrokerLink {
   /** Replies to this connection go to `<inbox>.<token>`. */
   readonly inbox: string;
   readonly connected: boolean;

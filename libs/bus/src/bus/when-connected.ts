@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { Link } from './broker-link.ts';
+import type { BrokerLink } from './broker-link.ts';
 
 /** How long what is sent waits for the connection, in ms. */
 export const connectionWaitMs = 5_000;
@@ -9,7 +9,7 @@ export const connectionWaitMs = 5_000;
  *
  * @throws MeshError `unavailable` after {@link connectionWaitMs}, or when the bus is closed
  */
-export async function whenConnected(link: Link, signal?: AbortSignal): Promise<void> {
+export async function whenConnected(link: BrokerLink, signal?: AbortSignal): Promise<void> {
   if (link.closed.aborted) throw closedError();
   if (link.connected) return;
   const stopped = signal ? AbortSignal.any([link.closed, signal]) : link.closed;

@@ -1,13 +1,13 @@
 import { header, MeshError, subjects } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
-import type { Link } from '../bus/broker-link.ts';
+import type { BrokerLink } from '../bus/broker-link.ts';
 import { createClaims } from './claims.ts';
 
 /** Buckets that nobody may ask. */
 const link = {
   maxPayload: 1024,
   objects: () => expect.fail('a bucket was asked'),
-} as Partial<Link> as Link;
+} as Partial<BrokerLink> as BrokerLink;
 const packet = (claim: string) => ({
   subject: 's',
   headers: { [header.claim]: claim },

@@ -1,7 +1,7 @@
 import { type ClaimKind, header, MeshError, maxPayloadBytes, type Subjects } from '@agentmesh/protocol';
-import type { Link, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { heartbeatMs } from '../bus/bus.ts';
-import { fits } from '../messages/create-message.ts';
+import { fits } from '../messages/message-size.ts';
 import { createByteBudget } from './byte-budget.ts';
 
 /**
@@ -41,7 +41,7 @@ export function isClaim({ headers }: Packet): boolean {
   return headers[header.claim] !== undefined;
 }
 
-export function createClaims(link: Link, subjects: Subjects): Claims {
+export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
   const held = {
     arriving: createByteBudget(budgets.arriving),
     answering: createByteBudget(budgets.answering),
@@ -118,7 +118,9 @@ function tooLarge(size: number): MeshError {
 }
 
 /** What is sent on one subject goes out in order, though what is large takes longer. */
-export function inOrderOfSending(link: Link): (packet: Packet, send: () => Promise<void>) => Promise<void> {
+export function inOrderOfSending(
+  link: BrokerLink,
+): (packet: Packet, send: () => Promise<void>) => Promise<void> {
   const waiting = new Map<string, Promise<void>>();
   return async (packet, send) => {
     const { subject } = packet;

@@ -1,5 +1,5 @@
 import { header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
-import type { Link, OnError, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import {
   type Bus,
   type ConsumeOptions,
@@ -12,14 +12,17 @@ import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from '../claims/claims.ts';
 import { isServed, register } from '../discovery/registry.ts';
-import { assertSubject, createMessage, encodeJson, givenHeaders } from '../messages/create-message.ts';
+import { createMessage } from '../messages/create-message.ts';
+import { givenHeaders } from '../messages/headers.ts';
+import { encodeJson } from '../messages/json.ts';
+import { assertSubject } from '../messages/subject.ts';
 import { createInbox } from '../requests/inbox.ts';
 import { request } from '../requests/request.ts';
 import { serve } from '../requests/serve.ts';
 import { consume, type WorkHandler } from '../work/consume.ts';
 
 export interface BusParts {
-  link: Link;
+  link: BrokerLink;
   service: string;
   replica: string;
   subjects: Subjects;
@@ -134,7 +137,7 @@ export function createBus(parts: BusParts): Bus {
 }
 
 async function subscribe(
-  { link, claims, onError }: { link: Link; claims: Claims; onError: OnError },
+  { link, claims, onError }: { link: BrokerLink; claims: Claims; onError: OnError },
   subject: string,
   onMessage: (message: Message) => void,
   onGap?: () => void,

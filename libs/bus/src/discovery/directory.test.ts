@@ -1,6 +1,6 @@
 import { cardSchema, subjects } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
-import { encodeJson } from '../messages/create-message.ts';
+import { encodeJson } from '../messages/json.ts';
 import { createDirectory } from './directory.ts';
 
 const names = subjects();

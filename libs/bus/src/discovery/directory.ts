@@ -1,7 +1,7 @@
 import { type Card, cardSchema, parse, type ServiceKind, type Subjects } from '@agentmesh/protocol';
 import type { CardSink, OnError } from '../bus/broker-link.ts';
 import type { Directory } from '../bus/bus.ts';
-import { decodeJson } from '../messages/create-message.ts';
+import { decodeJson } from '../messages/json.ts';
 
 /** What is known of the card bucket, and the way to tell it. */
 export function createDirectory(

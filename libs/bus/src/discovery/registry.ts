@@ -1,9 +1,9 @@
 import { header, MeshError } from '@agentmesh/protocol';
-import type { Link, OnError, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
 import { startOnce } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
-import { encodeJson } from '../messages/create-message.ts';
+import { encodeJson } from '../messages/json.ts';
 import { firstReply, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
@@ -14,7 +14,7 @@ function srvSubjects(verb: 'PING' | 'INFO' | 'STATS', name: string, id: string):
 }
 
 export interface Registrant {
-  link: Link;
+  link: BrokerLink;
   replica: string;
   stats: Stats;
   onError: OnError;

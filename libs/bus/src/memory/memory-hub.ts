@@ -1,5 +1,5 @@
 import { assertOptions, createReplicaId, type OptionNames, subjects } from '@agentmesh/protocol';
-import type { CardSink, Link, OnError } from '../bus/broker-link.ts';
+import type { BrokerLink, CardSink, OnError } from '../bus/broker-link.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createBus } from '../connect/create-bus.ts';
 import { createDirectory } from '../discovery/directory.ts';
@@ -84,7 +84,7 @@ export class MemoryHub {
   }
 
   /** A connection without our code above it: what a client in another language sees. */
-  openLink(service: string): Link {
+  openLink(service: string): BrokerLink {
     return this.#open(service);
   }
 

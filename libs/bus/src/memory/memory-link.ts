@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Subjects } from '@agentmesh/protocol';
-import type { Link, Packet } from '../bus/broker-link.ts';
-import { assertMessageId, assertSize } from '../messages/create-message.ts';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
+import { assertMessageId } from '../messages/headers.ts';
+import { assertSize } from '../messages/message-size.ts';
 import type { Broker, Subscription } from './broker.ts';
 import type { MemoryBuckets } from './memory-buckets.ts';
 import type { WorkQueues } from './work-queue.ts';
@@ -15,7 +16,7 @@ export interface HubParts {
 }
 
 /** A connection to a hub. */
-export interface MemoryLink extends Link {
+export interface MemoryLink extends BrokerLink {
   /** Ends it as the death of its process would. */
   kill(): void;
 }

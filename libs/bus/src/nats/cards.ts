@@ -1,6 +1,6 @@
 import type { MeshError } from '@agentmesh/protocol';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
-import type { CardSink, Link, OnError } from '../bus/broker-link.ts';
+import type { BrokerLink, CardSink, OnError } from '../bus/broker-link.ts';
 import { within } from '../bus/started.ts';
 import { changesOf, isRemoval, keyOf, readBucket } from './buckets/card-bucket.ts';
 import { fromNats } from './wire/nats-errors.ts';
@@ -11,7 +11,7 @@ const loadMs = 5_000;
 
 export interface CardWatch {
   connection: NatsConnection;
-  link: Link;
+  link: BrokerLink;
   bucket: string;
   sink: CardSink;
   onError: OnError;

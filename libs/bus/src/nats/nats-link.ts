@@ -1,8 +1,9 @@
 import type { MeshError, Subjects } from '@agentmesh/protocol';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
-import type { Link, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
-import { assertMessageId, assertSize } from '../messages/create-message.ts';
+import { assertMessageId } from '../messages/headers.ts';
+import { assertSize } from '../messages/message-size.ts';
 import { openObjects } from './buckets/object-bucket.ts';
 import { openRecords } from './buckets/record-bucket.ts';
 import { enqueue, putCard } from './wire/enqueue.ts';
@@ -21,7 +22,7 @@ export interface NatsLinkParts {
 /** How long a connection may take to close in order; then it is cut, in ms. */
 const closeMs = 2_000;
 
-export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): Link {
+export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): BrokerLink {
   const status = watchStatus(connection, onError);
 
   function maxPayload() {
@@ -43,7 +44,7 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     if (status.connected) await connection.flush().catch(() => {});
   }
 
-  const link: Link = {
+  const link: BrokerLink = {
     inbox,
     closed: status.closed,
     get connected() {
@@ -78,7 +79,7 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
 
 async function listen(
   connection: NatsConnection,
-  link: Link,
+  link: BrokerLink,
   subject: string,
   onPacket: (packet: Packet) => void,
   { queue, onLost }: ListenOptions = {},
@@ -113,7 +114,7 @@ async function listen(
  * Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by
  * itself.
  */
-async function confirm(connection: NatsConnection, link: Link): Promise<void> {
+async function confirm(connection: NatsConnection, link: BrokerLink): Promise<void> {
   for (;;) {
     await whenConnected(link);
     try {

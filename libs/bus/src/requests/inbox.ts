@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { Link, Listening, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, Listening, Packet } from '../bus/broker-link.ts';
 import { closedError, whenConnected } from '../bus/when-connected.ts';
 import { type Claims, inOrderOfArrival } from '../claims/claims.ts';
 
@@ -22,7 +22,7 @@ export interface Inbox {
   call(packet: Packet, listener: ReplyListener): Promise<() => void>;
 }
 
-export function createInbox(link: Link, claims: Claims): Inbox {
+export function createInbox(link: BrokerLink, claims: Claims): Inbox {
   const calls = new Map<string, OpenCall>();
   const arrive = inOrderOfArrival(claims);
   let counter = 0;

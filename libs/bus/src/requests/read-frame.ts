@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable, header, isFrameType, MeshError } from '@agentmesh/protocol';
 import type { Packet } from '../bus/broker-link.ts';
 import type { ReceivedFrame } from '../bus/bus.ts';
-import { decodeJson } from '../messages/create-message.ts';
+import { decodeJson } from '../messages/json.ts';
 
 /**
  * Reads one reply. A plain reply, of a service that knows no frames, is the result.

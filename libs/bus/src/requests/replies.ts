@@ -1,8 +1,9 @@
 import { errorTable, type Frame, type Headers, header, type WireError } from '@agentmesh/protocol';
-import type { Link, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
-import { encodeJson, headerText } from '../messages/create-message.ts';
-import type { Callee } from './serve.ts';
+import { headerText } from '../messages/headers.ts';
+import { encodeJson } from '../messages/json.ts';
+import type { Callee } from './callee.ts';
 
 /** The way back to the caller of one request. */
 export interface Replies {
@@ -17,7 +18,7 @@ export interface Replies {
 const anySeq = '9'.repeat(12);
 
 interface Way {
-  link: Link;
+  link: BrokerLink;
   /** Sends a reply that is small enough. */
   publish(packet: Packet): void;
   /** A reply without a payload. */

@@ -1,21 +1,18 @@
 import { header, MeshError } from '@agentmesh/protocol';
-import type { Link, Packet } from '../bus/broker-link.ts';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { heartbeatMs, type ReceivedFrame, type RequestOptions } from '../bus/bus.ts';
 import { abortError, whenConnected } from '../bus/when-connected.ts';
 import type { Claims } from '../claims/claims.ts';
-import {
-  assertSubject,
-  encodeJson,
-  givenHeaders,
-  maxTimerMs,
-  remainingMs,
-} from '../messages/create-message.ts';
+import { maxTimerMs, remainingMs } from '../messages/deadline.ts';
+import { givenHeaders } from '../messages/headers.ts';
+import { encodeJson } from '../messages/json.ts';
+import { assertSubject } from '../messages/subject.ts';
 import type { Inbox } from './inbox.ts';
 import { createMailbox } from './mailbox.ts';
 import { readFrame } from './read-frame.ts';
 
 export interface Caller {
-  link: Link;
+  link: BrokerLink;
   claims: Claims;
   inbox: Inbox;
   service: string;

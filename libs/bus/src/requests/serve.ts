@@ -1,6 +1,6 @@
 import { type Frame, MeshError } from '@agentmesh/protocol';
 import { assertPositive } from '../bus/assert-positive.ts';
-import type { Link, OnError, Packet } from '../bus/broker-link.ts';
+import type { OnError, Packet } from '../bus/broker-link.ts';
 import {
   type IncomingRequest,
   queueGroup,
@@ -9,19 +9,10 @@ import {
   type Started,
 } from '../bus/bus.ts';
 import { startOnce, within } from '../bus/started.ts';
-import type { Stats } from '../bus/stats.ts';
-import type { Claims } from '../claims/claims.ts';
-import { createMessage, maxTimerMs, remainingMs } from '../messages/create-message.ts';
+import { createMessage } from '../messages/create-message.ts';
+import { maxTimerMs, remainingMs } from '../messages/deadline.ts';
+import type { Callee } from './callee.ts';
 import { createReplies, type Replies } from './replies.ts';
-
-export interface Callee {
-  link: Link;
-  claims: Claims;
-  replica: string;
-  heartbeatMs: number;
-  stats: Stats;
-  onError: OnError;
-}
 
 /** Answers the requests on a subject. See `Bus.serve`. */
 export async function serve(

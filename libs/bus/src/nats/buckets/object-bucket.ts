@@ -1,7 +1,7 @@
 import { parse } from '@agentmesh/protocol';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { Link } from '../../bus/broker-link.ts';
+import type { BrokerLink } from '../../bus/broker-link.ts';
 import type { ObjectBucket, OpenedObject, StoredObject } from '../../bus/buckets.ts';
 import { messageOrNone, streamApi } from '../wire/jetstream-api.ts';
 import {
@@ -20,7 +20,7 @@ const isToken = /^[\w-]+$/;
  * A bucket of the Object Store of NATS (its ADR-20), which its other clients can read and write too. Reads without consumers and makes and deletes no
  * streams: what it needs is to publish below `$O.<bucket>`, and to look into and purge the one stream.
  */
-export function openObjects(connection: NatsConnection, link: Link, bucket: string): ObjectBucket {
+export function openObjects(connection: NatsConnection, link: BrokerLink, bucket: string): ObjectBucket {
   const stream = `OBJ_${bucket}`;
   const api = streamApi(connection, link);
   const js = jetstream(connection, { timeout: attemptMs });

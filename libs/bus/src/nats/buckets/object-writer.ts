@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type JetStreamClient, JsHeaders } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
-import type { Link } from '../../bus/broker-link.ts';
+import type { BrokerLink } from '../../bus/broker-link.ts';
 import { untilStored } from '../wire/enqueue.ts';
 import { chunksOf } from './chunks.ts';
 import { digestOf, firstSeqKey, type ObjectSubjects } from './object-reader.ts';
@@ -11,7 +11,7 @@ const chunkBytes = 64 * 1024;
 
 export interface ObjectWriter {
   connection: NatsConnection;
-  link: Link;
+  link: BrokerLink;
   js: JetStreamClient;
   bucket: string;
   subjects: ObjectSubjects;

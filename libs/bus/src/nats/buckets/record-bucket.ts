@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { JetStreamApiError, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
-import type { Link } from '../../bus/broker-link.ts';
+import type { BrokerLink } from '../../bus/broker-link.ts';
 import type { RecordBucket } from '../../bus/buckets.ts';
 import { untilStored } from '../wire/enqueue.ts';
 import { messageOrNone, streamApi } from '../wire/jetstream-api.ts';
@@ -11,7 +11,7 @@ const attemptMs = 2_000;
 const wrongLastSequence = 10071;
 
 /** A key-value bucket of NATS, as {@link RecordBucket} has it: without consumers, and with the removal of keys for good. */
-export function openRecords(connection: NatsConnection, link: Link, bucket: string): RecordBucket {
+export function openRecords(connection: NatsConnection, link: BrokerLink, bucket: string): RecordBucket {
   const stream = `KV_${bucket}`;
   const api = streamApi(connection, link);
   const js = jetstream(connection, { timeout: attemptMs });

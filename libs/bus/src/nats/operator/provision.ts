@@ -5,17 +5,13 @@ import {
   subjects as namesOf,
   type OptionNames,
   type QueueKind,
-  type QueueName,
   type Subjects,
 } from '@agentmesh/protocol';
 import {
-  AckPolicy,
-  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
-  ReplayPolicy,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
@@ -23,7 +19,8 @@ import {
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { dial, type NatsAddress, natsAddressNames } from '../wire/dial.ts';
-import { fromNats, isNobodyThere, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
+import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
+import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
 
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
@@ -56,17 +53,11 @@ const optionNames: OptionNames<ProvisionOptions> = {
   connectTimeoutMs: true,
 };
 
-/** Signs of life come three times as often; a run whose process died is noticed within it. */
-export const defaultAckWaitMs = 3_000;
-
 /** As Debian's nats-server 2.9 knows it: a repeated message id within this time is a duplicate. */
 const duplicateWindowMs = 120_000;
-const maxAckPending = 1_000;
 const deadLetterAgeMs = 30 * 86_400_000;
 /** What was taken is deleted at once; these are for what nobody takes: news that all have heard by then, work as long as a dead letter. */
 const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLetterAgeMs };
-/** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
-const maxWaiting = 4_096;
 
 /**
  * Makes or updates what the mesh needs in JetStream: the streams of runs, operations and jobs with a durable consumer for each
@@ -193,41 +184,4 @@ async function putStream(
     if (!isTaken(thrown)) throw thrown;
     await manager.streams.update(config.name, config);
   }
-}
-
-/** The durable consumer of a queue. @throws the client's errors */
-export async function putConsumer(
-  manager: JetStreamManager,
-  names: Subjects,
-  queue: QueueName,
-  ackWaitMs: number,
-): Promise<void> {
-  const stream = names.workStream(queue.kind);
-  const name = names.workConsumer(queue.name);
-  const limits = {
-    ack_wait: nanos(ackWaitMs),
-    max_ack_pending: maxAckPending,
-    max_deliver: -1,
-    filter_subject: names.workSubject(queue.kind, queue.name),
-  };
-  try {
-    await manager.consumers.add(stream, {
-      ...limits,
-      durable_name: name,
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
-      replay_policy: ReplayPolicy.Instant,
-      max_waiting: maxWaiting,
-    });
-  } catch (thrown) {
-    if (!isTaken(thrown)) throw thrown;
-    await manager.consumers.update(stream, name, limits);
-  }
-}
-
-/** Stream name in use with another configuration; consumer name in use; consumer already exists. */
-const takenCodes = [10058, 10013, 10148];
-
-function isTaken(thrown: unknown): boolean {
-  return thrown instanceof JetStreamApiError && takenCodes.includes(thrown.code);
 }

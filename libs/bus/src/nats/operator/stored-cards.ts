@@ -1,7 +1,7 @@
 import { type Card, cardSchema, MeshError, parse, type ServiceKind, subjects } from '@agentmesh/protocol';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { decodeJson } from '../../messages/create-message.ts';
+import { decodeJson } from '../../messages/json.ts';
 import { readBucket } from '../buckets/card-bucket.ts';
 import { dial, type NatsAddress } from '../wire/dial.ts';
 import { fromNats, isNobodyThere, isTimeout } from '../wire/nats-errors.ts';

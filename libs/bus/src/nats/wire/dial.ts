@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { fromNats, rootOf } from './nats-errors.ts';
+import { fromNats, rootCause } from './nats-errors.ts';
 
 /** How to reach a NATS server, and as whom. */
 export interface NatsAddress {
@@ -46,7 +46,7 @@ export async function dial(
         timeout: Math.max(100, Math.min(5_000, leftMs)),
       });
     } catch (thrown) {
-      if (rootOf(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
+      if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
       if (giveUpAt - performance.now() <= dialPauseMs) throw unreachable(servers, timeoutMs, thrown);
       await delay(dialPauseMs);
     }

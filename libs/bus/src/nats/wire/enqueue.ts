@@ -2,9 +2,9 @@ import { header, MeshError } from '@agentmesh/protocol';
 import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { Link, Packet } from '../../bus/broker-link.ts';
+import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
-import { pause } from '../../work/consume.ts';
 import { fromNats, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
 
@@ -19,7 +19,7 @@ const missingMs = 300;
  */
 export async function enqueue(
   connection: NatsConnection,
-  link: Link,
+  link: BrokerLink,
   { subject, headers, bytes }: Packet,
 ): Promise<{ duplicate: boolean; isSure: boolean }> {
   const js = jetstream(connection, { timeout: attemptMs });
@@ -36,7 +36,7 @@ export async function enqueue(
 /** Writes a card into the bucket. Repeating it changes nothing. */
 export async function putCard(
   connection: NatsConnection,
-  link: Link,
+  link: BrokerLink,
   bucket: string,
   key: string,
   bytes: Uint8Array,
@@ -48,7 +48,7 @@ export async function putCard(
 /** Publishes until it is stored, or cannot be. @throws MeshError */
 export async function untilStored<T>(
   connection: NatsConnection,
-  link: Link,
+  link: BrokerLink,
   doing: string,
   publish: () => Promise<T>,
 ): Promise<T> {

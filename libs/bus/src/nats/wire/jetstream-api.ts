@@ -1,8 +1,8 @@
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { Link } from '../../bus/broker-link.ts';
+import type { BrokerLink } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
-import { pause } from '../../work/consume.ts';
 import { fromNats, isNobodyThere, isTimeout } from './nats-errors.ts';
 
 const attemptMs = 2_000;
@@ -16,7 +16,7 @@ export interface StreamApi {
   repeat<T>(doing: string, ask: () => Promise<T>): Promise<T>;
 }
 
-export function streamApi(connection: NatsConnection, link: Link): StreamApi {
+export function streamApi(connection: NatsConnection, link: BrokerLink): StreamApi {
   let opened: Promise<JetStreamManager> | undefined;
   return {
     manager() {

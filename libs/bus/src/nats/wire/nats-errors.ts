@@ -19,7 +19,7 @@ export const provisionHint = "run the provisioning step ('provision' of @agentme
 /** What the NATS client threw, in our words. */
 export function fromNats(thrown: unknown, doing: string): MeshError {
   if (thrown instanceof MeshError) return thrown;
-  const error = rootOf(thrown);
+  const error = rootCause(thrown);
   const options = { cause: thrown };
   if (error instanceof PermissionViolationError) {
     const verb = error.operation === 'publish' ? 'send to' : 'listen on';
@@ -45,23 +45,23 @@ export function fromNats(thrown: unknown, doing: string): MeshError {
 }
 
 /** The client wraps what happened in a RequestError, sometimes. */
-export function rootOf(thrown: unknown): unknown {
+export function rootCause(thrown: unknown): unknown {
   return thrown instanceof RequestError && thrown.cause instanceof Error ? thrown.cause : thrown;
 }
 
 /** Code 503 on a request: nothing on the server listens there, JetStream included. */
 export function isNobodyThere(thrown: unknown): boolean {
-  if (rootOf(thrown) instanceof NoRespondersError) return true;
+  if (rootCause(thrown) instanceof NoRespondersError) return true;
   // JetStream's client wraps it once more; the class of that is not exported.
-  return thrown instanceof Error && rootOf(thrown.cause) instanceof NoRespondersError;
+  return thrown instanceof Error && rootCause(thrown.cause) instanceof NoRespondersError;
 }
 
 export function isTimeout(thrown: unknown): boolean {
-  return rootOf(thrown) instanceof TimeoutError;
+  return rootCause(thrown) instanceof TimeoutError;
 }
 
 export function isDenied(thrown: unknown): boolean {
-  return rootOf(thrown) instanceof PermissionViolationError;
+  return rootCause(thrown) instanceof PermissionViolationError;
 }
 
 /** No such stream or consumer. */
@@ -86,4 +86,12 @@ export function jetStreamOff(cause: unknown): MeshError {
     'JetStream is off for this user on the message server; start it with -js, or enable it for the account',
     { cause },
   );
+}
+
+/** Stream name in use with another configuration; consumer name in use; consumer already exists. */
+const takenCodes = [10058, 10013, 10148];
+
+/** Does the error say that a stream or consumer of this name is there already? */
+export function isTaken(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && takenCodes.includes(thrown.code);
 }

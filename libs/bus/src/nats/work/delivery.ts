@@ -1,7 +1,7 @@
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
-import type { Delivery, Link } from '../../bus/broker-link.ts';
+import type { BrokerLink, Delivery } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
 import { whenConnected } from '../../bus/when-connected.ts';
-import { pause } from '../../work/consume.ts';
 import { fromNats, isTimeout } from '../wire/nats-errors.ts';
 import { toPacket } from '../wire/packet.ts';
 
@@ -13,7 +13,7 @@ const ackTries = 10;
  * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`, later servers put two
  * tokens more after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of NATS).
  */
-export function toDelivery(connection: NatsConnection, link: Link, msg: Msg): Delivery {
+export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Msg): Delivery {
   const packet = toPacket(msg);
   const ackTo = msg.reply ?? '';
   const tokens = ackTo.split('.');
@@ -43,7 +43,7 @@ export function toDelivery(connection: NatsConnection, link: Link, msg: Msg): De
 }
 
 /** A request: the reply says that the server has it. A late acknowledgement is taken, so that trying on is right. */
-async function ack(connection: NatsConnection, link: Link, ackTo: string): Promise<void> {
+async function ack(connection: NatsConnection, link: BrokerLink, ackTo: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await whenConnected(link);
     try {

@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import { type Msg, type NatsConnection, nanos } from '@nats-io/nats-core';
-import type { Link } from '../../bus/broker-link.ts';
+import type { BrokerLink } from '../../bus/broker-link.ts';
 import { provisionHint } from '../wire/nats-errors.ts';
 import { statusOf } from '../wire/packet.ts';
 
@@ -20,7 +20,7 @@ const expiresMs = 1_000;
  */
 export function pullOne(
   connection: NatsConnection,
-  link: Link,
+  link: BrokerLink,
   { subject, inbox }: { subject: string; inbox: string },
   revoke: AbortSignal,
 ): Promise<Msg | undefined> {

@@ -1,10 +1,9 @@
 import { MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { millis, type NatsConnection } from '@nats-io/nats-core';
-import type { Delivery, Link, OnError, WorkSource } from '../../bus/broker-link.ts';
+import type { BrokerLink, Delivery, OnError, WorkSource } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
 import { within } from '../../bus/started.ts';
-import { pause } from '../../work/consume.ts';
-import { defaultAckWaitMs, putConsumer } from '../operator/provision.ts';
 import {
   fromNats,
   isDenied,
@@ -15,10 +14,11 @@ import {
 } from '../wire/nats-errors.ts';
 import { toDelivery } from './delivery.ts';
 import { pullOne } from './pull.ts';
+import { defaultAckWaitMs, putConsumer } from './work-consumer.ts';
 
 export interface WorkSourceParts {
   connection: NatsConnection;
-  link: Link;
+  link: BrokerLink;
   subjects: Subjects;
   onError: OnError;
 }
@@ -89,7 +89,7 @@ function shown({ kind, name }: QueueName): string {
 }
 
 /** Resolves when the connection is there, however long it takes, or when there is no point in waiting. */
-async function untilConnected(link: Link, signal: AbortSignal): Promise<void> {
+async function untilConnected(link: BrokerLink, signal: AbortSignal): Promise<void> {
   const stop = AbortSignal.any([signal, link.closed]);
   if (link.connected || stop.aborted) return;
   await new Promise<void>((resolve) => {
