@@ -40,5 +40,5 @@ export type { RedisSentinel, RedisSentinelOptions } from './servers/redis-sentin
 export { startRedisSentinel } from './servers/redis-sentinel.ts';
 export type { RestartableServer, ServerPlace } from './servers/restartable-server.ts';
 export { startRestartable } from './servers/restartable-server.ts';
-export type { NatsOptions, RedisOptions, Server } from './servers/servers.ts';
+export type { NatsOptions, RedisOptions, Server } from './servers/server.ts';
 export { startNats, startRedis } from './servers/servers.ts';

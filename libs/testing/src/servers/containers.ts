@@ -4,16 +4,8 @@ import { join, resolve } from 'node:path';
 // Only ever imported lazily: it loads a Docker client, which takes half a second.
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { freePort } from '../processes/free-port.ts';
-import {
-  loginOf,
-  type NatsOptions,
-  natsConfiguration,
-  passwordFile,
-  type RedisOptions,
-  redisArguments,
-  type Server,
-  writePrivate,
-} from './servers.ts';
+import type { NatsOptions, RedisOptions, Server } from './server.ts';
+import { loginOf, natsConfiguration, passwordFile, redisArguments, writePrivate } from './server-settings.ts';
 
 interface ContainerOptions {
   scheme: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { freePort } from '../processes/free-port.ts';
 import { endProcess, hasEnded, spawnGuarded } from '../processes/guarded-spawn.ts';
 import { until } from '../processes/wait.ts';
-import type { Server } from './servers.ts';
+import type { Server } from './server.ts';
 
 export interface LocalServerOptions {
   name: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { freePort } from '../processes/free-port.ts';
+import { startLocalNats } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
-import { startLocalNats } from './servers.ts';
 
 /** A node of a cluster, by the name under which JetStream reports leaders. */
 export interface ClusterNode extends RestartableServer {

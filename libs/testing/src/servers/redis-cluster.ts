@@ -2,8 +2,8 @@ import { Command, Redis } from 'ioredis';
 import { freePort } from '../processes/free-port.ts';
 import { until } from '../processes/wait.ts';
 import { type Certificate, redisTlsArgs } from './certificate.ts';
+import { startLocalRedis } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
-import { startLocalRedis } from './servers.ts';
 
 export interface RedisClusterOptions {
   /** Default 3. */

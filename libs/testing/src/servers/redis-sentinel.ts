@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { requireBinary } from '../processes/find-binary.ts';
 import { until } from '../processes/wait.ts';
 import type { Certificate } from './certificate.ts';
+import { ask, startLocalRedis } from './local-programs.ts';
 import { startLocalServer } from './local-server.ts';
 import { nodeOf, quickReplication, type RedisNode, securedArgs } from './redis-cluster.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
-import { ask, startLocalRedis } from './servers.ts';
 
 export interface RedisSentinelOptions {
   /** Of the primary; default 1. */

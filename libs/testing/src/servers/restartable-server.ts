@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Server } from './servers.ts';
+import type { Server } from './server.ts';
 
 /** Where a server is started: always the same folder, and from the second start on the same port. */
 export interface ServerPlace {

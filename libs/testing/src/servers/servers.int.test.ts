@@ -5,7 +5,8 @@ import { connect, createServer, type Server as NetServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { until } from '../processes/wait.ts';
 import { startLocalServer } from './local-server.ts';
-import { type Server, startNats, startRedis } from './servers.ts';
+import type { Server } from './server.ts';
+import { startNats, startRedis } from './servers.ts';
 
 type Address = Pick<Server, 'host' | 'port'>;
 
