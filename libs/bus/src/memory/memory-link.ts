@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Subjects } from '@agentmesh/protocol';
 import type { BrokerLink, Packet } from '../bus/broker-link.ts';
-import { assertMessageId } from '../messages/headers.ts';
+import { assertMessageId } from '../messages/message-headers.ts';
 import { assertSize } from '../messages/message-size.ts';
 import type { Broker, Subscription } from './broker.ts';
 import type { MemoryBuckets } from './memory-buckets.ts';

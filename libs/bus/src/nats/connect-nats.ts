@@ -4,8 +4,8 @@ import type { OnError } from '../bus/broker-link.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createBus } from '../connect/create-bus.ts';
 import { createDirectory } from '../discovery/directory.ts';
-import { watchCards } from './cards.ts';
 import { createNatsLink } from './nats-link.ts';
+import { watchCards } from './watch-cards.ts';
 import { dial, type NatsAddress, natsAddressNames } from './wire/dial.ts';
 
 export interface NatsOptions extends NatsAddress {

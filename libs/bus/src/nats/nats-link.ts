@@ -2,7 +2,7 @@ import type { MeshError, Subjects } from '@agentmesh/protocol';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import type { BrokerLink, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
-import { assertMessageId } from '../messages/headers.ts';
+import { assertMessageId } from '../messages/message-headers.ts';
 import { assertSize } from '../messages/message-size.ts';
 import { openObjects } from './buckets/object-bucket.ts';
 import { openRecords } from './buckets/record-bucket.ts';

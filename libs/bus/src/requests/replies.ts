@@ -1,8 +1,8 @@
 import { errorTable, type Frame, type Headers, header, type WireError } from '@agentmesh/protocol';
 import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
-import { headerText } from '../messages/headers.ts';
 import { encodeJson } from '../messages/json.ts';
+import { headerText } from '../messages/message-headers.ts';
 import type { Callee } from './callee.ts';
 
 /** The way back to the caller of one request. */

@@ -4,8 +4,8 @@ import { heartbeatMs, type ReceivedFrame, type RequestOptions } from '../bus/bus
 import { abortError, whenConnected } from '../bus/when-connected.ts';
 import type { Claims } from '../claims/claims.ts';
 import { maxTimerMs, remainingMs } from '../messages/deadline.ts';
-import { givenHeaders } from '../messages/headers.ts';
 import { encodeJson } from '../messages/json.ts';
+import { givenHeaders } from '../messages/message-headers.ts';
 import { assertSubject } from '../messages/subject.ts';
 import type { Inbox } from './inbox.ts';
 import { createMailbox } from './mailbox.ts';

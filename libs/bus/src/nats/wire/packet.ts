@@ -1,7 +1,7 @@
 import type { Headers } from '@agentmesh/protocol';
 import { headers as createHeaders, type Msg, type MsgHdrs } from '@nats-io/nats-core';
 import type { Packet } from '../../bus/broker-link.ts';
-import { canonicalHeader } from '../../messages/headers.ts';
+import { canonicalHeader } from '../../messages/message-headers.ts';
 
 /** A message of the NATS client as a packet. */
 export function toPacket(msg: Msg): Packet {

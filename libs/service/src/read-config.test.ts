@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { MeshError } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
-import { describeConfig, readConfig } from './config.ts';
+import { describeConfig, readConfig } from './read-config.ts';
 import { serviceConfig } from './service-config.ts';
 import { integer, variable } from './variable.ts';
 
