@@ -15,7 +15,7 @@ export function givenHeaders(headers: Headers = {}): Headers {
   );
 }
 
-/** A header cannot hold line breaks, and is not the place for long texts. */
+/** Makes a text fit for a header, which cannot hold line breaks, and is not the place for long texts. */
 export function headerText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get into a header
   return text.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, 256);

@@ -19,7 +19,7 @@ function sizeOf({ bytes, headers }: Packet): number {
   return lines.reduce((sum, length) => sum + length, bytes.length + 12);
 }
 
-/** @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
+/** Refuses a packet that is too large. @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
 export function assertSize(packet: Packet, limit: number): void {
   if (fits(packet, limit)) return;
   throw new MeshError(
