@@ -11,7 +11,7 @@ export interface ReplyListener {
   onHeard?(): void;
 }
 
-interface OpenCall extends ReplyListener {
+interface OpenRequest extends ReplyListener {
   subject: string;
   answered: boolean;
 }
@@ -23,7 +23,7 @@ export interface Inbox {
 }
 
 export function createInbox(link: BrokerLink, claims: Claims): Inbox {
-  const calls = new Map<string, OpenCall>();
+  const calls = new Map<string, OpenRequest>();
   const arrive = inOrderOfArrival(claims);
   let counter = 0;
   let listening: Promise<Listening> | undefined;
