@@ -6,7 +6,7 @@ import type { Logger } from '@agentmesh/service';
 import type { CallResults, JobRecords } from '@agentmesh/store';
 import { logFailures } from './outcomes.ts';
 
-/** What everything on the mesh stands on: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
+/** The parts of a mesh that all its services use: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
 export interface Mesh {
   readonly bus: Bus;
   readonly sessions: SessionService;
