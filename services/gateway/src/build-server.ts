@@ -57,7 +57,7 @@ export function buildServer(
     to.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
   for (const route of routes.filter(({ takesBytes }) => !takesBytes)) add(server, route);
   // By itself: to no other route is a body of any type what it asks for.
-  server.register(async (own) => {
+  server.register((own, _options, registered) => {
     own.removeAllContentTypeParsers();
     own.setErrorHandler((error, request, reply) => {
       const isType = (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
@@ -68,6 +68,7 @@ export function buildServer(
     });
     own.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
     for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(own, route);
+    registered();
   });
   return server;
 }

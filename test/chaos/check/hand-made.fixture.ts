@@ -28,7 +28,7 @@ export const answered = (id = 'c1', more: Partial<Event> = {}) =>
   });
 export const ended = (id = 'end', more: Partial<Event> = {}) => said(id, more);
 
-export function numbered(events: readonly Event[]): StoredEvent[] {
+function numbered(events: readonly Event[]): StoredEvent[] {
   return events.map((event, at) => ({ seq: at + 1, event }));
 }
 

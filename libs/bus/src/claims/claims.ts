@@ -37,7 +37,7 @@ export interface Claims {
  */
 const budgets = { arriving: 64 * 1024 * 1024, answering: 64 * 1024 * 1024 };
 
-export function isClaim({ headers }: Packet): boolean {
+function isClaim({ headers }: Packet): boolean {
   return headers[header.claim] !== undefined;
 }
 

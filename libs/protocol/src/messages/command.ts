@@ -65,7 +65,7 @@ export type RunCommandInput = z.input<typeof runCommandSchema>;
 const artifactSessionSchema = id.optional();
 
 /** The call on whose behalf an agent is asked: the child session belongs to it. */
-export const parentSchema = z.object({
+const parentSchema = z.object({
   artifactSession: artifactSessionSchema,
   app: id,
   user: id,
@@ -95,7 +95,7 @@ const heldSchema = z.object({
 });
 
 /** The place in a session at which an agent is a step of another one's workflow. */
-export const stepSchema = z.object({
+const stepSchema = z.object({
   artifactSession: artifactSessionSchema,
   app: id,
   user: id,

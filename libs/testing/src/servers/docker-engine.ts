@@ -7,7 +7,7 @@ import { type BinaryName, findBinary } from '../processes/find-binary.ts';
 let answered: Promise<boolean> | undefined;
 
 /** Whether a Docker engine answers here; asked once per process, and at once false without a socket. */
-export function dockerAnswers(): Promise<boolean> {
+function dockerAnswers(): Promise<boolean> {
   answered ??= ping();
   return answered;
 }

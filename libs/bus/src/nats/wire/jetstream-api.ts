@@ -41,7 +41,7 @@ export function streamApi(connection: NatsConnection, link: BrokerLink): StreamA
 }
 
 /** The stream has no such message. */
-export function isNoMessage(thrown: unknown): boolean {
+function isNoMessage(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && thrown.code === noMessageCode;
 }
 
