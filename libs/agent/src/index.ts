@@ -262,39 +262,50 @@ export type {
 export { toGenaiSchema, zodToSchema, zodToSchema as zodObjectToSchema } from './schema/schema.ts';
 export type { ClosedCall, PendingCall } from './sessions/derive-pending.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
-export { elsewhere, InMemorySessionService } from './sessions/in-memory/session-service.ts';
+export { elsewhere } from './sessions/in-memory/session-log.ts';
+export { InMemorySessionService } from './sessions/in-memory/session-service.ts';
+export type {
+  Attempt,
+  InvocationRecord,
+  InvocationRef,
+  Invocations,
+  RunEnd,
+  RunEnding,
+} from './sessions/invocations.ts';
+export { askedAgain, askedAgainReason, endOfRun } from './sessions/invocations.ts';
+export type { SessionOverrides } from './sessions/override-sessions.ts';
+export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { hasAnswer } from './sessions/pending-calls.ts';
+export type { Session } from './sessions/session.ts';
+export { unreadBefore } from './sessions/session.ts';
 export type { SessionHeadsOptions } from './sessions/session-cache.ts';
 export { SessionHeads } from './sessions/session-cache.ts';
 export type { ForkOptions } from './sessions/session-history.ts';
 export { forkSession, importSession, rewindSession } from './sessions/session-history.ts';
-export type { SessionLeases, TakenSession, WhenBusy } from './sessions/session-leases.ts';
-export { askedAgain, askedAgainReason, defaultLeaseMs } from './sessions/session-leases.ts';
+export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
+export { defaultLeaseMs } from './sessions/session-leases.ts';
+export type { ListSessionsRequest, ListSessionsResponse } from './sessions/session-list.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
 export type {
+  HistoryPart,
+  ReadEventsRequest,
+  SessionLog,
+  StoredEvent,
+  TurnNeed,
+  TurnSession,
+} from './sessions/session-log.ts';
+export type {
   AppendEventRequest,
-  Attempt,
   CreateSessionRequest,
   DeleteSessionOptions,
   DeleteSessionRequest,
   DeleteSessionRequest as CompositeSessionKey,
   GetSessionConfig,
   GetSessionRequest,
-  InvocationRecord,
-  InvocationRef,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  RunEnd,
-  RunEnding,
-  Session,
   SessionService,
   SessionService as BaseSessionService,
-  StoredEvent,
-  TurnNeed,
-  TurnSession,
 } from './sessions/session-service.ts';
-export { endOfRun, unreadBefore } from './sessions/session-service.ts';
 export type { DeletedRecords, KeptSession, UserOwner, UserRecords } from './sessions/user-records.ts';
 export type { AuthenticatedFunctionToolOptions } from './tools/authenticated-function-tool.ts';
 export { AuthenticatedFunctionTool } from './tools/authenticated-function-tool.ts';
