@@ -92,7 +92,10 @@ async function startSession() {
 }
 
 const endRun = ({ id, appName, userId }: Session) =>
-  connected.sessions.endInvocation({ appName, userId, sessionId: id, invocationId }, { status: 'completed' });
+  connected.sessions.invocations.end(
+    { appName, userId, sessionId: id, invocationId },
+    { status: 'completed' },
+  );
 
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 

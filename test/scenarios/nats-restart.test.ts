@@ -51,7 +51,7 @@ it('runs that are under way when NATS is killed and comes back end once, and the
   await workers;
   await using store = await connectRedisStore({ url: mesh.redisUrl });
   for (const [sessionId, events] of got) {
-    const stored = await store.sessions.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
+    const stored = await store.sessions.log.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
     const kinds = stored.map(({ event }) => Object.keys(event.content?.parts?.[0] ?? {})[0]);
     expect(kinds, sessionId).toEqual(['text', 'functionCall', 'functionResponse', 'text']);
     expect(stored.slice(1).map(({ event }) => event)).toEqual(events);

@@ -25,7 +25,8 @@ import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { orRefused } from '../questions/refusal.ts';
 import { readMessage, type UserMessage } from '../questions/user-message.ts';
-import type { Session, SessionService } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
+import type { SessionService } from '../sessions/session-service.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
 
 export interface InvocationOptions extends InvocationServices {
@@ -82,7 +83,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     return event.partial ? event : await sessionService.appendEvent({ session, event });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
-  Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
+  Object.assign(session.state, (await sessionService.invocations.get(ref)).temp);
   if (newMessage) {
     const id = messageEventId(options, session.id);
     if (!logIndex(session.events).has(id)) {

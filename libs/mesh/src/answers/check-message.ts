@@ -90,6 +90,6 @@ async function isCancelled(
   { kind, invocationId }: PendingCall,
 ): Promise<boolean> {
   if (kind === 'result') return false;
-  const { status, error, cancelled } = await sessions.getInvocation({ ...ref, invocationId });
+  const { status, error, cancelled } = await sessions.invocations.get({ ...ref, invocationId });
   return error?.code === 'cancelled' || (status === 'running' && cancelled !== undefined);
 }

@@ -97,10 +97,11 @@ describe('a credential across processes', () => {
     const { world, client, ref, say, messageOf, used } = await stage(keeping());
     const { events } = await say('go');
     const waiting: string[] = [];
-    const { takeSession } = world.sessions;
-    world.sessions.takeSession = async (...args) => {
+    const { leases } = world.sessions;
+    const { take } = leases;
+    leases.take = async (...args) => {
       waiting.push(args[1].run);
-      return await takeSession.apply(world.sessions, args);
+      return await take.apply(leases, args);
     };
     const message = messageOf(questionIn(events)?.id, 'MAPS-KEY');
     const { sessionId: session } = ref;
@@ -171,7 +172,7 @@ describe('a mesh without CREDENTIAL_KEYS', () => {
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session, message };
     await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'm' });
     await expect
-      .poll(() => world.sessions.getInvocation({ ...ref, invocationId: 'e-1' }))
+      .poll(() => world.sessions.invocations.get({ ...ref, invocationId: 'e-1' }))
       .toMatchObject({ status: 'failed', error: { code: 'failed_precondition' } });
     expect(JSON.stringify(await world.sessions.getSession(ref))).not.toContain('MAPS-KEY');
   });

@@ -92,7 +92,7 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await orAbort(sessions.getInvocation(ref), signal), ref.resume);
+      const ended = endOfRun(await orAbort(sessions.invocations.get(ref), signal), ref.resume);
       if (!ended) continue;
       // What was committed between the two.
       yield* log.read();
