@@ -15,7 +15,7 @@ let client: ReturnType<typeof restClient>;
 const only = samples.filter(({ manifest }) => ['stock_agent', 'support_agent'].includes(manifest.name));
 
 beforeAll(async () => {
-  mesh = await launchMesh({ services: only });
+  mesh = await launchMesh({ services: only, model: 'scripted' });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());

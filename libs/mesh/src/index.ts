@@ -1,3 +1,4 @@
+export { agentConfig } from './agent-config.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
 export { cancelInvocation } from './cancel-invocation.ts';
 export type { ConnectedMesh, ConnectOptions } from './connect.ts';
