@@ -110,7 +110,7 @@ export async function startRun(
   if (!head) throw noSession(ref);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
-  const sealed = sealAnswers(mesh, ref, message);
+  const sealed = await sealAnswers(mesh, ref, message);
   const asked = await checkMessage(mesh, ref, message, continued);
   const agent = await speakerOf(mesh, root, head, { message, asked });
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
