@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { keepResult } from './keep-result.ts';
 import type { CallResults } from './mesh.ts';
@@ -32,7 +33,7 @@ export async function oncePerCall(
     if (claim.state === 'done') return claim.result;
     if (claim.state === 'claimed') break;
     if (signal.aborted) throw MeshError.from(signal.reason);
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await delay(lookMs);
   }
   // A renewal that fails is made up for by the next one, or another replica takes over.
   const renewal = setInterval(

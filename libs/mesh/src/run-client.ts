@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   messageEventId,
   newInvocationId,
@@ -148,7 +149,7 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
 async function isThere({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     if (await bus.isServed(subjects.shownAs(agent))) return true;
-    if (attempt < 3) await new Promise((resolve) => setTimeout(resolve, 150));
+    if (attempt < 3) await delay(150);
   }
   return false;
 }
