@@ -1,6 +1,6 @@
 import { agentConfig } from '@agentmesh/mesh';
 
-/** Which models answer in a mesh on this machine, and what to tell the person who starts it. */
+/** The models of a mesh on this machine, and a word about them for the person who starts it. */
 export interface ModelChoice {
   model: 'scripted' | undefined;
   /** The first line of the output; absent when the environment names the models itself. */

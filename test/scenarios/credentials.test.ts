@@ -27,7 +27,7 @@ const diaryService: Sample = { manifest: agentManifest(diary), folder: `${folder
 const toolService: Sample = { manifest: toolManifest(calendar), folder: `${folder}/tool` };
 
 const credentialKeys = newCredentialKeys();
-/** How all that is sealed begins. */
+/** The first characters of everything that is sealed. */
 const jwe = btoa('{"alg":"dir","enc":"A256GCM",').slice(0, -3);
 let auth: SignInServer;
 let model: ScriptedGemini;

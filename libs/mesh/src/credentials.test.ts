@@ -72,7 +72,7 @@ async function stage(
   return { world, client, ref, say, answer, messageOf, queued, used };
 }
 
-/** How a JWE begins that the first key sealed. */
+/** The first characters of what the first key sealed, in a message. */
 const sealedByK1 = `"sealed":"${btoa('{"alg":"dir","enc":"A256GCM","kid":"k1"')}`;
 
 const questionIn = (events: readonly Event[]) =>

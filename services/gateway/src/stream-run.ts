@@ -44,7 +44,7 @@ export async function streamRun(
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
       log.warn({ traceId: ids.traceId, invocationId }, 'let go of a client that does not read');
-    // Whoever has left is told nothing.
+    // A client that has left is told nothing.
     if (!left.aborted) last = { data: reportError(log, thrown, ids) };
   } finally {
     sse.close(last);
