@@ -1,3 +1,4 @@
+import { agentConfig } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig } from '@agentmesh/service';
 import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 
@@ -44,6 +45,7 @@ export const deployedServices: DeployedService[] = [
 
 /** What a service is configured by, so that a variable in a deployment file that it does not know is found. */
 export function knownVariables(name: string): string[] {
-  const shape = name === 'gateway' ? { ...serviceConfig, ...gatewayConfig } : serviceConfig;
-  return describeConfig(shape).map((variable) => variable.name);
+  const isAgent = deployedServices.some((service) => service.name === name && service.agent !== undefined);
+  const own = name === 'gateway' ? gatewayConfig : isAgent ? agentConfig : {};
+  return describeConfig({ ...serviceConfig, ...own }).map((variable) => variable.name);
 }

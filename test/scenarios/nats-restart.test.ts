@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { Event } from '@agentmesh/protocol';
@@ -44,7 +45,7 @@ it('runs that are under way when NATS is killed and comes back end once, and the
   };
   const workers = Promise.all(Array.from({ length: 16 }, worker));
   for (const at of [40, 90, 140]) {
-    while (got.size + refused < at) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (got.size + refused < at) await delay(20);
     await nats.kill();
     nats = await startNats({ dataDir, port });
   }

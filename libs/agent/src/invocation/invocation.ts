@@ -87,7 +87,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   if (newMessage) {
     const id = messageEventId(options, session.id);
     if (!logIndex(session.events).has(id)) {
-      const message = orRefused(() => readRunMessage(options, newMessage));
+      const message = await orRefused(() => readRunMessage(options, newMessage));
       const event = await messageEvent(options, message, id);
       await keepAnswers(options.signInService, ref, message.credentials);
       yield await commit(event);

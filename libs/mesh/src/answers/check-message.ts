@@ -27,7 +27,7 @@ export async function checkMessage(
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
-  readMessage(openAnswers(mesh, ref, content), { events });
+  readMessage(await openAnswers(mesh, ref, content), { events });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) {
     if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);

@@ -59,7 +59,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
-    const outcome = await advance(served, sealRun(served.mesh, run), delivery);
+    const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.heads.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
@@ -171,6 +171,7 @@ async function think(
   tally.attempt = attempt;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
+  const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
     agent,
@@ -178,7 +179,7 @@ async function think(
     sessionService: fencedSessions(mesh.sessions, token),
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
-    ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
+    ...(newMessage && { newMessage }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,
