@@ -64,8 +64,16 @@ export { createReplicaId, isReplicaOf } from './replica.ts';
 export type { SecretBox } from './secret-box.ts';
 export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
 export { shortId } from './short-id.ts';
-export type { ClaimKind, QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './subjects.ts';
-export { every, subjects } from './subjects.ts';
+export type {
+  ClaimKind,
+  QueueKind,
+  QueueName,
+  ServiceKind,
+  SessionRef,
+  SubjectKind,
+  Subjects,
+} from './subjects.ts';
+export { every, subjects, subjectTable } from './subjects.ts';
 export {
   decodeToken,
   encodeName,
