@@ -40,4 +40,28 @@ describe('the documents', () => {
       for (const path of named) expect(existsSync(join(root, path)), `${file}: ${path}`).toBe(true);
     }
   });
+
+  it('docs/architecture.md names an owner of every term that is there', () => {
+    const glossary = read('docs/architecture.md').split('\n## Glossary\n')[1] ?? '';
+    const entries = glossary.match(/^- \*\*.*$/gm) ?? [];
+    expect(entries.length).toBeGreaterThan(40);
+    for (const entry of entries) {
+      const [, identifier = '', folder = ''] = /\(`(\w+)` in `(libs\/\w+)`\)$/.exec(entry) ?? [];
+      expect(wordsOf(folder).has(identifier), entry).toBe(true);
+    }
+  });
 });
+
+const words = new Map<string, Set<string>>();
+
+/** Every word in the sources of a package. */
+function wordsOf(folder: string): Set<string> {
+  const known = words.get(folder);
+  if (known) return known;
+  const src = join(root, folder, 'src');
+  const files = existsSync(src) ? readdirSync(src, { recursive: true, encoding: 'utf8' }) : [];
+  const sources = files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  const found = new Set(sources.flatMap((name) => read(join(folder, 'src', name)).match(/\w+/g) ?? []));
+  words.set(folder, found);
+  return found;
+}
