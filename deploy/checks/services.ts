@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { busName, gatewayManifest, type ServiceManifest } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig } from '@agentmesh/service';
-import { gatewayConfig } from '../../services/gateway/src/config.ts';
+import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 import { type Sample, samples } from '../local/samples.ts';
 
 /** A service of the mesh as the deployment files must have it. */

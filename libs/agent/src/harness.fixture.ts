@@ -2,14 +2,14 @@ import { type Event, type RunConfig, runConfigSchema } from '@agentmesh/protocol
 import { type ModelReply, type ModelScript, sequence, startScriptedGemini } from '@agentmesh/testing';
 import type { FunctionResponse, Part } from '@google/genai';
 import { onTestFinished } from 'vitest';
-import { InMemoryCredentialService } from './auth/in-memory-credential-service.ts';
-import { InMemorySignInService } from './auth/in-memory-sign-in-service.ts';
-import type { BaseAgent } from './base-agent.ts';
-import { stringifyContent } from './event.ts';
-import { InMemorySessionService } from './in-memory-session-service.ts';
-import { runInvocation } from './invocation.ts';
+import type { BaseAgent } from './base/base-agent.ts';
+import { InMemoryCredentialService } from './credentials/in-memory-credential-service.ts';
+import { InMemorySignInService } from './credentials/in-memory-sign-in-service.ts';
+import { stringifyContent } from './events/event.ts';
+import { runInvocation } from './invocation/invocation.ts';
 import { Gemini } from './models/gemini.ts';
-import { InMemoryRunner, type InMemoryRunnerConfig } from './runner.ts';
+import { InMemoryRunner, type InMemoryRunnerConfig } from './runner/runner.ts';
+import { InMemorySessionService } from './sessions/in-memory/session-service.ts';
 
 /** The real Gemini client, talking to a scripted server. */
 export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {

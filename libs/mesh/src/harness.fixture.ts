@@ -2,10 +2,11 @@ import { BaseLlm, InMemorySessionService, type LlmRequest, type LlmResponse } fr
 import { type Bus, MemoryHub } from '@agentmesh/bus';
 import { type Event, keptJson, type RunCommandInput, type ToolResult } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
-import type { FinishedJob, JobProgress, JobRecords } from '@agentmesh/store';
+import type { CallResults, FinishedJob, JobProgress, JobRecords } from '@agentmesh/store';
 import type { Part } from '@google/genai';
-import { type CallResults, createMesh, type Mesh } from './mesh.ts';
-import { startRun } from './run-client.ts';
+import { startRun } from './client/start-run.ts';
+import { createMesh } from './connect/create-mesh.ts';
+import type { Mesh } from './mesh/mesh.ts';
 
 /** A model that gives one answer after the other; a function sees the request first. */
 export class ScriptedLlm extends BaseLlm {

@@ -1,22 +1,35 @@
+export type { CallResults } from '@agentmesh/store';
+export { openCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
-export { cancelInvocation } from './cancel-invocation.ts';
-export type { ConnectedMesh, ConnectOptions } from './connect.ts';
-export { connectMesh, connectService } from './connect.ts';
-export type { FollowedRun, FollowOptions, InvocationState } from './follow-run.ts';
-export { followRun, readInvocation } from './follow-run.ts';
-export { deadlineSignal, hopHeaders } from './hop.ts';
-export type { NumberedEvent } from './log-reader.ts';
-export type { MainOptions } from './main.ts';
-export { runAgentService, runToolService } from './main.ts';
-export type { CallResults, Mesh, MeshParts } from './mesh.ts';
-export { agentCard, agentCards, createMesh, toolCard, toolCards } from './mesh.ts';
-export type { MeshToolsetOptions } from './mesh-toolset.ts';
-export { MeshToolset } from './mesh-toolset.ts';
-export type { NatsUsers } from './nats-config.ts';
-export { natsAccounts, provisionUser } from './nats-config.ts';
-export type { OpenCall } from './pending-requests.ts';
-export { openCalls, servePending } from './pending-requests.ts';
-export type { Permissions, ServiceManifest } from './permissions.ts';
+export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
+export { followRun, readInvocation } from './client/follow-run.ts';
+export type { NumberedEvent } from './client/log-reader.ts';
+export { replayDeadLetter } from './client/replay-dead-letter.ts';
+export type { RunOptions, RunRequest, StartedRun } from './client/start-run.ts';
+export { startRun } from './client/start-run.ts';
+export type { ConnectedMesh, ConnectOptions } from './connect/connect-mesh.ts';
+export { connectMesh, connectService } from './connect/connect-mesh.ts';
+export type { MeshParts } from './connect/create-mesh.ts';
+export { createMesh } from './connect/create-mesh.ts';
+export type { MainOptions } from './connect/service-main.ts';
+export { runAgentService, runToolService } from './connect/service-main.ts';
+export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
+export type { Mesh } from './mesh/mesh.ts';
+export type { OpenCall } from './mesh/open-call.ts';
+export { appNames, rootOf } from './mesh/root-agent.ts';
+export { serviceName } from './mesh/service-name.ts';
+export { hopHeaders } from './messages/carrier.ts';
+export { deadlineSignal } from './messages/deadline.ts';
+export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';
+export { MeshToolset } from './remote/mesh-toolset.ts';
+export type { RemoteAgent } from './remote/remote-agent.ts';
+export { remoteAgent } from './remote/remote-agent.ts';
+export type { RemoteTool } from './remote/remote-tool.ts';
+export { remoteTool } from './remote/remote-tool.ts';
+export { bindRemotes } from './remote/remotes.ts';
+export type { NatsUsers } from './rights/nats-config.ts';
+export { natsAccounts, provisionUser } from './rights/nats-config.ts';
+export type { Permissions, ServiceManifest } from './rights/permissions.ts';
 export {
   agentManifest,
   busName,
@@ -24,21 +37,12 @@ export {
   gatewayManifest,
   permissionsOf,
   toolManifest,
-} from './permissions.ts';
-export type { RemoteAgent } from './remote-agent.ts';
-export { remoteAgent } from './remote-agent.ts';
-export type { RemoteTool } from './remote-tool.ts';
-export { remoteTool } from './remote-tool.ts';
-export { bindRemotes } from './remotes.ts';
-export { replayDeadLetter } from './replay-dead-letter.ts';
-export { appNames, rootOf } from './root.ts';
-export type { RunOptions, RunRequest, StartedRun } from './run-client.ts';
-export { startRun } from './run-client.ts';
-export type { ServeAgentOptions } from './serve-agent.ts';
-export { serveAgent } from './serve-agent.ts';
-export type { ServeToolOptions } from './serve-tool.ts';
-export { serveTool } from './serve-tool.ts';
-export { serviceName } from './service-name.ts';
+} from './rights/permissions.ts';
+export { cancelInvocation } from './runs/cancel-invocation.ts';
+export type { ServeAgentOptions } from './serve/serve-agent.ts';
+export { serveAgent } from './serve/serve-agent.ts';
+export type { ServeToolOptions } from './serve/serve-tool.ts';
+export { serveTool } from './serve/serve-tool.ts';
 export type { DeletedUserData, DeleteUserOptions } from './user-data/delete-user-data.ts';
 export { deleteUserData } from './user-data/delete-user-data.ts';
 export type { ExportedArtifact, UserRecord } from './user-data/export-user-data.ts';

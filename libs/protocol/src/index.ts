@@ -1,3 +1,4 @@
+export { unlessAborted } from './abort.ts';
 export type { AgentCard, Card, CardInput, ToolCard } from './card.ts';
 export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
 export { camelizeKeys, withoutNulls } from './casing.ts';

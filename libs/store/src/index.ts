@@ -1,7 +1,7 @@
-export type { CallClaim, CallResults } from './call-results.ts';
-export type { FinishedJob, JobProgress, JobRecords, TakenJob } from './job-records.ts';
-export type { ConnectionOptions, RedisConnection } from './redis-connection.ts';
-export { connectRedis } from './redis-connection.ts';
+export type { CallClaim, CallResults } from './calls/call-results.ts';
+export type { FinishedJob, JobProgress, JobRecords, TakenJob } from './calls/job-records.ts';
+export type { ConnectionOptions, RedisConnection } from './connection/redis-connection.ts';
+export { connectRedis } from './connection/redis-connection.ts';
 export type { MemoryOptions, RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';
-export type { Retention, RetentionOf } from './retention.ts';
+export type { Retention, RetentionOf } from './sessions/retention.ts';

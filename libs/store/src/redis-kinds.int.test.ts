@@ -6,10 +6,10 @@ import {
 } from '@agentmesh/agent/conformance';
 import { createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
 import { afterAll, beforeAll } from 'vitest';
-import { callResultsConformance } from './call-results.fixture.ts';
-import { jobRecordsConformance } from './job-records.fixture.ts';
-import { connectRedis, type RedisConnection } from './redis-connection.ts';
-import { onEachRedis } from './redis-kinds.fixture.ts';
+import { callResultsConformance } from './calls/call-results.fixture.ts';
+import { jobRecordsConformance } from './calls/job-records.fixture.ts';
+import { connectRedis, type RedisConnection } from './connection/redis-connection.ts';
+import { onEachRedis } from './connection/redis-kinds.fixture.ts';
 import { type RedisStore, storeOn } from './redis-store.ts';
 
 const box = createSecretBox(newCredentialKeys('first'));

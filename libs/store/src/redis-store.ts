@@ -6,22 +6,22 @@ import type {
   SessionService,
 } from '@agentmesh/agent';
 import { assertOptions, keys as keysOf, type OptionNames, type SecretBox } from '@agentmesh/protocol';
-import { appState } from './app-state.ts';
-import { type CallResults, callResults } from './call-results.ts';
-import { type JobRecords, jobRecords } from './job-records.ts';
-import { MemoryVectors } from './memory-vectors.ts';
+import { type CallResults, callResults } from './calls/call-results.ts';
+import { type JobRecords, jobRecords } from './calls/job-records.ts';
 import {
   type ConnectionOptions,
   connectionOptionNames,
   connectRedis,
   type RedisConnection,
-} from './redis-connection.ts';
-import { credentialRecords } from './redis-credential-records.ts';
-import { RedisCredentialService } from './redis-credential-service.ts';
-import { RedisMemoryService } from './redis-memory-service.ts';
-import { RedisSessionService } from './redis-session-service.ts';
-import { RedisSignInService } from './redis-sign-in-service.ts';
-import type { RetentionOf } from './retention.ts';
+} from './connection/redis-connection.ts';
+import { credentialRecords } from './credentials/redis-credential-records.ts';
+import { RedisCredentialService } from './credentials/redis-credential-service.ts';
+import { RedisSignInService } from './credentials/redis-sign-in-service.ts';
+import { MemoryVectors } from './memory/memory-vectors.ts';
+import { RedisMemoryService } from './memory/redis-memory-service.ts';
+import { appState } from './sessions/app-state.ts';
+import { RedisSessionService } from './sessions/redis-session-service.ts';
+import type { RetentionOf } from './sessions/retention.ts';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Before every key; default `am`. */

@@ -1,5 +1,5 @@
 import { runMain } from '@agentmesh/service';
-import { gatewayConfig } from './config.ts';
+import { gatewayConfig } from './context/config.ts';
 import { startGateway } from './service.ts';
 
 await runMain({

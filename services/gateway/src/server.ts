@@ -1,10 +1,11 @@
 import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
-import { hostCheck } from './allowed-hosts.ts';
-import type { GatewayConfig } from './config.ts';
-import type { GatewayContext } from './context.ts';
-import { answerClientError, answerError } from './errors.ts';
-import { type Route, routes } from './handlers/index.ts';
+import type { GatewayConfig } from './context/config.ts';
+import type { GatewayContext } from './context/context.ts';
+import type { Route } from './context/route.ts';
+import { routes } from './handlers/index.ts';
+import { hostCheck } from './http/allowed-hosts.ts';
+import { answerClientError, answerError } from './http/answer-error.ts';
 
 /** Longest time in which the headers of a request must have arrived, in ms. */
 const headersTimeoutMs = 60_000;

@@ -2,8 +2,8 @@ import { connectService, servePending } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type MainContext, startHealth } from '@agentmesh/service';
 import { startArtifactSweep } from './artifact-sweep.ts';
-import { orderlyClose } from './close-server.ts';
-import type { GatewayConfig } from './config.ts';
+import type { GatewayConfig } from './context/config.ts';
+import { orderlyClose } from './http/close-server.ts';
 import { buildServer } from './server.ts';
 
 /** What is left of the grace period when clients that still wait are sent away, in ms. */

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { artifactServiceConformance } from '../conformance/artifact-service.ts';
+import { artifactServiceConformance } from '../conformance/artifacts/artifact-service.ts';
 import { FileArtifactService } from './file-artifact-service.ts';
 
 async function inFolder() {

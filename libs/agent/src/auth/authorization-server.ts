@@ -9,7 +9,7 @@ import {
   None,
   processDiscoveryResponse,
 } from 'oauth4webapi';
-import type { AuthConfig, AuthScheme, OAuth2Credential } from './auth-config.ts';
+import type { AuthConfig, AuthScheme, OAuth2Credential } from '../credentials/auth-config.ts';
 import { TokenError, tokenError } from './token-error.ts';
 
 /** Time for one request to an authorization server, in ms. */

@@ -4,9 +4,9 @@ import {
   generateRandomNonce,
   generateRandomState,
 } from 'oauth4webapi';
-import type { AuthConfig } from './auth-config.ts';
+import type { AuthConfig } from '../credentials/auth-config.ts';
+import type { SignIn } from '../credentials/sign-in-service.ts';
 import { oauthOf, serverOf } from './authorization-server.ts';
-import type { SignIn } from './sign-in-service.ts';
 
 /**
  * What a sign-in for this configuration needs: for an authorization code grant the address to send the person to, with PKCE (RFC 7636, S256)

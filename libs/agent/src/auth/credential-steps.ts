@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
-import type { Context } from '../context.ts';
-import { questionIdOf } from '../flow/question-id.ts';
-import type { AuthConfig, AuthCredential } from './auth-config.ts';
+import type { Context } from '../base/context.ts';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import { shownRequest } from '../credentials/credential-request.ts';
+import type { KeptSignIn, SignInRef } from '../credentials/sign-in-service.ts';
+import { questionIdOf } from '../events/question-id.ts';
 import { beginSignIn } from './begin-sign-in.ts';
-import { shownRequest } from './credential-request.ts';
 import { holdsCode, redeemCode } from './fetch-tokens.ts';
 import {
   credentialServicesOf,
@@ -14,7 +15,6 @@ import {
   save,
   savedCredential,
 } from './find-credential.ts';
-import type { KeptSignIn, SignInRef } from './sign-in-service.ts';
 import { TokenError } from './token-error.ts';
 
 const reason = 'credentials';

@@ -1,6 +1,6 @@
 import { type SignInServer, startSignInServer } from '@agentmesh/testing/sign-in-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AuthConfig, AuthCredential } from './auth-config.ts';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { fetchOwnToken, redeemCode, refreshTokens } from './fetch-tokens.ts';
 

@@ -9,9 +9,9 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from 'oauth4webapi';
-import type { AuthConfig, AuthCredential, OAuth2Credential } from './auth-config.ts';
+import type { AuthConfig, AuthCredential, OAuth2Credential } from '../credentials/auth-config.ts';
+import type { SignIn } from '../credentials/sign-in-service.ts';
 import { type ServerAndClient, serverOf } from './authorization-server.ts';
-import type { SignIn } from './sign-in-service.ts';
 import { TokenError, tokenError } from './token-error.ts';
 
 /** Does the answer hold a code that must be redeemed? Tokens and keys are used as they are. */

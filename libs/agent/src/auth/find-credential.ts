@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
-import type { Context } from '../context.ts';
-import type { CredentialService } from '../credential-service.ts';
-import type { AuthConfig, AuthCredential } from './auth-config.ts';
+import type { Context } from '../base/context.ts';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import type { CredentialService } from '../credentials/credential-service.ts';
+import type { SignInService } from '../credentials/sign-in-service.ts';
+import { isUsable } from '../credentials/validity.ts';
 import { oauthOf, requestMs } from './authorization-server.ts';
 import { fetchOwnToken, refreshTokens } from './fetch-tokens.ts';
-import type { SignInService } from './sign-in-service.ts';
 import { TokenError } from './token-error.ts';
-import { isUsable } from './validity.ts';
 
 /** Longer than two requests take, for where the endpoints are and for the tokens: who holds a turn or a code so long has died. */
 export const holdMs = 2 * requestMs + 5_000;

@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { LlmRequest } from '../models/llm.ts';
-import { BaseCodeExecutor, type CodeExecutionResult } from './base-code-executor.ts';
+import { BaseCodeExecutor, type CodeExecutionResult } from '../base/base-code-executor.ts';
+import type { LlmRequest } from '../base/base-llm.ts';
 
 /** Lets Gemini run code where the model is: adds its code execution tool to each request. */
 export class BuiltInCodeExecutor extends BaseCodeExecutor {

@@ -1,5 +1,5 @@
 import { type Content, type ExecutableCode, Language, Outcome, type Part } from '@google/genai';
-import type { BaseCodeExecutor } from './base-code-executor.ts';
+import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 
 /** Cuts an answer off behind its first code, and makes that a part of its own; undefined when there is none. */
 export function cutAtCode(content: Content, { codeBlockDelimiters }: BaseCodeExecutor): Content | undefined {
@@ -33,11 +33,6 @@ function findBlock(text: string, delimiters: BaseCodeExecutor['codeBlockDelimite
 function toLanguage(open: string): Language {
   const [word = ''] = /\w+/.exec(open) ?? [];
   return word === 'tool_code' ? Language.PYTHON : (word.toUpperCase() as Language);
-}
-
-/** The code of an event that has no result yet: its last part. */
-export function trailingCode({ parts = [] }: Content = {}): ExecutableCode | undefined {
-  return parts.at(-1)?.executableCode;
 }
 
 /** What a model without code execution of its own reads: fenced code, and its result as the user's words. */

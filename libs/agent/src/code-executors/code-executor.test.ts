@@ -1,12 +1,16 @@
 import { runConfigSchema } from '@agentmesh/protocol';
 import { Language, Outcome, type Part } from '@google/genai';
 import { describe, expect, it, vi } from 'vitest';
+import {
+  BaseCodeExecutor,
+  type CodeExecutionResult,
+  type ExecuteCodeRequest,
+} from '../base/base-code-executor.ts';
+import { LlmAgent, type LlmAgentConfig } from '../flow/llm-agent.ts';
 import { chat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
-import { InMemorySessionService } from '../in-memory-session-service.ts';
-import { runInvocation } from '../invocation.ts';
-import { LlmAgent, type LlmAgentConfig } from '../llm-agent.ts';
+import { runInvocation } from '../invocation/invocation.ts';
+import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
-import { BaseCodeExecutor, type CodeExecutionResult, type ExecuteCodeRequest } from './base-code-executor.ts';
 import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
 
 /** An executor that has these results, in turn, and notes what it ran. */

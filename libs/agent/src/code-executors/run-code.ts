@@ -1,18 +1,18 @@
 import type { Event } from '@agentmesh/protocol';
 import { Outcome } from '@google/genai';
-import type { BaseAgent } from '../base-agent.ts';
-import { createEvent, getFunctionCalls } from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { turnOf } from '../journal.ts';
-import type { LlmAgent } from '../llm-agent.ts';
-import type { BaseCodeExecutor, CodeExecutionResult } from './base-code-executor.ts';
-import { cutAtCode, failuresInARow, languageOf, trailingCode } from './code-blocks.ts';
+import type { BaseAgent } from '../base/base-agent.ts';
+import type { BaseCodeExecutor, CodeExecutionResult } from '../base/base-code-executor.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { createEvent, getFunctionCalls } from '../events/event.ts';
+import { trailingCode } from '../events/event-queries.ts';
+import { turnOf } from '../journal/journal.ts';
+import { cutAtCode, failuresInARow, languageOf } from './code-blocks.ts';
 
 /**
  * Is there code in an answer that its agent's executor shall run? Then the event ends with it: what comes behind it the model has made up. Of an
  * answer that calls functions the code is not run, and none after too many failures in a row.
  */
-export function takeCode(agent: LlmAgent, context: InvocationContext, event: Event): boolean {
+export function takeCode(agent: BaseAgent, context: InvocationContext, event: Event): boolean {
   const executor = localExecutor(agent);
   if (!executor || !event.content || getFunctionCalls(event).length > 0) return false;
   const outcomes = turnOf(context).events.flatMap(({ author, content }) =>
@@ -28,23 +28,13 @@ export function takeCode(agent: LlmAgent, context: InvocationContext, event: Eve
   return true;
 }
 
-/** Does the agent have to run the code of this event, its last so far? */
-export function hasOpenCode({ agent }: InvocationContext, { content }: Event): boolean {
-  return localExecutor(agent) !== undefined && trailingCode(content) !== undefined;
-}
-
-/** Does it end with what code has given? Then the model has not had its say. */
-export function endsWithResult({ content }: Event): boolean {
-  return content?.parts?.at(-1)?.codeExecutionResult !== undefined;
-}
-
 function localExecutor({ codeExecutor }: BaseAgent): BaseCodeExecutor | undefined {
   return codeExecutor?.isBuiltIn ? undefined : codeExecutor;
 }
 
 /** Runs the code of an event and yields its result. Code that a crash cut off is run again, as a tool is that runs in the agent's own process. */
 export async function* runCode(
-  agent: LlmAgent,
+  agent: BaseAgent,
   context: InvocationContext,
   { id: executionId, content }: Event,
 ): AsyncGenerator<Event, void, void> {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Outcome } from '@google/genai';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { InvocationContext } from '../invocation-context.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
 import {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,

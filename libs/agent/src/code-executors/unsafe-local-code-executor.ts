@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { Outcome } from '@google/genai';
-import { BaseCodeExecutor, type CodeExecutionResult, type ExecuteCodeRequest } from './base-code-executor.ts';
+import {
+  BaseCodeExecutor,
+  type CodeExecutionResult,
+  type ExecuteCodeRequest,
+} from '../base/base-code-executor.ts';
 
 export interface UnsafeLocalCodeExecutorOptions {
   /** Longest time of one run, in seconds; default 30. */

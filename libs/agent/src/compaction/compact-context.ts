@@ -1,10 +1,11 @@
 import type { Event } from '@agentmesh/protocol';
-import { createEvent } from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { unreadBefore } from '../session-service.ts';
-import { isTruncating, type SummarizingCompactor } from './context-compactor.ts';
+import type { BaseSummarizer } from '../base/context-compactor.ts';
+import { isTruncating, type SummarizingCompactor } from '../base/context-compactor.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { createEvent } from '../events/event.ts';
+import { unreadBefore } from '../sessions/session-service.ts';
 import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
-import { type BaseSummarizer, LlmSummarizer } from './summarizer.ts';
+import { LlmSummarizer } from './summarizer.ts';
 
 /**
  * Before a model is asked: makes the summaries that are due, each an event of its own. A summary that cannot be had fails no turn: the prompt is

@@ -1,19 +1,20 @@
 import type { Event } from '@agentmesh/protocol';
 import type { RecordedRequest } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
-import { isFinalResponse } from '../event.ts';
-import { FunctionTool, LongRunningFunctionTool } from '../function-tool.ts';
+import { BasePlugin } from '../base/base-plugin.ts';
+import type { BaseSummarizer } from '../base/context-compactor.ts';
+import { isFinalResponse } from '../events/event.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { chat, crashingChat, scriptedModel } from '../harness.fixture.ts';
-import { LlmAgent } from '../llm-agent.ts';
-import { BasePlugin } from '../plugins/base-plugin.ts';
-import { Runner } from '../runner.ts';
+import { Runner } from '../runner/runner.ts';
+import { FunctionTool, LongRunningFunctionTool } from '../tools/function-tool.ts';
 import {
   SlidingWindowContextCompactor,
   TokenBasedContextCompactor,
   TruncatingContextCompactor,
 } from './compactors.ts';
 import { compactorsOf } from './events-compaction-config.ts';
-import { type BaseSummarizer, LlmSummarizer, toLines } from './summarizer.ts';
+import { LlmSummarizer, toLines } from './summarizer.ts';
 
 /** Counts its summaries and notes what they were made of. */
 class NotingSummarizer implements BaseSummarizer {

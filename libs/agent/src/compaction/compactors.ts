@@ -1,6 +1,10 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import type { PromptHistory, SummarizingCompactor, TruncatingCompactor } from './context-compactor.ts';
-import type { BaseSummarizer } from './summarizer.ts';
+import type {
+  BaseSummarizer,
+  PromptHistory,
+  SummarizingCompactor,
+  TruncatingCompactor,
+} from '../base/context-compactor.ts';
 
 export interface TokenBasedContextCompactorOptions {
   /** From so many tokens of the prompt on a summary is made. */

@@ -1,7 +1,6 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import type { BaseContextCompactor, BaseSummarizer } from '../base/context-compactor.ts';
 import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
-import type { BaseContextCompactor } from './context-compactor.ts';
-import type { BaseSummarizer } from './summarizer.ts';
 
 /** How the conversations of an app are kept short; the names are those of ADK for Python. */
 export interface EventsCompactionConfig {

@@ -1,11 +1,11 @@
 import type { Event } from '@agentmesh/protocol';
-import { getFunctionResponses } from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { isOnBranch } from '../journal.ts';
-import { type LogIndex, logIndex } from '../log-index.ts';
-import type { BaseLlm } from '../models/llm.ts';
-import { unreadBefore } from '../session-service.ts';
-import { type BaseContextCompactor, isTruncating, type PromptHistory } from './context-compactor.ts';
+import type { BaseLlm } from '../base/base-llm.ts';
+import { type BaseContextCompactor, isTruncating, type PromptHistory } from '../base/context-compactor.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { isOnBranch } from '../events/agent-path.ts';
+import { getFunctionResponses } from '../events/event.ts';
+import { type LogIndex, logIndex } from '../events/log-index.ts';
+import { unreadBefore } from '../sessions/session-service.ts';
 
 /** An agent as far as its prompts are concerned. */
 export interface PromptReader {

@@ -1,19 +1,8 @@
 import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../event.ts';
-import type { BaseLlm } from '../models/llm.ts';
-
-/** Puts what was said and done into few words. */
-export interface BaseSummarizer {
-  /**
-   * @param events in order; the first one may be the summary of what was before
-   * @throws what keeps it from doing so: the prompt is then built without a new summary
-   */
-  summarize(
-    events: readonly Event[],
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<{ compactedContent: string }>;
-}
+import type { BaseLlm } from '../base/base-llm.ts';
+import type { BaseSummarizer } from '../base/context-compactor.ts';
+import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../events/event.ts';
 
 export interface LlmSummarizerOptions {
   llm: BaseLlm;

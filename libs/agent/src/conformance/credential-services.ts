@@ -1,8 +1,8 @@
 import { until } from '@agentmesh/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AuthConfig, AuthCredential } from '../auth/auth-config.ts';
-import type { SignInRef, SignInService } from '../auth/sign-in-service.ts';
-import type { CredentialRecords, CredentialService } from '../credential-service.ts';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import type { CredentialRecords, CredentialService } from '../credentials/credential-service.ts';
+import type { SignInRef, SignInService } from '../credentials/sign-in-service.ts';
 
 /** Makes both services, on fresh storage. */
 export type MakeCredentialServices = () => Promise<{

@@ -1,24 +1,24 @@
-import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
-import { ApiError } from '@google/genai';
-import { firstResult } from '../callbacks.ts';
+import type { Event, EventActions } from '@agentmesh/protocol';
+import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
+import { firstResult } from '../base/callbacks.ts';
+import { Context } from '../base/context.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
-import { Context } from '../context.ts';
-import { setDeadlines } from '../deadlines.ts';
+import { setDeadlines } from '../events/deadlines.ts';
 import {
   createEvent,
   createEventActions,
   getFunctionCalls,
   newFunctionCallId,
   overLimitCode,
-} from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import type { LlmAgent } from '../llm-agent.ts';
-import type { LlmRequest, LlmResponse } from '../models/llm.ts';
+} from '../events/event.ts';
+import { describeFailure } from '../models/model-failure.ts';
+import { buildRequest, type StepTools } from './build-request.ts';
+import type { LlmAgent } from './llm-agent.ts';
 import { isFrameworkTool } from './next-step.ts';
-import { originOf } from './origin.ts';
 import { settleOutput } from './output.ts';
-import { buildRequest, type StepTools } from './request.ts';
 
 /** Asks the agent's model once and yields its answer: pieces as partial events, then the one to keep. */
 export async function* callModel(
@@ -161,28 +161,4 @@ function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<s
       return isOpen && withinMs !== undefined ? [[id, event.timestamp + withinMs]] : [];
     }),
   );
-}
-
-/** What an error event says of what was thrown. */
-export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
-  if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
-  const message = error instanceof Error ? error.message : String(error);
-  const body = errorBodyOf(message);
-  const code = error instanceof ApiError ? error.status : body.code;
-  return {
-    errorCode:
-      typeof code === 'number' || (typeof code === 'string' && code) ? String(code) : 'UNKNOWN_ERROR',
-    errorMessage: typeof body.message === 'string' && body.message ? body.message : message,
-  };
-}
-
-/** Clients of models put the whole answer of the server into the message; a reader wants the code and the sentence in it. */
-function errorBodyOf(message: string): { code?: unknown; message?: unknown } {
-  try {
-    const body: unknown = JSON.parse(message);
-    const error: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
-    return typeof error === 'object' && error !== null ? error : {};
-  } catch {
-    return {};
-  }
 }

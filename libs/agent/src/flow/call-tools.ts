@@ -1,15 +1,13 @@
 import { type Event, type EventActions, MeshError } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
-import { toAnswerSchema } from '../answer-schema.ts';
-import type { BaseTool } from '../base-tool.ts';
-import { Context } from '../context.ts';
-import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../event.ts';
-import { interleave, withEmitted } from '../interleave.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import type { LlmAgent } from '../llm-agent.ts';
-import { logIndex } from '../log-index.ts';
-import { passToParent } from './escalate.ts';
-import { originOf } from './origin.ts';
+import { passToParent } from '../base/agent-callbacks.ts';
+import type { BaseTool } from '../base/base-tool.ts';
+import { Context } from '../base/context.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { originOf } from '../base/readonly-context.ts';
+import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../events/event.ts';
+import { interleave, withEmitted } from '../events/interleave.ts';
+import { logIndex } from '../events/log-index.ts';
 import {
   type AskingCall,
   answersTo,
@@ -17,8 +15,10 @@ import {
   confirmationEvent,
   credentialEvent,
   inputEvent,
-} from './questions.ts';
-import type { StepTools } from './request.ts';
+} from '../questions/questions.ts';
+import { toAnswerSchema } from '../schema/answer-schema.ts';
+import type { StepTools } from './build-request.ts';
+import type { LlmAgent } from './llm-agent.ts';
 import { runTool, type ToolOutcome } from './run-tool.ts';
 import { transferProblem } from './transfer.ts';
 

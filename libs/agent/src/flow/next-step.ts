@@ -1,16 +1,15 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
-import type { BaseAgent } from '../base-agent.ts';
-import { hasOpenCode } from '../code-executors/run-code.ts';
-import { getFunctionCalls, getFunctionResponses } from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { turnOf } from '../journal.ts';
-import { logIndex } from '../log-index.ts';
+import type { BaseAgent } from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { getFunctionCalls, getFunctionResponses } from '../events/event.ts';
+import { logIndex } from '../events/log-index.ts';
+import { isQuestionName } from '../events/question.ts';
+import { turnOf } from '../journal/journal.ts';
+import { endsTurn, hasOpenCode, isProgress, isStep, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
+import { setModelResponseName } from '../prompt/output-schema.ts';
+import { answeredCalls } from '../questions/questions.ts';
 import { effectsId } from './call-tools.ts';
-import { setModelResponseName } from './output-schema.ts';
-import { isQuestionName } from './question.ts';
-import { answeredCalls } from './questions.ts';
-import { endsTurn, isProgress, isStep, stepAuthor, stepMarkOf } from './step-mark.ts';
 import { transferToolName } from './transfer.ts';
 
 /** What an agent does next, as the log of the invocation says. */
@@ -46,8 +45,8 @@ export function nextStep(context: InvocationContext): Step {
   }
   if (last === undefined || !isOwn) return { kind: 'call-model' };
   if (getFunctionCalls(last).length > 0) return { kind: 'done' };
-  if (hasOpenCode(context, last)) return { kind: 'run-code', event: last };
-  return endsTurn(context, last) ? { kind: 'done' } : { kind: 'call-model' };
+  if (hasOpenCode(context.agent, last)) return { kind: 'run-code', event: last };
+  return endsTurn(context.agent, last) ? { kind: 'done' } : { kind: 'call-model' };
 }
 
 /** A subclass of the agent may say something of its own, and run the flow more than once in a turn. */

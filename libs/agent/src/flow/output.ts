@@ -1,7 +1,7 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
-import { getFunctionCalls, isFinalResponse, stringifyContent } from '../event.ts';
-import type { LlmAgent } from '../llm-agent.ts';
-import { checkOutput, parseOutput, setModelResponseName } from './output-schema.ts';
+import { getFunctionCalls, isFinalResponse, stringifyContent } from '../events/event.ts';
+import { checkOutput, parseOutput, setModelResponseName } from '../prompt/output-schema.ts';
+import type { LlmAgent } from './llm-agent.ts';
 
 /**
  * Does what an agent's options say about its answer: brings it into the form of `outputSchema`, writes it to the state under `outputKey`.

@@ -1,10 +1,10 @@
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, unlessAborted } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
-import type { BaseTool } from '../base-tool.ts';
-import { firstResult } from '../callbacks.ts';
-import type { Context } from '../context.ts';
-import { type Failure, isCallersFault } from '../failure.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import type { BaseTool } from '../base/base-tool.ts';
+import { firstResult } from '../base/callbacks.ts';
+import type { Context } from '../base/context.ts';
+import { type Failure, isCallersFault } from '../base/failure.ts';
+import type { LlmAgent } from './llm-agent.ts';
 import { withCredentials } from './with-credentials.ts';
 
 type Json = Record<string, unknown>;
@@ -117,23 +117,6 @@ function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator
     'next' in value &&
     typeof value.next === 'function'
   );
-}
-
-/** Waits no longer than the signal allows: a tool that does not listen to it must not hold the run. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await work;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    // Whichever is late is nobody's any more.
-    work.catch(() => {});
-    aborted.catch(() => {});
-  }
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type Event, toJson } from '@agentmesh/protocol';
-import type { InvocationContext } from '../invocation-context.ts';
-import { pathOf, stampPath } from '../journal.ts';
-import { type LogIndex, logIndex, noteUnread } from '../log-index.ts';
-import { type Session, unreadBefore } from '../session-service.ts';
-import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from './step-mark.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { changedSince, noteStep } from '../base/note-step.ts';
+import { pathOf, stampPath } from '../events/agent-path.ts';
+import { type LogIndex, logIndex, noteUnread } from '../events/log-index.ts';
+import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
+import { type Session, unreadBefore } from '../sessions/session-service.ts';
 
 /** An event as its agent yielded it. */
 interface Yielded {
@@ -37,7 +38,7 @@ export class StepMemory {
     if (event.partial || !isFiltered) return;
     if (path !== undefined) stampPath(event, path);
     if (flowRun > 1) setStepMark(event, { run: flowRun });
-    const ends = isStep(event) && !isProgress(event) ? endsTurn(this.#context, event) : undefined;
+    const ends = isStep(event) && !isProgress(event) ? endsTurn(this.#context.agent, event) : undefined;
     noteStep(this.#context, event, ends);
     this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
   }
@@ -57,38 +58,6 @@ export class StepMemory {
       forPrompt: isAsLogged ? context : withLog(context, missing, edited, keptBack),
     };
   }
-}
-
-/** Takes note of what an event means for the next step, before code of the user's sees it; undefined for what is no step. */
-export function noteStep(context: InvocationContext, event: Event, ends: boolean | undefined): void {
-  // The process that commits a held step's event does not know the original.
-  const { author } = event;
-  if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
-  context.noteMade(event, { author, ends, gist: gist(event) });
-}
-
-/** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
-export function markIfChanged(context: InvocationContext, event: Event): void {
-  const made = context.madeAs(event.id);
-  if (made?.ends === undefined || made.gist === gist(event)) return;
-  setStepMark(event, { ends: made.ends, by: made.author });
-}
-
-/** Is it in the log, and other than it was as far as steps are concerned? */
-export function changedSince(event: Event, logged: Event | undefined): boolean {
-  return logged !== undefined && gist(event) !== gist(logged);
-}
-
-function gist({ author, content, actions, errorCode, longRunningToolIds }: Event): string {
-  const { transferToAgent, skipSummarization } = actions;
-  return JSON.stringify([
-    author,
-    content?.parts,
-    transferToAgent,
-    skipSummarization,
-    errorCode,
-    longRunningToolIds,
-  ]);
 }
 
 /** Ids of the events of other agents, and of earlier runs of this one, that the asker of a held step has kept back: in one process the agent sees none of them. */

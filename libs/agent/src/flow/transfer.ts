@@ -1,7 +1,7 @@
 import { type FunctionDeclaration, Type } from '@google/genai';
-import { BaseTool, type RunToolRequest } from '../base-tool.ts';
-import type { InvocationContext, TransferTarget } from '../invocation-context.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
+import type { LlmAgent } from './llm-agent.ts';
 
 export const transferToolName = 'transfer_to_agent';
 

@@ -1,6 +1,6 @@
 import { provideWanted, takeAnswers } from '../auth/credential-steps.ts';
-import type { BaseTool } from '../base-tool.ts';
-import type { Context } from '../context.ts';
+import type { BaseTool } from '../base/base-tool.ts';
+import type { Context } from '../base/context.ts';
 import type { ToolOutcome } from './run-tool.ts';
 
 type Attempt = () => AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;

@@ -1,6 +1,6 @@
 import { type Event, MeshError, toJson } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { stringifyContent } from '../event.ts';
+import { stringifyContent } from '../events/event.ts';
 import { defaultSearchLimit, type MemoryEntry, maxSearchLimit, type StoredMemory } from './memory-service.ts';
 
 /** What is kept of an event: what was said to the reader. Undefined when that is nothing. */

@@ -10,11 +10,11 @@ import {
   ThinkingLevel,
 } from '@google/genai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FunctionTool } from '../function-tool.ts';
+import type { LlmRequest } from '../base/base-llm.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat } from '../harness.fixture.ts';
-import { LlmAgent } from '../llm-agent.ts';
+import { FunctionTool } from '../tools/function-tool.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
-import type { LlmRequest } from './llm.ts';
 
 async function gemini(replies: (ModelReply | ModelScript)[], options: GeminiOptions = {}) {
   const server = await startScriptedGemini({ script: sequence(...replies) });

@@ -9,7 +9,7 @@ import {
   type HttpRetryOptions,
   type Part,
 } from '@google/genai';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
 

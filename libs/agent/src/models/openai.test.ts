@@ -4,11 +4,11 @@ import { json } from 'node:stream/consumers';
 import { Type } from '@google/genai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
 import { BuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
-import { FunctionTool } from '../function-tool.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat } from '../harness.fixture.ts';
-import { LlmAgent } from '../llm-agent.ts';
-import type { LlmRequest, LlmResponse } from './llm.ts';
+import { FunctionTool } from '../tools/function-tool.ts';
 import { OpenAiLlm } from './openai.ts';
 
 interface Body {

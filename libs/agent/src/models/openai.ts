@@ -7,7 +7,7 @@ import {
   type Part,
 } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {

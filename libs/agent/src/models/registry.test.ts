@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { chat } from '../harness.fixture.ts';
-import { LlmAgent } from '../llm-agent.ts';
 import { Gemini } from './gemini.ts';
-import { BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
 import { OpenAiLlm } from './openai.ts';
 import { type BaseLlmType, LLMRegistry } from './registry.ts';
 import { RoutedLlm } from './routed-llm.ts';

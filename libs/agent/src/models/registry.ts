@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
+import { BaseLlm } from '../base/base-llm.ts';
 import { Gemini } from './gemini.ts';
-import { BaseLlm } from './llm.ts';
 
 type LlmFactory = (model: string) => BaseLlm;
 

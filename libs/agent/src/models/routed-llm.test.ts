@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { BaseLlm, type LlmRequest } from '../base/base-llm.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat, scriptedModel } from '../harness.fixture.ts';
-import { LlmAgent } from '../llm-agent.ts';
-import { BaseLlm, type LlmRequest } from './llm.ts';
 import { type LlmRouter, RoutedLlm } from './routed-llm.ts';
 
 const down = { error: { status: 503, message: 'away' } };

@@ -1,6 +1,6 @@
 import { assertOptions, type OptionNames } from '@agentmesh/protocol';
-import { byKey, type Router, Routes, type RoutingErrorContext } from '../routes.ts';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from './llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { byKey, type Router, Routes, type RoutingErrorContext } from './routing.ts';
 
 /** Which model to ask, seeing the request and what failed so far. */
 export type LlmRouter = Router<BaseLlm, LlmRequest>;

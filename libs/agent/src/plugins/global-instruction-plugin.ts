@@ -1,7 +1,8 @@
-import type { Context } from '../context.ts';
-import { type InstructionProvider, readInstruction } from '../flow/instructions.ts';
-import type { LlmRequest, LlmResponse } from '../models/llm.ts';
-import { BasePlugin } from './base-plugin.ts';
+import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
+import { BasePlugin } from '../base/base-plugin.ts';
+import type { InstructionProvider } from '../base/callbacks.ts';
+import type { Context } from '../base/context.ts';
+import { readInstruction } from '../prompt/instructions.ts';
 
 /** Tells every agent of a runner the same, before its own instruction. */
 export class GlobalInstructionPlugin extends BasePlugin {

@@ -1,9 +1,9 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../event.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import type { LlmRequest } from '../models/llm.ts';
-import { BasePlugin } from './base-plugin.ts';
+import type { LlmRequest } from '../base/base-llm.ts';
+import { BasePlugin } from '../base/base-plugin.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../events/event.ts';
 
 /** Where the lines go. */
 export type LogLine = (line: string) => void;

@@ -1,7 +1,12 @@
 import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { eventsOfRun } from '../journal.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { eventsOfRun } from '../journal/journal.ts';
 
 export interface LoopAgentConfig extends BaseAgentConfig {
   /** Default: until one of the sub-agents escalates. */

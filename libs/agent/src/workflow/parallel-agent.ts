@@ -1,7 +1,12 @@
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
-import { interleave } from '../interleave.ts';
-import type { InvocationContext } from '../invocation-context.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { interleave } from '../events/interleave.ts';
 
 /**
  * Runs its sub-agents at the same time, each on a branch of its own: they share the state, but do not see what the others say. Their

@@ -1,9 +1,9 @@
 import { MeshError } from '@agentmesh/protocol';
 import { describe, expect, it, vi } from 'vitest';
-import { BaseAgent } from '../base-agent.ts';
-import { FunctionTool, LongRunningFunctionTool } from '../function-tool.ts';
+import { BaseAgent } from '../base/base-agent.ts';
+import { LlmAgent, type LlmAgentConfig } from '../flow/llm-agent.ts';
 import { brief, chat, crashingChat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
-import { LlmAgent, type LlmAgentConfig } from '../llm-agent.ts';
+import { FunctionTool, LongRunningFunctionTool } from '../tools/function-tool.ts';
 import { type AgentRouter, RoutedAgent } from './routed-agent.ts';
 import { SequentialAgent } from './sequential-agent.ts';
 

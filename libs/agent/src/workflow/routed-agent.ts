@@ -1,11 +1,17 @@
 import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
-import { createEvent } from '../event.ts';
-import { describeFailure } from '../flow/call-model.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { eventsOfRun, stampPath } from '../journal.ts';
-import { logIndex } from '../log-index.ts';
-import { byKey, type Router, Routes } from '../routes.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { stampPath } from '../events/agent-path.ts';
+import { createEvent } from '../events/event.ts';
+import { logIndex } from '../events/log-index.ts';
+import { eventsOfRun } from '../journal/journal.ts';
+import { describeFailure } from '../models/model-failure.ts';
+import { byKey, type Router, Routes } from '../models/routing.ts';
 
 /** Which agent to run, seeing the invocation and what failed so far. */
 export type AgentRouter = Router<BaseAgent, InvocationContext>;

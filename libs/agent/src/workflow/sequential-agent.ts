@@ -1,6 +1,11 @@
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions, unsupportedAgentOptions } from '../base-agent.ts';
-import type { InvocationContext } from '../invocation-context.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
 
 /**
  * Runs its sub-agents one after the other, in one session and one state. A sub-agent that leaves a long-running call open pauses the

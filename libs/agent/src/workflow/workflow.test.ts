@@ -1,12 +1,12 @@
 import type { Event } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
-import { BaseAgent } from '../base-agent.ts';
-import { createEvent } from '../event.ts';
-import { FunctionTool, LongRunningFunctionTool } from '../function-tool.ts';
+import { BaseAgent } from '../base/base-agent.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { createEvent } from '../events/event.ts';
+import { LlmAgent, type LlmAgentConfig } from '../flow/llm-agent.ts';
 import { brief, chat, crashingChat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
-import type { InvocationContext } from '../invocation-context.ts';
-import { LlmAgent, type LlmAgentConfig } from '../llm-agent.ts';
-import { EXIT_LOOP } from './exit-loop-tool.ts';
+import { EXIT_LOOP } from '../tools/exit-loop-tool.ts';
+import { FunctionTool, LongRunningFunctionTool } from '../tools/function-tool.ts';
 import { LoopAgent } from './loop-agent.ts';
 import { ParallelAgent } from './parallel-agent.ts';
 import { SequentialAgent } from './sequential-agent.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvocationRef, UserOwner } from '@agentmesh/agent';
 import { assertOptions, MeshError, type OptionNames, type SessionRef } from '@agentmesh/protocol';
-import { cancelInvocation } from '../cancel-invocation.ts';
-import type { Mesh } from '../mesh.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { cancelInvocation } from '../runs/cancel-invocation.ts';
 
 /** How much of a user was deleted. */
 export interface DeletedUserData {

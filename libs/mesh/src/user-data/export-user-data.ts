@@ -9,7 +9,7 @@ import type {
   UserOwner,
 } from '@agentmesh/agent';
 import type { SessionRef } from '@agentmesh/protocol';
-import type { Mesh } from '../mesh.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 
 /** One version of a file, and a way to its bytes. */
 export interface ExportedArtifact extends UserArtifact, ArtifactVersion {

@@ -1,8 +1,8 @@
 import { getFunctionCalls, getFunctionResponses, questionOf, type SessionService } from '@agentmesh/agent';
 import type { Event, SessionRef, ToolResult } from '@agentmesh/protocol';
-import { jobOf } from '../job-follower.ts';
-import type { CallResults, Mesh } from '../mesh.ts';
-import { keyOf } from '../once-per-call.ts';
+import type { CallResults } from '@agentmesh/store';
+import { jobOf, keyOf } from '../calls/call-key.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 
 /** What is kept of calls outside of the session that made them. */
 export type KeptCalls = {

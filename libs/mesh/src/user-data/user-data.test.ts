@@ -9,10 +9,10 @@ import {
 import { until } from '@agentmesh/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
-import type { Mesh } from '../mesh.ts';
-import { remoteTool } from '../remote-tool.ts';
-import { serveAgent } from '../serve-agent.ts';
-import { serveTool } from '../serve-tool.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { remoteTool } from '../remote/remote-tool.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+import { serveTool } from '../serve/serve-tool.ts';
 import { deleteUserData } from './delete-user-data.ts';
 import { exportUserData, type UserRecord } from './export-user-data.ts';
 

@@ -1,7 +1,9 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GatewayContext } from '../context.ts';
-import { addToMemory } from './add-to-memory.ts';
-import { downloadArtifact, uploadArtifact } from './artifact-content.ts';
+import type { Route } from '../context/route.ts';
+import { health } from './about/health.ts';
+import { listApps } from './about/list-apps.ts';
+import { listRoutes } from './about/list-routes.ts';
+import { version } from './about/version.ts';
+import { downloadArtifact, uploadArtifact } from './artifacts/artifact-content.ts';
 import {
   deleteArtifact,
   getArtifact,
@@ -10,42 +12,33 @@ import {
   listArtifacts,
   listArtifactVersions,
   saveArtifact,
-} from './artifacts.ts';
-import { cancelInvocation } from './cancel-invocation.ts';
-import { createNamedSession } from './create-named-session.ts';
-import { createSession } from './create-session.ts';
-import { deleteMemories } from './delete-memories.ts';
-import { deleteSession } from './delete-session.ts';
-import { deleteUser } from './delete-user.ts';
-import { eventGraph } from './event-graph.ts';
-import { exportUser } from './export-user.ts';
-import { followInvocation } from './follow-invocation.ts';
-import { fork } from './fork-session.ts';
-import { getInvocation } from './get-invocation.ts';
-import { getSession } from './get-session.ts';
-import { health } from './health.ts';
-import { index } from './index-page.ts';
-import { listApps } from './list-apps.ts';
-import { listEvents } from './list-events.ts';
-import { listMemories } from './list-memories.ts';
-import { listPendingOfSession, listPendingOfUser } from './list-pending.ts';
-import { listSessions } from './list-sessions.ts';
-import { deleteNestedArtifact, getNestedArtifact, uploadNestedArtifact } from './nested-artifact.ts';
-import { patchSession } from './patch-session.ts';
-import { rewind } from './rewind-session.ts';
-import { run } from './run.ts';
-import { runSse } from './run-sse.ts';
-import { version } from './version.ts';
-
-export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
-
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  url: string;
-  handle: Handler;
-  /** The body is bytes of any type, and comes as a stream. */
-  takesBytes?: true;
-}
+} from './artifacts/artifacts.ts';
+import {
+  deleteNestedArtifact,
+  getNestedArtifact,
+  uploadNestedArtifact,
+} from './artifacts/nested-artifact.ts';
+import { eventGraph } from './events/event-graph.ts';
+import { listEvents } from './events/list-events.ts';
+import { addToMemory } from './memory/add-to-memory.ts';
+import { deleteMemories } from './memory/delete-memories.ts';
+import { listMemories } from './memory/list-memories.ts';
+import { cancelInvocation } from './runs/cancel-invocation.ts';
+import { followInvocation } from './runs/follow-invocation.ts';
+import { getInvocation } from './runs/get-invocation.ts';
+import { listPendingOfSession, listPendingOfUser } from './runs/list-pending.ts';
+import { run } from './runs/run.ts';
+import { runSse } from './runs/run-sse.ts';
+import { createNamedSession } from './sessions/create-named-session.ts';
+import { createSession } from './sessions/create-session.ts';
+import { deleteSession } from './sessions/delete-session.ts';
+import { fork } from './sessions/fork-session.ts';
+import { getSession } from './sessions/get-session.ts';
+import { listSessions } from './sessions/list-sessions.ts';
+import { patchSession } from './sessions/patch-session.ts';
+import { rewind } from './sessions/rewind-session.ts';
+import { deleteUser } from './users/delete-user.ts';
+import { exportUser } from './users/export-user.ts';
 
 const memory = '/apps/:app/users/:user/memory';
 const sessions = '/apps/:app/users/:user/sessions';
@@ -56,7 +49,7 @@ const artifact = `${artifacts}/:artifact`;
 
 /** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
 export const routes: Route[] = [
-  { method: 'GET', url: '/', handle: index },
+  { method: 'GET', url: '/', handle: listRoutes(() => routes) },
   { method: 'GET', url: '/health', handle: health },
   { method: 'GET', url: '/version', handle: version },
   { method: 'GET', url: '/list-apps', handle: listApps },

@@ -1,0 +1,251 @@
+import {
+  assertOptions,
+  type InputRequest,
+  MeshError,
+  type OptionNames,
+  type ToolConfirmation,
+} from '@agentmesh/protocol';
+import { type Content, type FunctionCall, type FunctionDeclaration, Type } from '@google/genai';
+import { BaseAgent } from '../base/base-agent.ts';
+import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import type { Context } from '../base/context.ts';
+import type { TransferPort } from '../base/invocation-context.ts';
+import { newFunctionCallId } from '../events/event.ts';
+import { questionNames } from '../events/question.ts';
+import { pickScopes } from '../events/state.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
+import { runInvocation } from '../invocation/invocation.ts';
+import { newestRun } from '../journal/journal.ts';
+import { answerToQuestion, isPassedOn } from '../questions/questions.ts';
+import {
+  describeMisfit,
+  isZodObject,
+  missingKeys,
+  type ToolParameters,
+  toGenaiSchema,
+} from '../schema/schema.ts';
+import { ToolArgumentsError } from '../tools/function-tool.ts';
+import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
+import { openSession } from './child-session.ts';
+import { forwardArtifacts } from './forward-artifacts.ts';
+import { forwardEvents } from './forward-events.ts';
+
+/** An agent that answers asks in its own way: one in another process does. It checks itself what it is asked. */
+export interface Askable {
+  /** What an ask must hold, when it is not plain text, as models are told of it. */
+  readonly inputParameters?: ToolParameters | undefined;
+  ask(message: Content, toolContext: Context): Promise<AgentAnswer>;
+}
+
+export interface AgentToolConfig {
+  agent: BaseAgent;
+  /** The agent's answer is the answer; the caller's model does not put it into words again. */
+  skipSummarization?: boolean;
+}
+
+const options: OptionNames<AgentToolConfig> = { agent: true, skipSummarization: true };
+
+/**
+ * An agent as a tool: it works on the request in a session of its own, sees the caller's state, and its answer goes back to the caller, who
+ * keeps the conversation. What it saves as a file belongs to the caller's session. With `outputSchema` the answer is the value itself.
+ */
+export class AgentTool extends BaseTool {
+  readonly agent: BaseAgent;
+  readonly #skipSummarization: boolean;
+
+  /** @throws MeshError `invalid_argument` for an unknown option, or without an agent */
+  constructor(config: AgentToolConfig) {
+    assertOptions('an AgentTool', config ?? null, options, { isOpen: new.target !== AgentTool });
+    const { agent, skipSummarization = false } = config;
+    if (!(agent instanceof BaseAgent))
+      throw new MeshError('invalid_argument', 'an AgentTool needs an agent: new AgentTool({ agent })');
+    super({ name: agent.name, description: agent.description });
+    this.agent = agent;
+    this.#skipSummarization = skipSummarization;
+  }
+
+  // Of an agent elsewhere the description is known only once its card is.
+  override get description(): string {
+    return this.agent.description;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    const schema = this.#inputSchema();
+    const request = { type: Type.STRING, description: 'What the agent shall do, with all it needs to know.' };
+    return {
+      name: this.name,
+      description: this.description,
+      parameters: schema
+        ? toGenaiSchema(schema)
+        : { type: Type.OBJECT, properties: { request }, required: ['request'] },
+    };
+  }
+
+  override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
+    const message = { role: 'user', parts: [{ text: this.#readRequest(args) }] };
+    const answer = isAskable(this.agent)
+      ? await this.agent.ask(message, toolContext)
+      : await askHere(this.agent, message, toolContext);
+    await takeOver(answer, toolContext);
+    if (answer.openCalls?.length) return this.#waiting(answer, toolContext);
+    if (this.#skipSummarization) toolContext.actions.skipSummarization = true;
+    if (answer.output !== undefined) return answer.output;
+    return (
+      answer.text || { status: 'completed', message: `agent ${this.name} has finished and said nothing` }
+    );
+  }
+
+  /**
+   * A question within the agent's own session is not lost: one for a confirmation or an input becomes this call's own, whose answer goes to the
+   * agent; of all else the caller is told that there is no answer yet, and why.
+   */
+  #waiting({ openCalls = [], text }: AgentAnswer, toolContext: Context) {
+    const question = openCalls.find(({ name }) => isPassedOn(name));
+    if (question) passOn(this.name, question, toolContext);
+    return {
+      status: 'pending',
+      message: `agent ${this.name} has not finished: it waits for answers to calls of its own`,
+      openCalls,
+      ...(text && { said: text }),
+    };
+  }
+
+  #inputSchema(): ToolParameters | undefined {
+    const { agent } = this;
+    return agent instanceof LlmAgent || isAskable(agent) ? agent.inputParameters : undefined;
+  }
+
+  #readRequest(args: Record<string, unknown>): string {
+    const schema = this.#inputSchema();
+    if (schema) return readInput(this.name, schema, args);
+    const { request } = args;
+    if (typeof request === 'string') return request;
+    throw new MeshError(
+      'invalid_argument',
+      `missing parameter "request" of ${this.name}: the text of what it shall do`,
+    );
+  }
+}
+
+/** The input of an agent as the text that it gets. @throws ToolArgumentsError for what does not fit the schema */
+function readInput(agent: string, schema: ToolParameters, input: Record<string, unknown>): string {
+  if (isZodObject(schema)) {
+    const result = schema.safeParse(input);
+    if (result.success) return JSON.stringify(result.data);
+    throw new ToolArgumentsError(agent, describeMisfit(input, result.error));
+  }
+  const missing = missingKeys(schema, input);
+  if (missing.length === 0) return JSON.stringify(input);
+  throw new ToolArgumentsError(agent, missing.map((key) => `missing parameter "${key}"`).join('; '));
+}
+
+/**
+ * Checks what an agent is asked from outside, where it has an input schema: the message is then JSON text, and the agent gets it with the schema's
+ * defaults.
+ *
+ * @throws ToolArgumentsError for what does not fit
+ */
+export function checkAsk(agent: BaseAgent, message: Content): Content {
+  const schema = agent instanceof LlmAgent ? agent.inputParameters : undefined;
+  if (!schema) return message;
+  const text = (message.parts ?? []).map((part) => part.text ?? '').join('');
+  return { ...message, parts: [{ text: readInput(agent.name, schema, parseObject(agent.name, text)) }] };
+}
+
+function parseObject(agent: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Said below.
+  }
+  throw new ToolArgumentsError(agent, 'the message must be a JSON object that fits its input schema');
+}
+
+/** What an agent asks a person, as the question of who called it. */
+function passOn(agent: string, { name, args }: OpenCall, toolContext: Context): void {
+  const { toolConfirmation, originalFunctionCall, ...input } = args as {
+    toolConfirmation?: ToolConfirmation;
+    originalFunctionCall?: FunctionCall;
+  } & Partial<InputRequest>;
+  const asked = name === questionNames.input ? input : toolConfirmation;
+  const { name: called = '', args: callArgs = {} } = originalFunctionCall ?? {};
+  const within = asked?.within
+    ? { ...asked.within, agents: [agent, ...asked.within.agents] }
+    : { agents: [agent], call: { name: called, args: callArgs } };
+  if (name === questionNames.input) {
+    const { message = '', payload, responseSchema } = input;
+    toolContext.requestInput({ message, payload, responseSchema, within });
+  } else {
+    const { hint, payload, payloadSchema } = toolConfirmation ?? {};
+    toolContext.requestConfirmation({ hint, payload, payloadSchema, within });
+  }
+}
+
+function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
+  return 'ask' in agent && typeof agent.ask === 'function';
+}
+
+/**
+ * Session state goes into the caller's next event. What the agent wrote to shared scopes and to `temp:` is committed already; it is
+ * shown here and not written again, so that a third one's newer value is not overwritten.
+ */
+async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
+  const { state, actions, invocationContext } = context;
+  state.update(pickScopes(stateDelta, ['session']));
+  Object.assign(actions.artifactDelta, artifactDelta);
+  if (!invocationContext) return;
+  const { session, sessionService, ref } = invocationContext;
+  const { temp } = await sessionService.getInvocation(ref);
+  Object.assign(session.state, pickScopes(stateDelta, ['app', 'user']), temp);
+}
+
+/**
+ * Asks an agent of this process: in a hidden session that belongs to the call. The answer is read off that session, so that a call which
+ * is made again after a crash gets what was already said.
+ */
+async function askHere(agent: BaseAgent, message: Content, toolContext: Context): Promise<AgentAnswer> {
+  const context = toolContext.invocationContext;
+  if (!context) {
+    throw new MeshError(
+      'failed_precondition',
+      `agent ${agent.name} can be asked only from within an agent's invocation`,
+    );
+  }
+  const { sessionService, invocationId, runConfig, carrier, pluginManager, observe, transfers } = context;
+  const artifactService = forwardArtifacts(context);
+  const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
+  const session = await openSession(sessionService, {
+    appName: toolContext.appName,
+    userId: toolContext.userId,
+    sessionId: functionCallId,
+    state: pickScopes(toolContext.state.toRecord(), ['session']),
+  });
+  const events = runInvocation({
+    agent,
+    session,
+    sessionService,
+    invocationId,
+    ...(context.resume !== undefined && { resume: context.resume }),
+    isAsked: true,
+    newMessage: answerToQuestion(session.events, toolContext) ?? message,
+    runConfig,
+    carrier,
+    pluginManager,
+    ...(transfers && { transfers: withoutHandOver(transfers) }),
+    ...(abortSignal && { abortSignal }),
+    ...(artifactService && { artifactService }),
+    ...(context.memoryService && { memoryService: context.memoryService }),
+    ...(context.credentialService && { credentialService: context.credentialService }),
+    ...(context.signInService && { signInService: context.signInService }),
+    ...(context.onFailure && { onFailure: context.onFailure }),
+  });
+  const forward = observe && forwardEvents(functionCallId, observe);
+  for await (const event of events) forward?.(event);
+  return readAnswer(agent, newestRun(session.events, invocationId), session.events);
+}
+
+/** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */
+function withoutHandOver({ handOver: _handOver, ...port }: TransferPort): TransferPort {
+  return port;
+}

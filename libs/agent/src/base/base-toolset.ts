@@ -1,0 +1,92 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { FunctionDeclaration } from '@google/genai';
+import type { LlmRequest } from './base-llm.ts';
+import { BaseTool, type RunToolRequest } from './base-tool.ts';
+import type { Context, ReadonlyContext } from './context.ts';
+
+export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
+
+/** A group of tools that is asked anew at every step, so that it may depend on the state. */
+export abstract class BaseToolset {
+  /** Names that may pass, or a test; all pass when it is absent or empty. */
+  readonly toolFilter: readonly string[] | ToolPredicate;
+  /** Put before the tools' names, with `_`. */
+  readonly prefix: string | undefined;
+
+  /** @throws MeshError `invalid_argument` for a filter that is neither a list nor a function, or a prefix that is no text */
+  constructor(toolFilter: readonly string[] | ToolPredicate = [], prefix?: string) {
+    if (typeof toolFilter !== 'function' && !Array.isArray(toolFilter)) {
+      throw new MeshError(
+        'invalid_argument',
+        'a toolset takes (toolFilter, prefix): a list of names or a function first',
+      );
+    }
+    if (prefix !== undefined && typeof prefix !== 'string')
+      throw new MeshError('invalid_argument', 'the prefix of a toolset must be a text');
+    this.toolFilter = toolFilter;
+    this.prefix = prefix;
+  }
+
+  /** Is a tool left out when the agent has another one of its name? So it is where tools come and go by themselves. */
+  get givesWay(): boolean {
+    return false;
+  }
+
+  abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
+
+  /** Releases what the toolset holds; called when the runner or the service stops, not after a run. */
+  async close(): Promise<void> {}
+
+  /** May add to a request, before the tools themselves do. */
+  async processLlmRequest(_toolContext: Context, _llmRequest: LlmRequest): Promise<void> {}
+
+  /** The tools that pass the filter, under the names that the model sees. */
+  async selectedTools(context: ReadonlyContext): Promise<BaseTool[]> {
+    const tools = await this.getTools(context);
+    const start = this.prefix ? `${this.prefix}_` : '';
+    return tools
+      .filter((tool) => this.isToolSelected(tool, context))
+      .map((tool) => (tool.name.startsWith(start) ? tool : new PrefixedTool(`${start}${tool.name}`, tool)));
+  }
+
+  protected isToolSelected(tool: BaseTool, context: ReadonlyContext): boolean {
+    const { toolFilter } = this;
+    if (typeof toolFilter === 'function') return toolFilter(tool, context);
+    return toolFilter.length === 0 || toolFilter.includes(tool.name);
+  }
+}
+
+/** A tool under another name. */
+class PrefixedTool extends BaseTool {
+  readonly #tool: BaseTool;
+
+  constructor(name: string, tool: BaseTool) {
+    super({ name, description: tool.description });
+    this.#tool = tool;
+  }
+
+  override get description(): string {
+    return this.#tool.description;
+  }
+
+  override get isLongRunning(): boolean {
+    return this.#tool.isLongRunning;
+  }
+
+  override get isIdempotent(): boolean {
+    return this.#tool.isIdempotent;
+  }
+
+  override checkRequireConfirmation(args: unknown, toolContext: Context): Promise<boolean> {
+    return this.#tool.checkRequireConfirmation(args, toolContext);
+  }
+
+  override _getDeclaration(): FunctionDeclaration | undefined {
+    const declaration = this.#tool.getDeclaration();
+    return declaration && { ...declaration, name: this.name };
+  }
+
+  override runAsync(request: RunToolRequest): Promise<unknown> {
+    return this.#tool.runAsync(request);
+  }
+}

@@ -1,0 +1,90 @@
+import { type Event, MeshError, type SessionRef } from '@agentmesh/protocol';
+import type {
+  AddEventsRequest,
+  AddMemoryRequest,
+  BaseMemoryService,
+  MemoryService,
+  SearchMemoryResponse,
+} from '../memory/memory-service.ts';
+import { isRewind } from '../memory/session-view.ts';
+import { type Session, unreadBefore } from '../sessions/session-service.ts';
+import type { Context } from './context.ts';
+import type { InvocationContext } from './invocation-context.ts';
+
+/** The memory of the user that a context serves. @throws MeshError `failed_precondition` where there is no memory service */
+export function memoryOf({ services, appName, userId, sessionId, invocationContext }: Context) {
+  const { memoryService } = services;
+  if (!memoryService)
+    throw new MeshError('failed_precondition', 'there is no memoryService; give the runner one');
+  const owner = { appName, userId };
+  return {
+    async search(query: string, limit?: number): Promise<SearchMemoryResponse> {
+      return await memoryService.searchMemory({ ...owner, query, ...(limit !== undefined && { limit }) });
+    },
+    async addSession(): Promise<void> {
+      if (!invocationContext)
+        throw new MeshError(
+          'failed_precondition',
+          'a tool in a process of its own does not have the session; add it where its agent runs, or add events or memories here',
+        );
+      await memoryService.addSessionToMemory(await sinceMemory(memoryService, invocationContext));
+    },
+    async addEvents(
+      events: AddEventsRequest['events'],
+      customMetadata?: Record<string, unknown>,
+    ): Promise<void> {
+      if (!memoryService.addEventsToMemory) throw cannot('addEventsToMemory');
+      await memoryService.addEventsToMemory({
+        ...owner,
+        sessionId,
+        events,
+        ...(customMetadata && { customMetadata }),
+      });
+    },
+    async add(memories: AddMemoryRequest['memories']): Promise<void> {
+      if (!memoryService.addMemory) throw cannot('addMemory');
+      await memoryService.addMemory({ ...owner, memories });
+    },
+  };
+}
+
+/** The session with all that memory may not have yet: a turn of a long one is not read from its start. */
+async function sinceMemory(
+  memory: BaseMemoryService & Partial<Pick<MemoryService, 'findMark'>>,
+  { session, sessionService }: InvocationContext,
+): Promise<Session> {
+  const unread = unreadBefore(session);
+  if (unread === 0) return session;
+  const { appName, userId, id: sessionId } = session;
+  const ref = { appName, userId, sessionId };
+  const read = (from: number, to: number) => readBetween(sessionService, ref, from, to);
+  const from = (await memory.findMark?.(ref))?.seq ?? 1;
+  const before = Math.min(from - 1, unread);
+  const events = [...(await read(before, unread)), ...session.events];
+  // What was rewound may be in memory already.
+  const rewound = events.slice(from - before).some(isRewind);
+  return { ...session, events: rewound ? [...(await read(0, before)), ...events] : events };
+}
+
+/** The events with numbers above `from` and up to `to`, of those that are kept. */
+async function readBetween(
+  sessions: InvocationContext['sessionService'],
+  ref: SessionRef,
+  from: number,
+  to: number,
+): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let afterSeq = from; afterSeq < to; ) {
+    const page = await sessions.readEvents({ ...ref, afterSeq, limit: Math.min(pageSize, to - afterSeq) });
+    const wanted = page.filter(({ seq }) => seq <= to);
+    events.push(...wanted.map(({ event }) => event));
+    afterSeq = wanted.at(-1)?.seq ?? to;
+  }
+  return events;
+}
+
+const pageSize = 1_000;
+
+function cannot(method: string): MeshError {
+  return new MeshError('failed_precondition', `the memoryService of the runner has no ${method}`);
+}

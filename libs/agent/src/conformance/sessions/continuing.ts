@@ -1,0 +1,203 @@
+import { expect, test } from 'vitest';
+import { endOfRun } from '../../sessions/session-service.ts';
+import type { TheService } from './kit.ts';
+import { appName, deltaOf, meshError, reread, userId } from './kit.ts';
+
+/** Runs that continue an invocation which has ended. */
+export function continuing(service: TheService): void {
+  const session = { appName, userId, sessionId: 's' };
+  const first = { ...session, invocationId: 'inv-1' };
+  const again = (resume: string, invocationId = 'inv-1') => ({ ...session, invocationId, resume });
+  type Ref = typeof first & { resume?: string };
+  const queue = (ref: Ref, whenBusy: 'enqueue' | 'reject' = 'enqueue') =>
+    service().takeSession(ref, { run: JSON.stringify(ref), whenBusy });
+  const end = (ref: Ref) => service().endInvocation(ref, { status: 'completed' });
+  const record = () => service().getInvocation(first);
+  const error = { code: 'internal', message: 'broken' };
+
+  /** What the mesh does when it is a run's turn. */
+  async function promote() {
+    const next = await service().nextRun(session);
+    if (next !== undefined) await service().promoteRun(JSON.parse(next));
+    return next === undefined ? undefined : (JSON.parse(next) as Ref);
+  }
+
+  /** A session whose first invocation has done something and ended. */
+  async function ended() {
+    const made = await service().createSession(session);
+    await queue(first);
+    await service().appendEvent({ session: made, event: deltaOf({ n: 1, 'temp:t': 'x' }), token: 1 });
+    await service().countLlmCall(first, 1);
+    await end(first);
+    return made;
+  }
+
+  test('bring it to work again, with its temp: state and its counters, and end by themselves', async () => {
+    const made = await ended();
+    expect(await queue(again('r1'))).toEqual({ state: 'held', token: 2, begun: 1 });
+    expect(await record()).toEqual({
+      status: 'running',
+      resume: 'r1',
+      ends: new Map([['', { status: 'completed' }]]),
+      temp: { 'temp:t': 'x' },
+      llmCalls: 1,
+      tokens: 0,
+    });
+    await service().appendEvent({ session: made, event: deltaOf({ n: 2 }), token: 2 });
+    expect(await service().countLlmCall(first, 2)).toBe(2);
+    expect(await service().renewSession(again('r1'), 2)).toEqual({});
+    await service().endInvocation(again('r1'), { status: 'failed', error }, 2);
+    expect(await record()).toMatchObject({ status: 'failed', error, resume: 'r1', llmCalls: 2 });
+    expect(endOfRun(await record())).toEqual({ status: 'completed' });
+    expect(endOfRun(await record(), 'r1')).toEqual({ status: 'failed', error });
+    expect(endOfRun(await record(), 'r2')).toBeUndefined();
+    expect((await reread(service(), made)).state).toEqual({ n: 2 });
+  });
+
+  test('do not begin again when they have ended, and neither does the first run', async () => {
+    await ended();
+    await queue(again('r1'));
+    expect(await queue(first)).toEqual({ state: 'ended' });
+    await end(again('r1'));
+    expect(await queue(again('r1'))).toEqual({ state: 'ended' });
+    expect(await queue(first)).toEqual({ state: 'ended' });
+    expect(await queue(again('r2'))).toMatchObject({ state: 'held', token: 3 });
+    expect(await queue(again('r1'))).toEqual({ state: 'ended' });
+    expect((await record()).status).toBe('running');
+  });
+
+  test('are taken over by a later delivery, as the first run is', async () => {
+    const made = await ended();
+    await queue(again('r1'));
+    expect(await queue(again('r1'))).toMatchObject({ state: 'held', token: 3, begun: 2 });
+    const event = deltaOf({ n: 2 });
+    for (const token of [1, 2]) {
+      await expect(service().appendEvent({ session: made, event, token })).rejects.toMatchObject(
+        meshError('aborted'),
+      );
+    }
+    await service().appendEvent({ session: made, event, token: 3 });
+    await service().appendEvent({ session: made, event, token: 3 });
+    expect((await reread(service(), made)).events).toHaveLength(2);
+  });
+
+  test('wait their turn behind each other, and behind other invocations', async () => {
+    await ended();
+    const other = { ...session, invocationId: 'inv-2' };
+    await queue(again('r1'));
+    expect(await queue(again('r2'))).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(other)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(again('r3'))).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(again('r2'))).toEqual({ state: 'busy', holder: 'inv-1' });
+    for (const [over, next] of [
+      [again('r1'), again('r2')],
+      [again('r2'), other],
+      [other, again('r3')],
+    ] as [Ref, Ref][]) {
+      await end(over);
+      expect(await promote()).toEqual(next);
+      expect(await queue(next)).toMatchObject({ state: 'held' });
+    }
+    await end(again('r3'));
+    expect(await promote()).toBeUndefined();
+    const { ends } = await record();
+    expect([...(ends?.keys() ?? [])].sort()).toEqual(['', 'r1', 'r2', 'r3']);
+  });
+
+  test('wait for the first run too, when they come before its end', async () => {
+    await service().createSession(session);
+    await queue(first);
+    expect(await queue(again('r1'))).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect((await record()).status).toBe('running');
+    await end(first);
+    expect((await record()).status).toBe('completed');
+    expect(await promote()).toEqual(again('r1'));
+    expect(await queue(again('r1'))).toMatchObject({ state: 'held' });
+  });
+
+  test('that are refused leave the invocation as it was', async () => {
+    await ended();
+    const before = await record();
+    await queue(again('r1'));
+    const refused = { status: 'failed', error, refused: true } as const;
+    await service().endInvocation(again('r1'), refused, 2);
+    const { ends, ...after } = await record();
+    expect(after).toEqual(before);
+    expect(ends?.get('r1')).toEqual({ status: 'failed', error });
+    expect(await queue(again('r1'))).toEqual({ state: 'ended' });
+    await queue(again('r2'));
+    await end(again('r2'));
+    await queue(again('r3'));
+    await service().endInvocation(again('r3'), refused);
+    expect(await record()).toMatchObject({ status: 'completed', resume: 'r2' });
+  });
+
+  test('that will not wait end without having begun', async () => {
+    await ended();
+    await queue(again('r1'));
+    expect(await queue(again('r2'), 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    await service().endInvocation(again('r2'), { status: 'failed', error });
+    expect(await record()).toMatchObject({ status: 'running', resume: 'r1' });
+    expect(endOfRun(await record(), 'r2')).toEqual({ status: 'failed', error });
+    expect(await service().renewSession(again('r1'), 2)).toEqual({});
+  });
+
+  test('are cancelled with the invocation, at work and in the queue', async () => {
+    await ended();
+    await queue(again('r1'));
+    await queue(again('r2'));
+    const cancelled = { status: 'failed', error: { code: 'cancelled', message: 'enough' } };
+    expect(await service().cancelInvocation(first, 'enough')).toMatchObject({
+      status: 'running',
+      cancelled: 'enough',
+    });
+    expect(await service().renewSession(again('r1'), 2)).toEqual({ cancelled: 'enough' });
+    expect(endOfRun(await record(), 'r2')).toEqual(cancelled);
+    expect(await queue(again('r2'))).toEqual({ state: 'ended' });
+    await end(again('r1'));
+    expect(await promote()).toBeUndefined();
+  });
+
+  test('are cancelled by themselves, at work and in the queue', async () => {
+    await ended();
+    await queue(again('r1'));
+    await queue(again('r2'));
+    await queue(again('r3'));
+    expect(await service().cancelInvocation(again('r4'), 'early')).toBeUndefined();
+    expect(await service().cancelInvocation(again('r2'), 'enough')).toMatchObject({ status: 'running' });
+    expect((await record()).cancelled).toBeUndefined();
+    expect(endOfRun(await record(), 'r2')).toMatchObject({ error: { code: 'cancelled' } });
+    await service().cancelInvocation(again('r1'), 'this too');
+    expect(await service().renewSession(again('r1'), 2)).toEqual({ cancelled: 'this too' });
+    await end(again('r1'));
+    expect(await promote()).toEqual(again('r3'));
+    expect(await service().cancelInvocation(again('r2'), 'late')).toMatchObject({ status: 'completed' });
+  });
+
+  test('do not hear of a cancellation that came too late for the run before', async () => {
+    await ended();
+    await queue(again('r1'));
+    await service().cancelInvocation(first, 'late');
+    await end(again('r1'));
+    expect(await queue(again('r2'))).toEqual({ state: 'held', token: 3, begun: 1 });
+    expect((await record()).cancelled).toBeUndefined();
+  });
+
+  test('that wait are cancelled without changing what has ended', async () => {
+    await ended();
+    const other = { ...session, invocationId: 'inv-2' };
+    await queue(other);
+    await queue(again('r1'));
+    expect(await service().cancelInvocation(first, 'enough')).toMatchObject({ status: 'completed' });
+    expect(endOfRun(await record(), 'r1')).toMatchObject({ error: { code: 'cancelled' } });
+    await end(other);
+    expect(await promote()).toBeUndefined();
+  });
+
+  test('take no invocation of another session', async () => {
+    await ended();
+    await service().createSession({ ...session, sessionId: 't' });
+    expect(await queue({ ...again('r1'), sessionId: 't' })).toEqual({ state: 'gone' });
+    expect((await record()).status).toBe('completed');
+  });
+}

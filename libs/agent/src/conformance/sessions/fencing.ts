@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import type { TheService } from './kit.ts';
+import { appName, deltaOf, meshError, reread, take, userId } from './kit.ts';
+
+/** What the token of an invocation keeps its former holder from. */
+export function fencing(service: TheService): void {
+  const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
+  const refused = { ...meshError('aborted'), message: 'another delivery of this run has taken over' };
+  const everywhere = { a: 1, 'user:b': 1, 'app:c': 1, 'temp:d': 1 };
+
+  /** A session that a second delivery of the invocation has taken over from token 1. */
+  async function takenOver() {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const event = deltaOf(everywhere);
+    expect(await take(service(), ref)).toBe(1);
+    await service().appendEvent({ session, event, token: 1 });
+    expect(await take(service(), ref)).toBe(2);
+    return { session, event };
+  }
+
+  test('counts tokens from 1, for each invocation', async () => {
+    for (const sessionId of ['s', 't']) await service().createSession({ appName, userId, sessionId });
+    await service().createSession({ appName, userId: 'bob', sessionId: 's' });
+    expect(await take(service(), ref)).toBe(1);
+    expect(await take(service(), ref)).toBe(2);
+    expect(await take(service(), { ...ref, sessionId: 't', invocationId: 'inv-2' })).toBe(1);
+    expect(await take(service(), { ...ref, userId: 'bob' })).toBe(1);
+    expect(await service().getInvocation(ref)).toEqual({
+      status: 'running',
+      temp: {},
+      llmCalls: 0,
+      tokens: 0,
+    });
+  });
+
+  test('gives each of many takers a token of its own', async () => {
+    await service().createSession({ appName, userId, sessionId: 's' });
+    const tokens = await Promise.all(Array.from({ length: 32 }, () => take(service(), ref)));
+    expect(tokens.sort((a, b) => a - b)).toEqual(tokens.map((_, at) => at + 1));
+  });
+
+  test('refuses a commit with an old token, and changes nothing', async () => {
+    const { session } = await takenOver();
+    const before = { held: structuredClone(session), stored: await reread(service(), session) };
+    const invocation = await service().getInvocation(ref);
+    const event = deltaOf({ a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 });
+    event.actions.transferToAgent = 'billing';
+    await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
+    expect({ held: session, stored: await reread(service(), session) }).toEqual(before);
+    expect(await service().getInvocation(ref)).toEqual(invocation);
+    // Nor does it count as committed: the new holder may commit an event of that id.
+    await service().appendEvent({ session, event, token: 2 });
+    expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
+  });
+
+  test('refuses a repeated event with an old token too', async () => {
+    const { session, event } = await takenOver();
+    const stored = await reread(service(), session);
+    await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
+    expect(await reread(service(), session)).toEqual(stored);
+    expect((await service().appendEvent({ session, event, token: 2 })).id).toBe(event.id);
+    expect(await reread(service(), session)).toEqual(stored);
+  });
+
+  test('lets the newest token pass, and who has none', async () => {
+    const { session } = await takenOver();
+    await service().appendEvent({ session, event: deltaOf({ n: 1 }), token: 2 });
+    await service().appendEvent({ session, event: deltaOf({ n: 2 }) });
+    expect(session).toMatchObject({ seq: 3, state: { n: 2 } });
+  });
+
+  test('refuses to count and to end with an old token', async () => {
+    await takenOver();
+    const before = await service().getInvocation(ref);
+    await expect(service().countLlmCall(ref, 1)).rejects.toMatchObject(refused);
+    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    expect(await service().getInvocation(ref)).toEqual(before);
+    expect(await service().countLlmCall(ref, 2)).toBe(1);
+    expect(await service().countLlmCall(ref)).toBe(2);
+    const ended = { ...before, status: 'completed', llmCalls: 2, tokens: 0 };
+    expect(await service().endInvocation(ref, { status: 'completed' }, 2)).toEqual(ended);
+    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+  });
+
+  test('lets no commit of the former holder come after the taking', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const token = await take(service(), ref);
+    const commit = async (n: number) =>
+      await service().appendEvent({ session: structuredClone(session), event: deltaOf({ n }), token });
+    const readOnceTaken = async () => {
+      await take(service(), ref);
+      return await service().readEvents(ref);
+    };
+    const before = Array.from({ length: 16 }, (_, n) => commit(n));
+    const taken = readOnceTaken();
+    const after = Array.from({ length: 16 }, (_, n) => commit(16 + n));
+    const settled = await Promise.allSettled([...before, ...after]);
+    const committed = await taken;
+    expect(await service().readEvents(ref)).toEqual(committed);
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(committed.length);
+    await expect(commit(32)).rejects.toMatchObject(refused);
+  });
+
+  test('refuses commits of an attempt that is not the newest at its part', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const first = await service().beginAttempt(ref, 'a part');
+    expect(first).toEqual({ part: 'a part', number: 1 });
+    await service().appendEvent({ session, event: deltaOf({ n: 1 }), attempt: first });
+    const second = await service().beginAttempt(ref, 'a part');
+    const other = await service().beginAttempt(ref, 'another');
+    expect([second.number, other.number]).toEqual([2, 1]);
+    const event = deltaOf({ n: 2 });
+    await expect(service().appendEvent({ session, event, attempt: first })).rejects.toMatchObject({
+      code: 'aborted',
+      details: { reason: 'asked_again' },
+    });
+    await service().appendEvent({ session, event, attempt: second });
+    await service().appendEvent({ session, event: deltaOf({ n: 3 }), attempt: other });
+    expect(session).toMatchObject({ seq: 3, state: { n: 3 } });
+    expect(await service().getInvocation(ref)).toMatchObject({ status: 'running', temp: {} });
+  });
+}

@@ -1,0 +1,55 @@
+import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
+import type { InvocationRef, Session, SessionService } from '../../sessions/session-service.ts';
+
+/** Number of events made so far. */
+let made = 0;
+
+/** Gives the service of the running test. */
+export type TheService = () => SessionService;
+
+export const appName = 'shop';
+
+export const userId = 'ann';
+
+/** Takes the session for an invocation, which must be possible now. Returns its token. */
+export async function take(service: SessionService, ref: InvocationRef): Promise<number> {
+  const taken = await service.takeSession(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
+  if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
+  return taken.token;
+}
+
+export function eventOf(
+  fields: Partial<Omit<Event, 'actions'>> & { actions?: Partial<EventActions> } = {},
+): Event {
+  made += 1;
+  const none = {
+    stateDelta: {},
+    artifactDelta: {},
+    requestedAuthConfigs: {},
+    requestedToolConfirmations: {},
+  };
+  return {
+    id: `event-${made}`,
+    invocationId: 'inv-1',
+    author: 'helper',
+    timestamp: 1_700_000_000_000 + made,
+    ...fields,
+    actions: { ...none, ...fields.actions },
+  };
+}
+
+/** An event that does nothing but change state. */
+export const deltaOf = (stateDelta: Record<string, unknown>, fields: Partial<Omit<Event, 'actions'>> = {}) =>
+  eventOf({ ...fields, actions: { stateDelta } });
+
+export const refOf = ({ appName, userId, id }: Session) => ({ appName, userId, sessionId: id });
+
+/** The session as the store has it now. @throws Error when it is gone */
+export async function reread(service: SessionService, session: Session): Promise<Session> {
+  const found = await service.getSession(refOf(session));
+  if (!found) throw new Error(`session ${session.id} is gone`);
+  return found;
+}
+
+/** For `toMatchObject` and `rejects`: an error of the mesh with this code. */
+export const meshError = (code: MeshError['code']) => ({ name: 'MeshError', code });

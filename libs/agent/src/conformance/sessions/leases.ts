@@ -1,0 +1,243 @@
+import { expect, test } from 'vitest';
+import type { TheService } from './kit.ts';
+import { appName, deltaOf, meshError, take, userId } from './kit.ts';
+
+/** One invocation at a time has a session; the others wait in order. */
+export function leases(service: TheService): void {
+  const session = { appName, userId, sessionId: 's' };
+  const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
+  const refused = meshError('aborted');
+  const create = () => service().createSession(session);
+  const run = (n: number | string) => `run of inv-${n}`;
+  const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
+    service().takeSession(inv(n), { run: run(n), whenBusy });
+  const end = (n: number | string) => service().endInvocation(inv(n), { status: 'completed' });
+  /** What the mesh does when it is a run's turn. */
+  async function promote() {
+    const next = await service().nextRun(session);
+    if (next === undefined) return undefined;
+    await service().promoteRun(inv(next.slice('run of inv-'.length)));
+    return next;
+  }
+
+  test('gives the session to one invocation, and keeps the others in order', async () => {
+    await create();
+    expect(await queue(1)).toEqual({ state: 'held', token: 1, begun: 1 });
+    expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await service().nextRun(session)).toBeUndefined();
+    await end(1);
+    expect(await service().nextRun(session)).toBe(run(2));
+    expect(await queue(4)).toEqual({ state: 'busy' });
+    expect(await promote()).toBe(run(2));
+    expect(await promote()).toBeUndefined();
+    expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-2' });
+    expect(await queue(2)).toEqual({ state: 'held', token: 1, begun: 1 });
+    await end(2);
+    expect(await queue(3)).toMatchObject({ state: 'held' });
+    await end(3);
+    expect(await promote()).toBe(run(4));
+    await end(4);
+    expect(await service().nextRun(session)).toBeUndefined();
+  });
+
+  test('a copy of the run at work takes nothing over while that one gives signs of life', async () => {
+    const one = await create();
+    const bring = (message: string, { part = 'hop:0', leaseMs = 60_000 } = {}) =>
+      service().takeSession(inv(1), {
+        run: run(1),
+        whenBusy: 'enqueue',
+        leaseMs,
+        delivery: { part, message },
+      });
+    expect(await bring('a')).toEqual({ state: 'held', token: 1, begun: 1 });
+    for (const copy of ['b', 'c', 'd', 'e', 'f', 'g', 'h'])
+      expect(await bring(copy)).toEqual({ state: 'duplicate' });
+    await service().appendEvent({
+      session: one,
+      event: deltaOf({ n: 1 }, { invocationId: 'inv-1' }),
+      token: 1,
+    });
+    // The same message again: its process died, or lost the connection.
+    expect(await bring('a')).toEqual({ state: 'held', token: 2, begun: 1 });
+    expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual({ state: 'held', token: 3, begun: 2 });
+    // No sign of life for as long as the lease lasts.
+    await expect.poll(() => bring('y', { part: 'hop:1' })).toMatchObject({ state: 'held', token: 4 });
+    await end(1);
+    expect(await bring('y', { part: 'hop:1' })).toEqual({ state: 'ended' });
+  });
+
+  test('a run that waited its turn may come by another message', async () => {
+    await create();
+    const bring = (n: number, message: string) =>
+      service().takeSession(inv(n), {
+        run: run(n),
+        whenBusy: 'enqueue',
+        delivery: { part: 'hop:0', message },
+      });
+    expect(await bring(1, 'a')).toMatchObject({ state: 'held' });
+    expect(await bring(2, 'b')).toMatchObject({ state: 'busy' });
+    await end(1);
+    await promote();
+    expect(await bring(2, 'c')).toMatchObject({ state: 'held' });
+    expect(await bring(2, 'b')).toEqual({ state: 'duplicate' });
+  });
+
+  test('keeps the order of many that come at once', async () => {
+    await create();
+    await take(service(), inv(0));
+    await Promise.all(Array.from({ length: 16 }, (_, n) => queue(n + 1)));
+    const order: string[] = [];
+    for (let at = 'run of inv-0'; ; ) {
+      await end(at.slice('run of inv-'.length));
+      const next = await promote();
+      if (next === undefined) break;
+      order.push(next);
+      at = next;
+    }
+    expect(new Set(order).size).toBe(16);
+  });
+
+  test('a run that will not wait is not kept; one that interrupts is the next', async () => {
+    await create();
+    await take(service(), inv(1));
+    expect(await queue(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    await queue(3);
+    await queue(4, 'interrupt');
+    await end(1);
+    expect(await promote()).toBe(run(4));
+    await end(4);
+    expect(await promote()).toBe(run(3));
+  });
+
+  test('refuses commits of an invocation that has not the session, or has ended', async () => {
+    const one = await create();
+    const token = await take(service(), inv(1));
+    const of = (n: number) => deltaOf({ n }, { invocationId: `inv-${n}` });
+    await expect(service().appendEvent({ session: one, event: of(2), token: 1 })).rejects.toMatchObject(
+      refused,
+    );
+    await service().appendEvent({ session: one, event: of(1), token });
+    await end(1);
+    await expect(service().appendEvent({ session: one, event: of(1), token })).rejects.toMatchObject(refused);
+    expect((await service().readEvents(session)).map(({ event }) => event.invocationId)).toEqual(['inv-1']);
+    expect(await queue(1)).toEqual({ state: 'ended' });
+  });
+
+  test('frees a session whose holder gave no sign of life; the former one must queue', async () => {
+    const picture = await create();
+    const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
+    const taken = await service().takeSession(inv(1), options);
+    await expect.poll(() => queue(2)).toMatchObject({ state: 'held' });
+    await expect(service().renewSession(inv(1), 1)).rejects.toMatchObject(refused);
+    const event = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
+    expect(taken).toMatchObject({ state: 'held', token: 1 });
+    await expect(service().appendEvent({ session: picture, event, token: 1 })).rejects.toMatchObject(refused);
+    expect(await queue(1)).toEqual({ state: 'busy', holder: 'inv-2' });
+    await end(2);
+    expect(await queue(1)).toMatchObject({ state: 'held', token: 2 });
+  });
+
+  test('a sign of life keeps the session', async () => {
+    await create();
+    await service().takeSession(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });
+    expect(await service().renewSession(inv(1), 1, 60_000)).toEqual({});
+    expect(await queue(2)).toMatchObject({ state: 'busy' });
+  });
+
+  test('counts takings that came to nothing', async () => {
+    const picture = await create();
+    await queue(1);
+    expect(await queue(1)).toMatchObject({ begun: 2 });
+    await service().giveBackSession(inv(1), 2);
+    expect(await queue(1)).toMatchObject({ begun: 1 });
+    await service().giveBackSession(inv(1), 2);
+    expect(await queue(1)).toMatchObject({ begun: 2, token: 4 });
+    await service().appendEvent({ session: picture, event: deltaOf({ n: 1 }), token: 4 });
+    expect(await queue(1)).toMatchObject({ begun: 1 });
+  });
+
+  test('tells who takes or renews that the invocation shall end', async () => {
+    await create();
+    await take(service(), inv(1));
+    const marked = { status: 'running', cancelled: 'enough' };
+    expect(await service().cancelInvocation(inv(1), 'enough')).toMatchObject(marked);
+    expect(await service().cancelInvocation(inv(1), 'again')).toMatchObject(marked);
+    expect(await service().getInvocation(inv(1))).toMatchObject(marked);
+    expect(await service().renewSession(inv(1), 1)).toEqual({ cancelled: 'enough' });
+    expect(await queue(1)).toMatchObject({ state: 'held', cancelled: 'enough' });
+    await end(1);
+    expect(await service().cancelInvocation(inv(1), 'late')).toMatchObject({ status: 'completed' });
+  });
+
+  test('ends a run that waits when it is cancelled', async () => {
+    await create();
+    await take(service(), inv(1));
+    await queue(2);
+    await queue(3);
+    const error = { code: 'cancelled', message: 'never mind' };
+    expect(await service().cancelInvocation(inv(2), 'never mind')).toMatchObject({ status: 'failed', error });
+    await end(1);
+    expect(await promote()).toBe(run(3));
+    expect(await queue(2)).toEqual({ state: 'ended' });
+  });
+
+  test('finds the sessions in which runs wait, and forgets them when none do', async () => {
+    await create();
+    await take(service(), inv(1));
+    expect(await service().waitingSessions(10)).toEqual([]);
+    await queue(2);
+    expect(await service().waitingSessions(10)).toEqual([session]);
+    await end(1);
+    await promote();
+    await end(2);
+    expect(await service().nextRun(session)).toBeUndefined();
+    expect(await service().waitingSessions(10)).toEqual([]);
+  });
+
+  test('takes nothing of a session that is not there; those that waited for it are still told', async () => {
+    expect(await queue(1)).toEqual({ state: 'gone' });
+    expect(await service().getSession(session)).toBeUndefined();
+    await create();
+    await take(service(), inv(2));
+    await queue(3);
+    await service().deleteSession(session);
+    expect(await service().nextRun(session)).toBe(run(3));
+    expect(await queue(3)).toEqual({ state: 'gone' });
+    await end(3);
+    expect(await service().nextRun(session)).toBeUndefined();
+  });
+
+  test('keeps the newest run of one that finds the session busy again', async () => {
+    await create();
+    await take(service(), inv(1));
+    await queue(2);
+    await service().takeSession(inv(2), { run: 'again', whenBusy: 'enqueue' });
+    await end(1);
+    expect(await service().nextRun(session)).toBe('again');
+  });
+
+  test('cancels nothing that is not of the session', async () => {
+    await create();
+    await service().createSession({ ...session, sessionId: 't' });
+    await take(service(), inv(1));
+    expect(await service().cancelInvocation(inv('never'), 'x')).toBeUndefined();
+    expect(await service().cancelInvocation({ ...inv(1), sessionId: 't' }, 'x')).toBeUndefined();
+    expect(await service().cancelInvocation({ ...inv(1), userId: 'bob' }, 'x')).toBeUndefined();
+    expect((await service().getInvocation(inv(1))).cancelled).toBeUndefined();
+  });
+
+  test('keeps a run out of a session that was made anew under the id of its own', async () => {
+    const old = await create();
+    const token = await take(service(), inv(1));
+    await service().appendEvent({ session: old, event: deltaOf({ n: 1 }), token });
+    await service().deleteSession(session);
+    const made = await create();
+    for (let n = 0; n < 3; n += 1)
+      await service().appendEvent({ session: made, event: deltaOf({ n }, { invocationId: 'inv-2' }) });
+    const late = deltaOf({ n: 9 });
+    await expect(service().appendEvent({ session: old, event: late, token })).rejects.toMatchObject(refused);
+    expect(await service().readEvents(session)).toHaveLength(3);
+  });
+}

@@ -1,0 +1,278 @@
+import type { FunctionResponse } from '@google/genai';
+import { expect, test } from 'vitest';
+import { setDeadlines } from '../../events/deadlines.ts';
+import { answerDigest } from '../../sessions/derive-pending.ts';
+import type { TheService } from './kit.ts';
+import { appName, eventOf, userId } from './kit.ts';
+
+/** What waits for an answer, kept with the events. */
+export function pending(service: TheService): void {
+  const ref = { appName, userId, sessionId: 's' };
+  const asks = (id: string, name = 'approve') =>
+    eventOf({
+      longRunningToolIds: [id],
+      content: {
+        role: 'model',
+        parts: [
+          { functionCall: { id, name, args: { n: 1 } } },
+          { functionCall: { id: `${id}-other`, name: 'plain' } },
+        ],
+      },
+    });
+  const says = (author: string, functionResponse: FunctionResponse) =>
+    eventOf({ author, content: { role: 'user', parts: [{ functionResponse }] } });
+  const call = (callId: string) => ({ ...ref, callId });
+  const claim = (key: string, answer: unknown = { ok: true }, invocationId?: string) => ({
+    key,
+    digest: answerDigest(answer),
+    callers: ['inv-1'],
+    ...(invocationId !== undefined && { run: { invocationId } }),
+  });
+  /** The state alone. */
+  const accept = async (id: string, ...given: Parameters<typeof claim>) =>
+    (await service().pending.accept(call(id), claim(...given))).state;
+  const list = async () => (await service().pending.list(ref)).map(({ id }) => id);
+
+  test('lists calls from their commit to their answer', async () => {
+    const session = await service().createSession(ref);
+    const event = asks('c1');
+    await service().appendEvent({ session, event });
+    await service().appendEvent({ session, event });
+    await service().appendEvent({ session, event: asks('c2', 'adk_request_confirmation') });
+    const [first, second] = await service().pending.list(ref);
+    expect(first).toEqual({
+      id: 'c1',
+      name: 'approve',
+      args: { n: 1 },
+      kind: 'result',
+      sessionId: 's',
+      invocationId: 'inv-1',
+      agent: 'helper',
+      created: event.timestamp,
+    });
+    expect(second).toMatchObject({ id: 'c2', kind: 'confirmation' });
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    expect(await list()).toEqual(['c2']);
+    // The commit of the question, delivered once more, does not open it again.
+    await service().appendEvent({ session, event });
+    expect(await list()).toEqual(['c2']);
+  });
+
+  test('closes a call by its last word alone', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    for (const event of [
+      says('helper', { id: 'c1', response: { status: 'pending' } }),
+      says('user', { id: 'c1', response: { half: true }, willContinue: true }),
+      says('helper', { id: 'c1', response: { half: true }, willContinue: true }),
+    ]) {
+      await service().appendEvent({ session, event });
+      expect(await list()).toEqual(['c1']);
+    }
+    await service().appendEvent({
+      session,
+      event: says('helper', { id: 'c1', response: {}, willContinue: false }),
+    });
+    expect(await list()).toEqual([]);
+  });
+
+  test('lists those of one session or of all, and forgets those of a deleted one', async () => {
+    for (const sessionId of ['s', 't']) {
+      const session = await service().createSession({ ...ref, sessionId });
+      await service().appendEvent({ session, event: asks(`in ${sessionId}`) });
+    }
+    expect(await list()).toEqual(['in s']);
+    expect(await service().pending.list({ appName, userId })).toHaveLength(2);
+    expect(await service().pending.list({ appName, userId: 'bob' })).toEqual([]);
+    await service().deleteSession(ref);
+    expect((await service().pending.list({ appName, userId })).map(({ id }) => id)).toEqual(['in t']);
+  });
+
+  test('accepts one answer of many, and knows it again', async () => {
+    const session = await service().createSession(ref);
+    expect(await accept('c1', 'first')).toBe('unknown');
+    await service().appendEvent({ session, event: asks('c1') });
+    expect(await service().pending.get(call('c1'))).toMatchObject({ id: 'c1', invocationId: 'inv-1' });
+    expect(await service().pending.stateOf(call('c1'))).toBe('open');
+    const all = ['a', 'b', 'c', 'd'].map((key) => accept('c1', key, { by: key }));
+    expect((await Promise.all(all)).sort()).toEqual(['accepted', 'answered', 'answered', 'answered']);
+    expect(await service().pending.stateOf(call('c1'))).toBe('open');
+    // It waits until the answer is in the log.
+    expect(await list()).toEqual(['c1']);
+  });
+
+  test('tells a repeated message from the same answer by another, and from another answer', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('accepted');
+    expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('repeated');
+    expect(await accept('c1', 'second', { m: 2, n: 1 })).toBe('duplicate');
+    expect(await service().pending.accept(call('c1'), claim('third', { n: 2 }))).toEqual({
+      state: 'answered',
+      by: 'user',
+    });
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: { n: 1, m: 2 } }) });
+    expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('repeated');
+    expect(await accept('c1', 'fourth', { n: 2 })).toBe('answered');
+    expect(await service().pending.get(call('c1'))).toBeUndefined();
+  });
+
+  test('knows what the agent itself answered', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    await service().appendEvent({
+      session,
+      event: says('helper', { id: 'c1', response: { done: true }, willContinue: false }),
+    });
+    expect(await accept('c1', 'k', { done: true })).toBe('duplicate');
+    expect(await service().pending.accept(call('c1'), claim('k', {}))).toEqual({
+      state: 'answered',
+      by: 'agent',
+    });
+  });
+
+  test('keeps answers off while the invocation that called is at work', async () => {
+    const session = await service().createSession(ref);
+    const invocation = { ...ref, invocationId: 'inv-1' };
+    await service().takeSession(invocation, { run: '', whenBusy: 'reject' });
+    await service().appendEvent({ session, event: asks('c1') });
+    expect(await accept('c1', 'k')).toBe('busy');
+    await service().endInvocation(invocation, { status: 'completed' });
+    const anew = { ...ref, invocationId: 'inv-2' };
+    await service().takeSession(anew, { run: '', whenBusy: 'reject' });
+    const begun = { ...claim('k'), callers: ['inv-1', 'inv-2'] };
+    expect(await service().pending.accept(call('c1'), begun)).toEqual({ state: 'busy' });
+    expect(await accept('c1', 'k')).toBe('accepted');
+  });
+
+  test('takes another answer when the one that was accepted never came into the log', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    const run = { ...ref, invocationId: 'inv-2' };
+    expect(await accept('c1', 'first', { n: 1 }, 'inv-2')).toBe('accepted');
+    await service().takeSession(run, { run: '', whenBusy: 'reject' });
+    expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
+    await service().endInvocation(run, { status: 'failed', error: { code: 'internal', message: '' } });
+    expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
+  });
+
+  test('gives a claim up, so that another answer may come', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    // Names of runs are whatever their publishers call them.
+    expect(await accept('c1', 'first', { n: 1 }, 'order 66 ["')).toBe('accepted');
+    expect(await accept('c1', 'first', { n: 1 })).toBe('repeated');
+    const { pending: calls } = service();
+    expect([await calls.isClaimedBy(call('c1'), 'first'), await calls.isClaimedBy(call('c1'), 'b')]).toEqual([
+      true,
+      false,
+    ]);
+    await calls.release(call('c1'), 'second');
+    expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
+    await calls.release(call('c1'), 'first');
+    expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
+  });
+
+  test('accepts an answer to a call whose arguments no script can read', async () => {
+    const session = await service().createSession(ref);
+    const event = asks('c1');
+    const nested = JSON.parse(`${'['.repeat(1_500)}${']'.repeat(1_500)}`);
+    event.content = {
+      role: 'model',
+      parts: [{ functionCall: { id: 'c1', name: 'approve', args: { nested } } }],
+    };
+    await service().appendEvent({ session, event });
+    await service().takeSession({ ...ref, invocationId: '["' }, { run: '', whenBusy: 'reject' });
+    expect(await accept('c1', 'k')).toBe('accepted');
+  });
+
+  test('finds a call by its id alone', async () => {
+    const session = await service().createSession(ref);
+    expect(await service().pending.sessionsAsking('c1')).toEqual([]);
+    await service().appendEvent({ session, event: asks('c1') });
+    expect(await service().pending.sessionsAsking('c1')).toEqual([ref]);
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    expect(await service().pending.sessionsAsking('c1')).toEqual([ref]);
+    expect(await service().pending.sessionsAsking('x'.repeat(1_000))).toEqual([]);
+  });
+
+  test('takes progress in order', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    const note = (seq: number) => service().pending.noteProgress(call('c1'), seq);
+    expect([await note(1), await note(3), await note(2), await note(3), await note(4)]).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+    ]);
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    expect(await note(5)).toBe(false);
+  });
+
+  test('lists what is overdue of one service', async () => {
+    const session = await service().createSession(ref);
+    const withDeadline = (id: string, at: number, replica: string) => {
+      const event = { ...asks(id), customMetadata: { 'mesh:replica': replica } };
+      setDeadlines(event, new Map([[id, at]]));
+      return event;
+    };
+    const replica = 'agent_helper-12-0123abcd';
+    const now = Date.now();
+    await service().appendEvent({ session, event: withDeadline('late', now - 10, replica) });
+    await service().appendEvent({ session, event: withDeadline('later', now - 20, replica) });
+    await service().appendEvent({ session, event: withDeadline('in time', now + 60_000, replica) });
+    await service().appendEvent({ session, event: withDeadline('other', now - 10, 'agent_b-1-0123abcd') });
+    expect(await service().pending.list(ref)).toContainEqual(
+      expect.objectContaining({ id: 'late', service: 'helper', deadline: now - 10 }),
+    );
+    const overdue = () => service().pending.overdue('helper', 10);
+    expect(await overdue()).toEqual([call('later'), call('late')]);
+    expect(await service().pending.overdue('helper', 1)).toEqual([call('later')]);
+    await service().pending.forgetDeadline('helper', call('later'));
+    expect(await overdue()).toEqual([call('late')]);
+    await service().pending.postponeDeadline('helper', call('late'), now + 60_000);
+    expect(await overdue()).toEqual([]);
+  });
+
+  test('takes news of a call only as long as it waits', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    const news = (id: string) => ({
+      ...says('helper', { id: 'c1', response: { id }, willContinue: true }),
+      id,
+    });
+    await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    const late = service().appendEvent({ session, event: news('n2'), aside: true, whileOpen: 'c1' });
+    await expect(late).rejects.toMatchObject({ code: 'failed_precondition' });
+    // What is there already is there.
+    await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
+    expect((await service().getSession(ref))?.events).toHaveLength(3);
+  });
+
+  test('takes an event aside without waking its invocation', async () => {
+    const session = await service().createSession(ref);
+    const invocation = (invocationId: string) => ({ ...ref, invocationId });
+    const event = says('helper', { id: 'c1', response: {}, willContinue: true });
+    await service().appendEvent({ session, event, aside: true });
+    expect(await service().getInvocation(invocation('inv-1'))).toMatchObject({ status: 'completed' });
+    await service().takeSession(invocation('inv-2'), { run: '', whenBusy: 'reject' });
+    const other = { ...says('helper', { id: 'c2', response: {} }), invocationId: 'inv-2' };
+    await service().appendEvent({ session, event: other, aside: true });
+    expect(await service().getInvocation(invocation('inv-2'))).toMatchObject({ status: 'running' });
+  });
+
+  test('keeps calls of one id in two sessions apart', async () => {
+    for (const sessionId of ['s', 't']) {
+      const session = await service().createSession({ ...ref, sessionId });
+      await service().appendEvent({ session, event: asks('same') });
+    }
+    expect(await service().pending.list({ appName, userId })).toHaveLength(2);
+    expect(await service().pending.sessionsAsking('same')).toHaveLength(2);
+    expect(await accept('same', 'k')).toBe('accepted');
+    const there = { ...ref, sessionId: 't', callId: 'same' };
+    expect(await service().pending.stateOf(there)).toBe('open');
+  });
+}

@@ -1,0 +1,36 @@
+import type { Event } from '@agentmesh/protocol';
+import type { Content, ExecutableCode } from '@google/genai';
+import { getFunctionCalls, getFunctionResponses } from './event.ts';
+
+/** Has the event a part that the model thought, and did not say? */
+export function hasThoughts(event: Event): boolean {
+  return event.content?.parts?.some(({ thought }) => thought === true) ?? false;
+}
+
+/** Does the event end with the result of code, which its author has yet to speak about? */
+export function hasTrailingCodeExecutionResult(event: Event): boolean {
+  return event.content?.parts?.at(-1)?.codeExecutionResult !== undefined;
+}
+
+/** Finds the last event, before `endIndex`, that makes a call. */
+export function findEventByFunctionCallId(
+  events: readonly Event[],
+  functionCallId: string,
+  endIndex = events.length,
+): Event | undefined {
+  return events
+    .slice(0, endIndex)
+    .findLast((event) => getFunctionCalls(event).some(({ id }) => id === functionCallId));
+}
+
+/** Finds the event that makes the call which the last event answers. */
+export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
+  const last = events.at(-1);
+  const id = last && getFunctionResponses(last)[0]?.id;
+  return id === undefined ? undefined : findEventByFunctionCallId(events, id, events.length - 1);
+}
+
+/** The code of an event that has no result yet: its last part. */
+export function trailingCode({ parts = [] }: Content = {}): ExecutableCode | undefined {
+  return parts.at(-1)?.executableCode;
+}

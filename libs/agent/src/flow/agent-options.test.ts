@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { LoopAgent } from '../workflow/loop-agent.ts';
+import { ParallelAgent } from '../workflow/parallel-agent.ts';
+import { SequentialAgent } from '../workflow/sequential-agent.ts';
+import { LlmAgent } from './llm-agent.ts';
+
+const kinds = { LlmAgent, SequentialAgent, ParallelAgent, LoopAgent } as const;
+
+describe.each(Object.entries(kinds))('the options of a %s', (_name, Kind) => {
+  const base = () => ({ name: 'a', subAgents: [new LlmAgent({ name: 'b' })] });
+
+  it('may hold options of ADK that are off', () => {
+    const off = { parentAgent: null, requestProcessors: [], examples: [], rerunOnResume: false };
+    expect(new Kind({ ...base(), ...off }).name).toBe('a');
+  });
+
+  it('may not hold one that is on: the error names it and what to use instead', () => {
+    const on = { ...base(), examples: ['hello'] };
+    expect(() => new Kind(on)).toThrow('the option `examples` of ADK does nothing here; write them into');
+  });
+});

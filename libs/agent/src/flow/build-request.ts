@@ -1,0 +1,102 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { LlmRequest } from '../base/base-llm.ts';
+import { appendInstructions } from '../base/base-llm.ts';
+import type { BaseTool } from '../base/base-tool.ts';
+import { Context, ReadonlyContext } from '../base/context.ts';
+import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
+import { originOf } from '../base/readonly-context.ts';
+import { asWords } from '../code-executors/code-blocks.ts';
+import { promptView } from '../compaction/prompt-view.ts';
+import { createEventActions } from '../events/event.ts';
+import { buildContents } from '../prompt/contents.ts';
+import { readInstruction } from '../prompt/instructions.ts';
+import {
+  responseSchemaOf,
+  SetModelResponseTool,
+  setModelResponseInstruction,
+} from '../prompt/output-schema.ts';
+import type { LlmAgent } from './llm-agent.ts';
+import { TransferToAgentTool, transferInstruction } from './transfer.ts';
+
+/** What the model may use in one step. */
+export interface StepTools {
+  targets: TransferTarget[];
+  toolsDict: Record<string, BaseTool>;
+}
+
+/** Puts together what the model gets: who it is, what it shall do, whom and what it may call, what was said. */
+export async function buildRequest(
+  agent: LlmAgent,
+  context: InvocationContext,
+  toolContext: Context,
+  { targets, toolsDict }: StepTools,
+): Promise<LlmRequest> {
+  const hasTools = Object.keys(toolsDict).length > 0;
+  const { outputSchema } = agent;
+  const readonlyContext = new ReadonlyContext(originOf(context));
+  const instructions = [
+    identity(agent, targets.length > 0),
+    await readInstruction(globalInstruction(agent, context), readonlyContext),
+    await readInstruction(agent.instruction, readonlyContext),
+    targets.length > 0 ? transferInstruction(targets) : '',
+    outputSchema && hasTools ? setModelResponseInstruction : '',
+  ];
+  const request: LlmRequest = {
+    model: agent.llm.model,
+    contents: buildContents({
+      ...promptView(agent, context),
+      agentName: agent.name,
+      branch: context.branch,
+      include: agent.includeContents,
+    }).map((content) => asWords(content, agent.codeExecutor)),
+    config: {
+      ...agent.generateContentConfig,
+      ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
+    },
+    toolsDict: Object.create(null),
+  };
+  appendInstructions(request, instructions);
+  for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
+  for (const tool of Object.values(toolsDict)) {
+    await tool.processLlmRequest({ toolContext, llmRequest: request });
+  }
+  agent.codeExecutor?.processLlmRequest(request);
+  return request;
+}
+
+/** Of the root of the tree, wherever that is. */
+function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: InvocationContext) {
+  return rootAgent.globalInstruction || (transfers?.globalInstruction?.(appName) ?? '');
+}
+
+/**
+ * The tools of this step by name, with those that the framework adds: `transfer_to_agent` where there is somebody to transfer to,
+ * `set_model_response` where the answer must fit a schema. Plugins may leave some out.
+ *
+ * @throws MeshError `invalid_argument` for two tools of one name
+ */
+export async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<StepTools> {
+  const targets = agent.transferTargets(context);
+  const callbackContext = new Context(originOf(context), { actions: createEventActions() });
+  const tools = await agent.canonicalTools(new ReadonlyContext(originOf(context)));
+  if (targets.length > 0) tools.push(new TransferToAgentTool(targets));
+  if (agent.outputSchema && tools.length > 0) tools.push(new SetModelResponseTool(agent.outputSchema));
+  const all: Record<string, BaseTool> = Object.create(null);
+  for (const tool of tools) {
+    if (all[tool.name]) {
+      throw new MeshError(
+        'invalid_argument',
+        `agent ${agent.name} has two tools called ${tool.name}; rename one`,
+      );
+    }
+    all[tool.name] = tool;
+  }
+  const selected = await context.pluginManager.run('beforeToolSelection', { callbackContext, tools: all });
+  return { targets, toolsDict: selected ? { ...selected } : all };
+}
+
+/** An agent that works with others needs to know which of them it is. */
+function identity({ name, description }: LlmAgent, hasColleagues: boolean): string {
+  if (!hasColleagues) return '';
+  return `You are the agent "${name}".${description ? ` Your job: ${description}` : ''}`;
+}

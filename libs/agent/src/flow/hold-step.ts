@@ -1,0 +1,132 @@
+import { type Event, jsonEntries, toJson } from '@agentmesh/protocol';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { changedSince } from '../base/note-step.ts';
+import { getFunctionCalls } from '../events/event.ts';
+import { deepFreeze } from '../events/freeze.ts';
+import { logIndex, noteUnread } from '../events/log-index.ts';
+import { isQuestionName } from '../events/question.ts';
+import { pickScopes } from '../events/state.ts';
+import type { HeldStep } from '../journal/held-step.ts';
+import { isProgress, isStep } from '../journal/step-mark.ts';
+import { assign, bringUpToDate, parseEvent, readEvent } from '../sessions/in-memory/log.ts';
+import { type Session, type SessionService, unreadBefore } from '../sessions/session-service.ts';
+
+type UncommittedEvent = HeldStep['uncommitted'][number];
+
+/**
+ * A step of a workflow whose events the asking process commits, because code of the user's stands there between the agent and the log. It goes on step
+ * by step, each by a request of its own: the agent does nothing more before the asker has kept, changed or dropped what it said, as in one
+ * process.
+ *
+ * @param heard events of this run that the asker has heard, as they came
+ */
+export function heldStep(
+  context: InvocationContext,
+  request: number,
+  heard: readonly UncommittedEvent[],
+): HeldStep {
+  const { session, held, attempt } = context;
+  const index = logIndex(session.events);
+  const missing = inOrder(session, held, heard)
+    .filter(({ event }) => !index.has(event.id))
+    .map((each) => ({ ...each, isKeptBack: true }));
+  const uncommitted = [...(held?.uncommitted ?? []), ...missing];
+  const originals = heard
+    .map(({ event }) => event)
+    .filter((event) => changedSince(event, index.get(event.id)));
+  const keys = new Set(uncommitted.flatMap(({ event }) => Object.keys(event.actions.stateDelta)));
+  return {
+    part: [...(held?.part ?? [attempt]), request],
+    uncommitted,
+    originals: [...(held?.originals ?? []), ...originals],
+    state: Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
+  };
+}
+
+/** Heard events with places in the log that keep their order: what was heard before one may have been committed after it. */
+function inOrder(
+  session: Session,
+  held: HeldStep | undefined,
+  heard: readonly UncommittedEvent[],
+): UncommittedEvent[] {
+  const index = logIndex(session.events);
+  const positions = held?.uncommitted.map(({ event }) => index.positionOf(event.id) ?? -1) ?? [];
+  let after = 0;
+  return heard.map(({ event, afterSeq }) => {
+    const position = index.positionOf(event.id);
+    const uncommitted = positions.filter((each) => each < (position ?? 0)).length;
+    const ownSeq = position === undefined ? 0 : unreadBefore(session) + position + 1 - uncommitted;
+    after = Math.max(after, afterSeq, ownSeq);
+    return { event, afterSeq: after };
+  });
+}
+
+/** Takes note of an event of a held step, before code of the user's sees it. What it writes can be read from now on, as in one process. */
+export function hear({ session, held }: InvocationContext, event: Event): UncommittedEvent {
+  assign(session.state, jsonEntries(event.actions.stateDelta, 'the state delta'));
+  return { event: structuredClone(event), afterSeq: loggedSeq(session, held) };
+}
+
+/** Number of the last event of a session that is in the log. */
+export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number {
+  return seq - (held?.uncommitted.length ?? 0);
+}
+
+/** Is it the first request for the step? Work that was begun before the first request was cut off by a crash. */
+export function isFirstPart({ part }: HeldStep): boolean {
+  return part.slice(1).every((request) => request === 0);
+}
+
+/** May the request end with this event? Not within a step: the results of its other calls would be lost. */
+export function endsPart(event: Event): boolean {
+  const isQuestion = getFunctionCalls(event).some(({ name }) => isQuestionName(name));
+  return !event.partial && isStep(event) && !isProgress(event) && !isQuestion;
+}
+
+/** Copies a session for a held step: with the events as the asker has heard them, also those that the log does not hold. */
+export function heldCopy(session: Session, held: HeldStep): Session {
+  const before = unreadBefore(session);
+  const index = logIndex(session.events);
+  held.uncommitted = held.uncommitted.filter(({ event }) => !index.has(event.id));
+  const rest = held.uncommitted.map(({ event, afterSeq }) => ({ event: storedForm(event), afterSeq }));
+  const originals = new Map(held.originals.map((event) => [event.id, event]));
+  held.edited = new Map(session.events.flatMap((each) => (originals.has(each.id) ? [[each.id, each]] : [])));
+  const events: Event[] = [];
+  for (const [at, event] of session.events.entries()) {
+    for (; rest[0] && rest[0].afterSeq <= before + at; rest.shift()) events.push(rest[0].event);
+    const original = originals.get(event.id);
+    events.push(original ? storedForm(original) : event);
+  }
+  events.push(...rest.map(({ event }) => event));
+  noteUnread(events, before);
+  return { ...session, events, seq: before + events.length, state: { ...session.state, ...held.state } };
+}
+
+function storedForm(event: Event): Event {
+  const stored = parseEvent(readEvent(event).json);
+  deepFreeze(stored);
+  return stored;
+}
+
+/** Sessions for a held step: what it appends goes to its copy and to `held.uncommitted`, and is the asker's to commit. */
+export function heldSessions(sessions: SessionService, held: HeldStep): SessionService {
+  return {
+    ...sessions,
+    async appendEvent({ session, event }) {
+      if (event.partial) return event;
+      const known = logIndex(session.events).get(event.id);
+      if (known) return known;
+      const { json, delta } = readEvent(event);
+      const afterSeq = loggedSeq(session, held);
+      bringUpToDate(session, [parseEvent(json)], delta);
+      assign(held.state, delta);
+      const whole: Event = JSON.parse(toJson(event, 'the event'));
+      held.uncommitted.push({ event: whole, afterSeq });
+      return whole;
+    },
+    async getInvocation(ref) {
+      const record = await sessions.getInvocation(ref);
+      return { ...record, temp: { ...record.temp, ...pickScopes(held.state, ['temp']) } };
+    },
+  };
+}

@@ -1,0 +1,298 @@
+import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
+import type { GenerateContentConfig } from '@google/genai';
+import type { z } from 'zod';
+import { BaseAgent, unsupportedAgentOptions } from '../base/base-agent.ts';
+import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
+import type { BaseLlm } from '../base/base-llm.ts';
+import type { BaseTool } from '../base/base-tool.ts';
+import { BaseToolset } from '../base/base-toolset.ts';
+import type {
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  InstructionProvider,
+  LlmCallbacks,
+  OnModelErrorCallback,
+  OnToolErrorCallback,
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
+} from '../base/callbacks.ts';
+import type { ReadonlyContext } from '../base/context.ts';
+import { assertCompactors, type BaseContextCompactor } from '../base/context-compactor.ts';
+import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
+import { runCode } from '../code-executors/run-code.ts';
+import { breathe } from '../events/breathe.ts';
+import { createEvent } from '../events/event.ts';
+import { describeFailure } from '../models/model-failure.ts';
+import { LLMRegistry } from '../models/registry.ts';
+import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
+import { resolveTools, type StepTools } from './build-request.ts';
+import { callModel } from './call-model.ts';
+import { callTools } from './call-tools.ts';
+import { isFirstPart } from './hold-step.ts';
+import {
+  callbacksIn,
+  callbacksOf,
+  changeable,
+  type LlmAgentCallbacks,
+  type LlmAgentConfig,
+  llmAgentOptions,
+  type ToolUnion,
+} from './llm-agent-config.ts';
+import { nextStep } from './next-step.ts';
+import { StepMemory } from './step-memory.ts';
+
+export type { LlmAgentConfig } from './llm-agent-config.ts';
+
+/** An agent that a model drives: it answers, calls tools, and hands over to other agents. A field that is changed counts from the next step on. */
+export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks {
+  instruction: string | InstructionProvider;
+  tools: ToolUnion[];
+  toolExecution: 'parallel' | 'sequential';
+  generateContentConfig: GenerateContentConfig;
+  disallowTransferToParent: boolean;
+  disallowTransferToPeers: boolean;
+  includeContents: 'default' | 'none';
+  readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
+  override globalInstruction: string | InstructionProvider;
+  /** The input schema, where it is a zod object. */
+  readonly inputSchema: z.ZodObject | undefined;
+  /** The input schema, of either kind. */
+  readonly inputParameters: ToolParameters | undefined;
+  readonly outputSchema: ToolParameters | undefined;
+  outputKey: string | undefined;
+  override codeExecutor: BaseCodeExecutor | undefined;
+  beforeModelCallback?: BeforeModelCallback;
+  afterModelCallback?: AfterModelCallback;
+  onModelErrorCallback?: OnModelErrorCallback;
+  beforeToolCallback?: BeforeToolCallback;
+  afterToolCallback?: AfterToolCallback;
+  onToolErrorCallback?: OnToolErrorCallback;
+  #model: string | BaseLlm | undefined;
+  #llm: BaseLlm | undefined;
+
+  /** @throws MeshError `invalid_argument` for an unknown option, a schema that models cannot be told, and a `generateContentConfig` that holds what has an option of its own. */
+  constructor(config: LlmAgentConfig) {
+    super(config);
+    assertOptions(`agent ${this.name}`, config, llmAgentOptions, {
+      unsupported: unsupportedAgentOptions,
+      isOpen: new.target !== LlmAgent,
+    });
+    this.#model = config.model;
+    this.instruction = config.instruction ?? '';
+    this.tools = config.tools ?? [];
+    this.toolExecution = config.toolExecution ?? 'parallel';
+    this.generateContentConfig = config.generateContentConfig ?? {};
+    this.globalInstruction = config.globalInstruction ?? '';
+    this.outputSchema = config.outputSchema;
+    // An answer in a form that programs read is no conversation that others could go on with.
+    this.disallowTransferToParent =
+      Boolean(config.outputSchema) || (config.disallowTransferToParent ?? false);
+    this.disallowTransferToPeers = Boolean(config.outputSchema) || (config.disallowTransferToPeers ?? false);
+    this.includeContents = config.includeContents ?? 'default';
+    assertCompactors(this.name, config.contextCompactors);
+    this.contextCompactors = config.contextCompactors;
+    for (const key of ['inputSchema', 'outputSchema'] as const) {
+      const schema = config[key];
+      if (schema !== undefined) showSchema(schema, `agent ${this.name}: ${key}`);
+    }
+    this.inputParameters = config.inputSchema;
+    this.inputSchema = isZodObject(config.inputSchema) ? config.inputSchema : undefined;
+    Object.assign(this, callbacksIn(config));
+    this.outputKey = config.outputKey;
+    this.codeExecutor = config.codeExecutor;
+    if (!['parallel', 'sequential'].includes(this.toolExecution)) {
+      throw new MeshError(
+        'invalid_argument',
+        `agent ${this.name}: toolExecution is "parallel" or "sequential", not "${this.toolExecution}"`,
+      );
+    }
+    for (const key of ['tools', 'systemInstruction', 'responseSchema'] as const) {
+      if (this.generateContentConfig[key] !== undefined) {
+        throw new MeshError(
+          'invalid_argument',
+          `agent ${this.name}: generateContentConfig.${key} has an option of its own on the agent`,
+        );
+      }
+    }
+  }
+
+  /** As it was given; undefined where an ancestor's is used. */
+  get model(): string | BaseLlm | undefined {
+    return this.#model;
+  }
+
+  set model(model: string | BaseLlm | undefined) {
+    this.#model = model;
+    this.#llm = undefined;
+  }
+
+  /** ADK's name of {@link llm}. */
+  get canonicalModel(): BaseLlm {
+    return this.llm;
+  }
+
+  /** The callbacks around the model and the tools, as lists. */
+  get callbacks(): LlmAgentCallbacks {
+    return callbacksOf(this);
+  }
+
+  get canonicalBeforeModelCallbacks(): SingleBeforeModelCallback[] {
+    return this.callbacks.beforeModelCallback;
+  }
+
+  get canonicalAfterModelCallbacks(): SingleAfterModelCallback[] {
+    return this.callbacks.afterModelCallback;
+  }
+
+  get canonicalBeforeToolCallbacks(): SingleBeforeToolCallback[] {
+    return this.callbacks.beforeToolCallback;
+  }
+
+  get canonicalAfterToolCallbacks(): SingleAfterToolCallback[] {
+    return this.callbacks.afterToolCallback;
+  }
+
+  /** Keeps the model, the instruction and other fields that were changed since. See {@link BaseAgent.clone}. */
+  override clone(overrides: Partial<LlmAgentConfig> = {}): this {
+    return super.clone({ ...changeable(this), ...overrides });
+  }
+
+  /** The model. @throws MeshError `invalid_argument` when neither the agent nor an ancestor names one. */
+  get llm(): BaseLlm {
+    if (typeof this.#model === 'string') {
+      this.#llm ??= LLMRegistry.newLlm(this.#model);
+      return this.#llm;
+    }
+    if (this.#model) return this.#model;
+    for (let agent = this.parentAgent; agent; agent = agent.parentAgent) {
+      if (agent instanceof LlmAgent) return agent.llm;
+    }
+    throw new MeshError(
+      'invalid_argument',
+      `agent ${this.name} has no model, and no ancestor has one; give it one`,
+    );
+  }
+
+  override get orchestrates(): boolean {
+    return false;
+  }
+
+  override get hasOwnCode(): boolean {
+    return this.runAsyncImpl !== LlmAgent.prototype.runAsyncImpl;
+  }
+
+  get toolsets(): BaseToolset[] {
+    return this.tools.filter((each) => each instanceof BaseToolset);
+  }
+
+  /** The tools of this step: toolsets are asked now. */
+  async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
+    const groups = await Promise.all(
+      this.tools.map(async (each) => ({
+        tools: each instanceof BaseToolset ? await each.selectedTools(context) : [each],
+        givesWay: each instanceof BaseToolset && each.givesWay,
+      })),
+    );
+    const fixed = groups.filter(({ givesWay }) => !givesWay).flatMap(({ tools }) => tools);
+    const taken = new Set(fixed.map(({ name }) => name));
+    return groups.flatMap(({ tools, givesWay }) => {
+      const kept = givesWay ? tools.filter(({ name }) => !taken.has(name)) : tools;
+      for (const { name } of kept) taken.add(name);
+      return kept;
+    });
+  }
+
+  /** Whom it may hand the conversation to: its sub-agents, its parent, its siblings, and what the mesh adds. */
+  transferTargets(context: InvocationContext): TransferTarget[] {
+    const parent = this.parentAgent;
+    const up = parent instanceof LlmAgent ? this.#upward(parent) : [];
+    const local = [...this.subAgents, ...up].map(({ name, description }) => ({ name, description }));
+    const known = new Set(local.map(({ name }) => name));
+    const elsewhere = context.transfers?.targets(this.name) ?? [];
+    return [...local, ...elsewhere.filter(({ name }) => !known.has(name))];
+  }
+
+  #upward(parent: LlmAgent): BaseAgent[] {
+    const peers = parent.subAgents.filter((peer) => peer !== this);
+    return [
+      ...(this.disallowTransferToParent ? [] : [parent]),
+      ...(this.disallowTransferToPeers ? [] : peers),
+    ];
+  }
+
+  protected override async *runAsyncImpl(parent: InvocationContext): AsyncGenerator<Event, void, void> {
+    const flowRun = parent.startFlow();
+    const context = flowRun === 1 ? parent : parent.with({ flowRun });
+    const memory = new StepMemory(context);
+    let tools: StepTools | undefined;
+    for (;;) {
+      await breathe(context.abortSignal);
+      const { forStep, forPrompt } = memory.contexts();
+      const step = nextStep(forStep);
+      if (step.kind === 'transfer') context.transferTo = step.to;
+      if (step.kind === 'done' || step.kind === 'transfer') return;
+      const asked = tools;
+      tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
+      const events =
+        step.kind === 'call-model'
+          ? callModel(this, forPrompt, tools)
+          : step.kind === 'run-code'
+            ? runCode(this, forStep, step.event)
+            : callTools(this, forStep, { ...step, tools, resumed: !asked && !isFirstTry(step, context) });
+      let hasStepped = false;
+      for await (const event of events) {
+        hasStepped ||= !event.partial;
+        memory.note(event);
+        yield event;
+      }
+      // A model without an answer, or calls that are all open: there is nothing to go on from.
+      if (!hasStepped || context.endInvocation) return;
+    }
+  }
+
+  /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
+  protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { transfers, transferTo } = context;
+    // The callback behind the agent may have handed over, too.
+    const step = nextStep(context);
+    const to = step.kind === 'transfer' ? step.to : transferTo;
+    if (to === undefined) return;
+    const inTree = this.rootAgent.findAgent(to);
+    if (!inTree || inTree.isRemote) {
+      if (!transfers) throw elsewhere(to);
+      // Within a workflow, or for somebody who waits for the answer, this process goes on when the target has spoken.
+      if (context.path === undefined && transfers.handOver) return transfers.handOver(to);
+    }
+    const target = inTree ?? transfers?.remote(to);
+    if (!target) throw elsewhere(to);
+    try {
+      yield* target.runAsync(context);
+    } catch (error) {
+      context.abortSignal?.throwIfAborted();
+      if (error instanceof MeshError && error.retryable) throw error;
+      const { invocationId, branch } = context;
+      yield createEvent({
+        invocationId,
+        author: to,
+        ...(branch !== undefined && { branch }),
+        ...describeFailure(error),
+      });
+    }
+  }
+}
+
+/** Are these calls made for the first time, though another process has committed them? They waited for a person, or for who commits them. */
+function isFirstTry({ answered }: { answered?: true }, { attempt, held }: InvocationContext): boolean {
+  return attempt === 1 && (answered === true || (held !== undefined && !isFirstPart(held)));
+}
+
+function elsewhere(to: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
+  );
+}

@@ -1,0 +1,135 @@
+import type { Event } from '@agentmesh/protocol';
+import { describe, expect, it } from 'vitest';
+import { getFunctionResponses } from '../events/event.ts';
+import { brief, chat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
+import { LongRunningFunctionTool } from '../tools/function-tool.ts';
+import { LlmAgent } from './llm-agent.ts';
+
+const call = { calls: [{ name: 'approve', args: {} }] };
+
+async function approver(execute: () => unknown, ...replies: Parameters<typeof scriptedModel>) {
+  const { llm, requests } = await scriptedModel(...replies);
+  const approve = new LongRunningFunctionTool({ name: 'approve', description: 'asks', execute });
+  return { agent: new LlmAgent({ name: 'root', model: llm, tools: [approve] }), requests };
+}
+
+const idOf = (events: readonly Event[]) =>
+  events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds)[0];
+
+describe('a long-running tool', () => {
+  it('gives a ticket; the answer that comes later takes its place in the prompt', async () => {
+    const { agent, requests } = await approver(
+      () => ({ status: 'pending', ticket: 1 }),
+      call,
+      { text: 'waiting' },
+      { text: 'half way' },
+      { text: 'paid' },
+    );
+    const { say, answer } = await chat(agent);
+    const events = await say('go');
+    expect(events.map(brief)).toEqual([
+      'root: calls approve',
+      'root: gets {"status":"pending","ticket":1}',
+      'root: waiting',
+    ]);
+    const id = idOf(events);
+    expect((await answer(id, { status: 'working' }, { willContinue: true })).map(brief)).toEqual([
+      'root: half way',
+    ]);
+    expect((await answer(id, { status: 'approved' })).map(brief)).toEqual(['root: paid']);
+    expect(requests.at(-1)?.contents.map(({ parts }) => Object.keys(parts?.[0] ?? {})[0])).toEqual([
+      'text',
+      'functionCall',
+      'functionResponse',
+    ]);
+    const shown = JSON.stringify(requests.at(-1)?.contents);
+    expect(shown).toContain('approved');
+    expect(shown).not.toMatch(/pending|waiting|working|willContinue/);
+  });
+
+  it('without a ticket leaves the call open; a chat meanwhile does not show it to the model (ADK defect B21)', async () => {
+    const { agent, requests } = await approver(
+      () => undefined,
+      call,
+      { text: 'patience' },
+      { text: 'thanks' },
+    );
+    const { say, answer } = await chat(agent);
+    const events = await say('go');
+    expect(events.map(brief)).toEqual(['root: calls approve']);
+    expect((await say('well?')).map(brief)).toEqual(['root: patience']);
+    expect(JSON.stringify(requests[1]?.contents)).not.toContain('functionCall');
+    expect((await answer(idOf(events), { ok: true })).map(brief)).toEqual(['root: thanks']);
+  });
+
+  it('that is a generator says how far it is, each word committed in order, and what it returns is the result', async () => {
+    const { agent, requests } = await approver(
+      async function* () {
+        yield { progress: 1 };
+        yield { progress: 2 };
+        return { done: true };
+      },
+      call,
+      { text: 'ok' },
+    );
+    const { say, stored } = await chat(agent);
+    const events = await say('go');
+    expect(events.map(brief)).toEqual([
+      'root: calls approve',
+      'root: gets {"progress":1}',
+      'root: gets {"progress":2}',
+      'root: gets {"done":true}',
+      'root: ok',
+    ]);
+    expect(
+      new Set(
+        events
+          .slice(1, 4)
+          .flatMap(getFunctionResponses)
+          .map(({ id }) => id),
+      ),
+    ).toEqual(new Set([idOf(events)]));
+    expect((await stored()).events).toHaveLength(6);
+    expect(JSON.stringify(requests[1]?.contents)).toMatch(/done/);
+    expect(JSON.stringify(requests[1]?.contents)).not.toMatch(/progress/);
+  });
+
+  it('that is a generator and throws is an error', async () => {
+    const { agent } = await approver(
+      async function* () {
+        yield { progress: 1 };
+        throw new Error('lost');
+      },
+      call,
+      { text: 'pity' },
+    );
+    expect((await (await chat(agent)).say('go')).map(brief)).toEqual([
+      'root: calls approve',
+      'root: gets {"progress":1}',
+      'root: gets {"error":"tool approve failed: lost"}',
+      'root: pity',
+    ]);
+  });
+
+  it('is not run again after a crash; the model is told', async () => {
+    let ran = 0;
+    const ticket = await approver(() => ({ ran: ++ran }), call, { text: 'hm' });
+    const events = await runWithCrashes(ticket.agent);
+    expect(events.map(brief)).toEqual([
+      'root: calls approve',
+      expect.stringContaining('"status":"interrupted"'),
+      'root: hm',
+    ]);
+    expect(ran).toBe(0);
+    const generator = await approver(
+      async function* () {
+        yield { progress: ++ran };
+        return {};
+      },
+      call,
+      { text: 'hm' },
+    );
+    expect((await runWithCrashes(generator.agent)).map(brief)[1]).toContain('"status":"interrupted"');
+    expect(ran).toBe(0);
+  });
+});

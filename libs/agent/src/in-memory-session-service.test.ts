@@ -1,7 +1,0 @@
-import { sessionServiceConformance } from './conformance/index.ts';
-import { InMemorySessionService } from './in-memory-session-service.ts';
-
-sessionServiceConformance('InMemorySessionService', async () => ({
-  service: new InMemorySessionService(),
-  dispose: async () => {},
-}));

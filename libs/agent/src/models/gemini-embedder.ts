@@ -1,0 +1,111 @@
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { ApiError, GoogleGenAI, type GoogleGenAIOptions, type HttpRetryOptions } from '@google/genai';
+import type { Embedder } from '../memory/embedder.ts';
+import { withRetries } from './retry.ts';
+
+export interface GeminiEmbedderOptions {
+  /** Default `gemini-embedding-001`. */
+  model?: string;
+  /** How many numbers a vector has; default 256. More of them find a little better, and cost as much more memory and time. */
+  dimensions?: number;
+  /** Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
+  apiKey?: string;
+  /** Another server that speaks Gemini's REST; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
+  baseUrl?: string;
+  /** As of `Gemini`. */
+  retryOptions?: HttpRetryOptions;
+  /** Anything else of the client: Vertex AI, headers, … */
+  client?: GoogleGenAIOptions;
+}
+
+const optionNames: OptionNames<GeminiEmbedderOptions> = {
+  model: true,
+  dimensions: true,
+  apiKey: true,
+  baseUrl: true,
+  retryOptions: true,
+  client: true,
+};
+
+/** Texts that one request may have. */
+const batchSize = 100;
+/** Characters of a text that count: the model reads some 2,000 tokens. */
+const maxCharacters = 8_000;
+
+/** Vectors by `@google/genai`. */
+export class GeminiEmbedder implements Embedder {
+  readonly name: string;
+  readonly #options: Required<Pick<GeminiEmbedderOptions, 'model' | 'dimensions'>> & GeminiEmbedderOptions;
+  #client: GoogleGenAI | undefined;
+
+  /** @throws MeshError `invalid_argument` for an unknown option */
+  constructor(options: GeminiEmbedderOptions = {}) {
+    assertOptions('a GeminiEmbedder', options, optionNames, { isOpen: new.target !== GeminiEmbedder });
+    const { model = 'gemini-embedding-001', dimensions = 256 } = options;
+    this.#options = { ...options, model, dimensions };
+    this.name = `${model}/${dimensions}`;
+  }
+
+  async embed(
+    texts: readonly string[],
+    purpose: 'query' | 'document',
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const { model, dimensions } = this.#options;
+    const vectors: Float32Array[] = [];
+    for (let at = 0; at < texts.length; at += batchSize) {
+      const batch = texts
+        .slice(at, at + batchSize)
+        .map((text) => text.slice(0, maxCharacters).toWellFormed());
+      const ask = () =>
+        this.#connect().models.embedContent({
+          model,
+          contents: batch,
+          config: {
+            outputDimensionality: dimensions,
+            taskType: purpose === 'query' ? 'RETRIEVAL_QUERY' : 'RETRIEVAL_DOCUMENT',
+            ...(signal && { abortSignal: signal }),
+          },
+        });
+      const { embeddings = [] } = await withRetries(ask, this.#options.retryOptions, signal).catch(
+        (error: unknown) => {
+          signal?.throwIfAborted();
+          throw refusalOf(error);
+        },
+      );
+      vectors.push(...batch.map((_, n) => unitVector(embeddings[n]?.values, dimensions)));
+    }
+    return vectors;
+  }
+
+  // Made at the first request: a service can be started where there is no key.
+  #connect(): GoogleGenAI {
+    const { apiKey, baseUrl, client, model } = this.#options;
+    const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
+    if (!this.#client && !key && !client)
+      throw new MeshError('failed_precondition', `no key for model ${model}: set GEMINI_API_KEY`);
+    const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
+    this.#client ??= new GoogleGenAI({
+      ...(key !== undefined && { apiKey: key }),
+      ...client,
+      httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
+    });
+    return this.#client;
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.status !== 400) return error;
+  return new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
+}
+
+/** Shortened vectors of Gemini's are not of length 1. */
+function unitVector(values: number[] | undefined, dimensions: number): Float32Array {
+  const length = Math.hypot(...(values ?? []));
+  if (values?.length !== dimensions || !(length > 0))
+    throw new MeshError(
+      'internal',
+      `the model sent no vector of ${dimensions} numbers; use one that can, or say how many it has`,
+    );
+  return Float32Array.from(values, (value) => value / length);
+}

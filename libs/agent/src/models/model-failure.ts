@@ -1,0 +1,26 @@
+import { MeshError } from '@agentmesh/protocol';
+import { ApiError } from '@google/genai';
+
+/** Clients of models put the whole answer of the server into the message; a reader wants the code and the sentence in it. */
+function errorBodyOf(message: string): { code?: unknown; message?: unknown } {
+  try {
+    const body: unknown = JSON.parse(message);
+    const error: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+    return typeof error === 'object' && error !== null ? error : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What an error event says of what was thrown. */
+export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
+  if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
+  const message = error instanceof Error ? error.message : String(error);
+  const body = errorBodyOf(message);
+  const code = error instanceof ApiError ? error.status : body.code;
+  return {
+    errorCode:
+      typeof code === 'number' || (typeof code === 'string' && code) ? String(code) : 'UNKNOWN_ERROR',
+    errorMessage: typeof body.message === 'string' && body.message ? body.message : message,
+  };
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { createEvent } from '../events/event.ts';
+import { buildContents } from './contents.ts';
+
+const said = (author: string, text: string) =>
+  createEvent({ author, content: { role: author === 'user' ? 'user' : 'model', parts: [{ text }] } });
+const calls = (author: string, id: string) =>
+  createEvent({ author, content: { role: 'model', parts: [{ functionCall: { id, name: 'f', args: {} } }] } });
+const answers = (author: string, id: string) =>
+  createEvent({
+    author,
+    content: { role: 'user', parts: [{ functionResponse: { id, name: 'f', response: { ok: true } } }] },
+  });
+const current = (...events: Parameters<typeof buildContents>[0]['events'][number][]) =>
+  buildContents({ events, agentName: 'me', branch: undefined, include: 'none' }).map(({ parts = [] }) =>
+    parts.map((part) => part.text ?? Object.keys(part)[0]).join(' '),
+  );
+
+describe('the contents of the current turn alone', () => {
+  it('begin with what was said last, with the calls made since', () => {
+    expect(current(said('user', 'old'), said('user', 'new'), calls('me', 'a'), answers('me', 'a'))).toEqual([
+      'new',
+      'functionCall',
+      'functionResponse',
+    ]);
+  });
+
+  it('begin with the call whose result another agent got last', () => {
+    expect(current(said('user', 'old'), calls('other', 'a'), answers('other', 'a'))).toEqual([
+      'For context: [other] called tool `f` with parameters: {}',
+      'For context: [other] tool `f` returned result: {"ok":true}',
+    ]);
+  });
+
+  it('have the call of an earlier turn that is answered now', () => {
+    const events = [said('user', 'old'), calls('me', 'a'), said('user', 'new'), said('me', 'wait')];
+    expect(current(...events, { ...answers('user', 'a'), invocationId: 'e-2' })).toEqual([
+      'functionCall',
+      'functionResponse',
+    ]);
+  });
+});

@@ -1,0 +1,30 @@
+import { type Event, MeshError } from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
+import { logIndex } from '../events/log-index.ts';
+
+/**
+ * An invocation is continued by answers to what it asked itself.
+ *
+ * @param where `events`: those that made the calls which the message answers, perhaps with others
+ * @throws MeshError `failed_precondition` for a message that answers nothing, or another invocation
+ */
+export function assertContinues(
+  { parts = [] }: Content,
+  { events, invocationId }: { events: readonly Event[]; invocationId: string },
+): void {
+  const answered = parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []);
+  if (answered.length === 0) {
+    throw new MeshError(
+      'failed_precondition',
+      `invocation ${invocationId} goes on with the answer to what it asked; send a function response, or leave invocationId out`,
+    );
+  }
+  for (const id of answered) {
+    const asking = logIndex(events).firstCallOf([id]);
+    if (asking?.invocationId === invocationId) continue;
+    throw new MeshError(
+      'failed_precondition',
+      `call ${id} was not made by invocation ${invocationId}${asking ? ` but by ${asking.invocationId}` : ''}; send the id of the one that asked, or leave invocationId out`,
+    );
+  }
+}

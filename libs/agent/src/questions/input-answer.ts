@@ -1,0 +1,34 @@
+import { MeshError } from '@agentmesh/protocol';
+import { type JsonSchema, misfitOf } from '../schema/answer-schema.ts';
+
+/** A question for an input, as it is asked. */
+interface AskedInput {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+}
+
+/**
+ * What an answer to `requestInput` says: the value of `result` where that is all there is (`{result: "in May"}`), or the whole object. With a schema
+ * it is the one of the two that fits.
+ *
+ * @throws MeshError `invalid_argument` for an answer without anything, and for one that does not fit the schema of the question
+ */
+export function inputOf({ id, name, args }: AskedInput, response: unknown): unknown {
+  const fields = typeof response === 'object' && response !== null ? Object.keys(response) : [];
+  if (fields.length === 0) {
+    throw new MeshError('invalid_argument', `the answer to ${name} ${id} needs a "result"`);
+  }
+  const isResult = fields.length === 1 && fields[0] === 'result';
+  const result: unknown = isResult ? Reflect.get(response as object, 'result') : undefined;
+  const schema = (args.responseSchema ?? args.response_schema) as JsonSchema | null | undefined;
+  if (!schema) return isResult ? result : response;
+  const values = isResult ? [result, response] : [response];
+  const misfits = values.map((value) => misfitOf(schema, value));
+  const fitting = misfits.indexOf(undefined);
+  if (fitting !== -1) return values[fitting];
+  throw new MeshError(
+    'invalid_argument',
+    `the answer to ${name} ${id} does not fit its responseSchema: ${misfits[0]}`,
+  );
+}

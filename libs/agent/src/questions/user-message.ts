@@ -1,0 +1,170 @@
+import { type Event, MeshError } from '@agentmesh/protocol';
+import type { Content, FunctionResponse, Part } from '@google/genai';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import { credentialFrom } from '../credentials/credential-answer.ts';
+import { deadlineOfCall, deadlinePassed } from '../events/deadlines.ts';
+import { getFunctionCalls } from '../events/event.ts';
+import { logIndex } from '../events/log-index.ts';
+import { isQuestionName, type Question, questionNames } from '../events/question.ts';
+import { isFailure } from '../events/run-ids.ts';
+import { assertName, checkAnswer } from './check-answer.ts';
+
+/** What a user said, fit to be kept. */
+export interface UserMessage {
+  content: Content;
+  /** Credentials that came with it, by the id of the question: they are never in the log. */
+  credentials: Map<string, AuthCredential>;
+}
+
+/**
+ * Reads a message before it is committed: answers must belong to questions that are open in this session, and say what was asked. Secrets
+ * are taken out.
+ *
+ * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and for answers that say neither yes
+ * nor no, or do not fit the schema of the question; `failed_precondition` for an answer to what was not asked, or called, or is answered, or whose
+ * run was cancelled, and for one that names another call; `permission_denied` for another sign-in
+ */
+export function readMessage(
+  message: Content,
+  { events, via }: { events: readonly Event[]; via?: string | undefined },
+): UserMessage {
+  const { parts = [] } = message;
+  if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
+  if (parts.some((part) => Object.keys(part).length === 0))
+    throw new MeshError('invalid_argument', 'the message has an empty part; give each part text or data');
+  // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
+  const forged = parts.find(({ functionCall }) => functionCall)?.functionCall;
+  if (forged) {
+    throw new MeshError(
+      'invalid_argument',
+      `only agents call functions, such as ${forged.name}; send responses`,
+    );
+  }
+  const index = logIndex(events);
+  const answeredHere = new Map<string, Question>();
+  const credentials = new Map<string, AuthCredential>();
+  const read = parts.map((part): Part => {
+    const { functionResponse: response } = part;
+    const question = answeredHere.get(response?.id ?? '') ?? index.question(response?.id);
+    if (!response) return part;
+    if (!question && !isQuestionName(response.name)) return answerOf(response, { events, via }, part);
+    const answered = openQuestion(question, response, events);
+    answeredHere.set(answered.id, { ...answered, answer: response });
+    if (via === 'deadline') return expiredPart(part, answered);
+    if (!isClaimed(via)) assertInTime(answered.event, answered);
+    const checked = checkAnswer(answered, response);
+    if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
+    const asked = answered.args.authConfig as AuthConfig;
+    credentials.set(answered.id, credentialFrom(asked, response.response));
+    return {
+      ...part,
+      functionResponse: {
+        ...checked,
+        response: { credentialKey: asked.credentialKey, received: true },
+      },
+    };
+  });
+  return { content: { ...message, parts: read }, credentials };
+}
+
+/**
+ * An answer to an ordinary call: somebody must have made it, and left it to others to answer. The result of any other call is what its tool
+ * said, and nobody else. It comes once: what goes before it says so itself (`willContinue`), or a rejected call could be approved later. Its name is
+ * that of the call.
+ */
+function answerOf(
+  response: FunctionResponse,
+  { events, via }: { events: readonly Event[]; via: string | undefined },
+  part: Part,
+): Part {
+  const { id, name = 'a function' } = response;
+  const asking = logIndex(events).firstCallOf([id]);
+  if (id === undefined || !asking || asking.author === 'user') {
+    throw new MeshError(
+      'failed_precondition',
+      `no call ${id ?? 'without an id'} of ${name} was made in this session; answer with the id of the call`,
+    );
+  }
+  if (!asking.longRunningToolIds?.includes(id)) {
+    throw new MeshError(
+      'failed_precondition',
+      `call ${id} of ${name} does not wait for an answer from outside`,
+    );
+  }
+  const call = getFunctionCalls(asking).find((each) => each.id === id);
+  assertName(response, call?.name);
+  if (hasResult(events, id)) {
+    throw new MeshError(
+      'failed_precondition',
+      `call ${id} of ${name} was answered before; an answer counts once, and news before it say "willContinue": true`,
+    );
+  }
+  if (!isClaimed(via)) assertInTime(asking, { id, name });
+  return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
+}
+
+/** Was it in time when it was taken: an answer that came over the bus, which is a run only later, or the word that nobody answered? */
+function isClaimed(via: string | undefined): boolean {
+  return via === 'nats' || via === 'job' || via === 'deadline';
+}
+
+/** Has a call its last word: that of a person, or one that its tool says is the last? */
+function hasResult(events: readonly Event[], callId: string): boolean {
+  return logIndex(events)
+    .responsesTo(callId)
+    .some(
+      ({ event, response: { willContinue } }) =>
+        willContinue === false || (event.author === 'user' && !willContinue),
+    );
+}
+
+/** Nobody answered: what is kept is that alone. */
+function expiredPart(part: Part, { id, name, event }: Question): Part {
+  const kind = name === questionNames.confirmation ? 'confirmation' : 'input';
+  const deadline = deadlineOfCall(event, id) ?? Date.now();
+  return { ...part, functionResponse: { id, name, response: deadlinePassed({ kind, deadline }) } };
+}
+
+/** @throws MeshError `failed_precondition` for an answer that comes too late */
+function assertInTime(asking: Event, { id, name }: { id: string; name: string }): void {
+  const deadline = deadlineOfCall(asking, id);
+  if (deadline === undefined || deadline > Date.now()) return;
+  throw new MeshError(
+    'failed_precondition',
+    `the answer to ${name} ${id} was waited for until ${new Date(deadline).toISOString()}; ask for it anew`,
+  );
+}
+
+function openQuestion(
+  question: Question | undefined,
+  { id, name }: FunctionResponse,
+  events: readonly Event[],
+): Question {
+  if (!question) {
+    throw new MeshError(
+      'failed_precondition',
+      `nothing with id ${id} was asked in this session; answer with the id of the call ${name}`,
+    );
+  }
+  if (question.answer) {
+    throw new MeshError(
+      'failed_precondition',
+      `${question.name} ${id} was answered before; an answer counts once`,
+    );
+  }
+  const own = logIndex(events).ofInvocation(question.event.invocationId);
+  if (own.some(isCancelled)) throw askerCancelled(question);
+  return question;
+}
+
+function isCancelled(event: Event): boolean {
+  return event.errorCode === 'cancelled' && isFailure(event);
+}
+
+/** The error for an answer that would let go on what somebody has stopped. */
+export function askerCancelled({ id, name }: Pick<Question, 'id' | 'name'>): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the run that asked ${name} ${id} was cancelled; say anew what shall be done`,
+  );
+}

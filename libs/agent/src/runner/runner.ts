@@ -1,0 +1,261 @@
+import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
+import type { ArtifactService } from '../artifacts/artifact-service.ts';
+import { InMemoryArtifactService } from '../artifacts/in-memory-artifact-service.ts';
+import type { BaseAgent } from '../base/base-agent.ts';
+import type { BasePlugin } from '../base/base-plugin.ts';
+import { BaseToolset } from '../base/base-toolset.ts';
+import type { BaseContextCompactor } from '../base/context-compactor.ts';
+import { type OnFailure, printFailure } from '../base/failure.ts';
+import { type InvocationServices, invocationServiceNames } from '../base/invocation-context.ts';
+import { PluginManager } from '../base/plugin-manager.ts';
+import { compactorsOf, type EventsCompactionConfig } from '../compaction/events-compaction-config.ts';
+import type { CredentialService } from '../credentials/credential-service.ts';
+import { InMemoryCredentialService } from '../credentials/in-memory-credential-service.ts';
+import { InMemorySignInService } from '../credentials/in-memory-sign-in-service.ts';
+import type { SignInService } from '../credentials/sign-in-service.ts';
+import { newInvocationId, newResumeId } from '../events/event.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
+import { runInvocation } from '../invocation/invocation.ts';
+import { turnNeed } from '../invocation/turn-need.ts';
+import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
+import type { BaseMemoryService } from '../memory/memory-service.ts';
+import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
+import { SessionHeads } from '../sessions/session-cache.ts';
+import { rewindSession } from '../sessions/session-history.ts';
+import type { InvocationRef, SessionService } from '../sessions/session-service.ts';
+import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { type RunConfig, readRunConfig } from './run-config.ts';
+
+/** An app, or the name of one and its root agent. */
+export interface RunnerRoot {
+  app?: App;
+  appName?: string;
+  agent?: BaseAgent;
+  /** Beside those of the app. */
+  plugins?: BasePlugin[];
+  /** See {@link ResumabilityConfig}. */
+  resumabilityConfig?: ResumabilityConfig;
+  /** How the conversations are kept short; default that of the app. */
+  eventsCompactionConfig?: EventsCompactionConfig;
+}
+
+export interface RunnerConfig extends RunnerRoot, InvocationServices {
+  sessionService: SessionService;
+}
+
+export interface EphemeralRunRequest {
+  userId: string;
+  newMessage: Content;
+  /** Written to the state with the user's message; `temp:` keys are there for this invocation. */
+  stateDelta?: Record<string, unknown>;
+  runConfig?: RunConfig;
+  abortSignal?: AbortSignal;
+  /** Goes into the event of the user's message. */
+  customMetadata?: Record<string, unknown>;
+}
+
+export interface RunRequest extends EphemeralRunRequest {
+  sessionId: string;
+  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  invocationId?: string;
+}
+
+const rootOptions: OptionNames<InMemoryRunnerConfig> = {
+  ...invocationServiceNames,
+  app: true,
+  appName: true,
+  agent: true,
+  plugins: true,
+  resumabilityConfig: true,
+  eventsCompactionConfig: true,
+};
+const runnerOptions: OptionNames<RunnerConfig> = { ...rootOptions, sessionService: true };
+const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
+  userId: true,
+  newMessage: true,
+  stateDelta: true,
+  runConfig: true,
+  abortSignal: true,
+  customMetadata: true,
+};
+const runOptions: OptionNames<RunRequest> = { ...ephemeralOptions, sessionId: true, invocationId: true };
+
+/** How much the events of sessions may take that are kept between turns. */
+const cacheBytes = 256 * 1024 * 1024;
+
+/** Runs an agent and all below it in this process. Without a credential service, credentials are kept in memory. */
+export class Runner {
+  readonly appName: string;
+  readonly agent: BaseAgent;
+  readonly sessionService: SessionService;
+  readonly artifactService: ArtifactService | undefined;
+  readonly memoryService: BaseMemoryService | undefined;
+  readonly credentialService: CredentialService;
+  readonly signInService: SignInService;
+  readonly pluginManager: PluginManager;
+  readonly resumabilityConfig: ResumabilityConfig | undefined;
+  readonly onFailure: OnFailure;
+  readonly #heads: SessionHeads;
+  readonly #compactors: readonly BaseContextCompactor[];
+
+  /** @throws MeshError `invalid_argument` for an unknown option, and when neither an app, nor an agent and the name of an app is given */
+  constructor(config: RunnerConfig) {
+    const isOpen = new.target !== Runner && new.target !== InMemoryRunner;
+    assertOptions('a runner', config ?? null, runnerOptions, { isOpen });
+    if (!config.sessionService)
+      throw new MeshError('invalid_argument', 'a runner needs a sessionService; an InMemoryRunner has one');
+    assertResumability(config.resumabilityConfig);
+    const { app, appName = app?.name, agent = app?.rootAgent } = config;
+    if (appName === undefined || agent === undefined)
+      throw new MeshError('invalid_argument', 'a runner needs an app, or appName and agent');
+    this.appName = appName;
+    this.agent = agent;
+    this.sessionService = config.sessionService;
+    this.#compactors = compactorsOf(config.eventsCompactionConfig ?? app?.eventsCompactionConfig);
+    this.#heads = new SessionHeads({ sessions: config.sessionService, maxBytes: cacheBytes });
+    this.artifactService = config.artifactService;
+    this.memoryService = config.memoryService;
+    this.credentialService = config.credentialService ?? new InMemoryCredentialService();
+    this.signInService = config.signInService ?? new InMemorySignInService();
+    this.pluginManager = new PluginManager([...(app?.plugins ?? []), ...(config.plugins ?? [])]);
+    this.onFailure = config.onFailure ?? printFailure;
+    this.resumabilityConfig = config.resumabilityConfig ?? app?.resumabilityConfig;
+  }
+
+  /**
+   * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them. An
+   * answer to an open call goes to the agent that made it. Runs of one session come one after the other, in order. When the signal is aborted it ends without an error; what was committed stays.
+   *
+   * @throws MeshError `not_found` for an unknown session; `failed_precondition` for a run within a run of the same session, and for the id of an
+   * invocation that cannot be continued; for a message or an answer that is refused, as `readMessage`; what an agent's own code throws.
+   */
+  async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
+    assertOptions('runAsync', request, runOptions);
+    const { userId, sessionId } = request;
+    const key = JSON.stringify([this.appName, userId, sessionId]);
+    yield* oneAtATime(this.sessionService, key, request.abortSignal, () => this.#run(request));
+  }
+
+  async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
+    const { userId, sessionId, runConfig, invocationId: continued, ...rest } = request;
+    const { appName, agent, sessionService, pluginManager } = this;
+    if (rest.newMessage === undefined)
+      throw new MeshError('invalid_argument', 'a run needs a newMessage: what the user says or answers');
+    if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
+    const config = readRunConfig(runConfig);
+    const run = {
+      invocationId: continued ?? newInvocationId(),
+      ...(continued !== undefined && { resume: newResumeId() }),
+    };
+    const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
+    const session = await this.#heads.open({ appName, userId, sessionId, ...run }, need);
+    if (!session)
+      throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
+    let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
+    try {
+      for await (const event of runInvocation({
+        agent,
+        session,
+        sessionService,
+        pluginManager,
+        ...run,
+        runConfig: config,
+        contextCompactors: this.#compactors,
+        ...rest,
+        ...this.#services(),
+      })) {
+        if (event.author !== 'user') yield event;
+      }
+      failure = undefined;
+      this.#heads.keep(session);
+    } catch (error) {
+      failure = MeshError.from(error, `agent ${agent.name} failed`);
+      if (!request.abortSignal?.aborted) throw error;
+      failure = new MeshError('cancelled', 'the run was aborted', { cause: error });
+    } finally {
+      await this.#end({ appName, userId, sessionId, ...run }, failure);
+    }
+  }
+
+  /** ADK's name of {@link rewindSession}. */
+  async rewindAsync({
+    userId,
+    sessionId,
+    rewindBeforeInvocationId,
+  }: {
+    userId: string;
+    sessionId: string;
+    rewindBeforeInvocationId: string;
+  }): Promise<void> {
+    const ref = { appName: this.appName, userId, sessionId };
+    await rewindSession(this.sessionService, ref, rewindBeforeInvocationId);
+  }
+
+  /** Gives the agent a message in a session of its own, which is deleted at the end. */
+  async *runEphemeral(request: EphemeralRunRequest): AsyncGenerator<Event, void, void> {
+    assertOptions('runEphemeral', request, ephemeralOptions);
+    const { appName, sessionService } = this;
+    const { userId } = request;
+    const { id: sessionId } = await sessionService.createSession({ appName, userId });
+    try {
+      yield* this.runAsync({ ...request, sessionId });
+    } finally {
+      await sessionService.deleteSession({ appName, userId, sessionId });
+    }
+  }
+
+  #services(): InvocationServices {
+    const { artifactService, memoryService, credentialService, signInService, onFailure } = this;
+    return {
+      ...(artifactService && { artifactService }),
+      ...(memoryService && { memoryService }),
+      credentialService,
+      signInService,
+      onFailure,
+    };
+  }
+
+  async #end(ref: InvocationRef, failure: MeshError | undefined): Promise<void> {
+    await this.sessionService.endInvocation(
+      ref,
+      failure ? { status: 'failed', error: failure.toWire() } : { status: 'completed' },
+    );
+  }
+
+  /** Closes the toolsets of all agents. */
+  async close(): Promise<void> {
+    await closeToolsets(this.agent);
+  }
+}
+
+/** Closes the toolsets of an agent and all below it. */
+export async function closeToolsets(agent: BaseAgent): Promise<void> {
+  const agents = [...agent.tree()].filter((each) => each instanceof LlmAgent);
+  const toolsets = new Set(
+    agents.flatMap(({ tools }) => tools).filter((tool) => tool instanceof BaseToolset),
+  );
+  await Promise.all([...toolsets].map((toolset) => toolset.close()));
+}
+
+export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
+
+/** A runner that keeps everything in memory, unless it is given a service: no server needed. */
+export class InMemoryRunner extends Runner {
+  /** @throws MeshError `invalid_argument` for an unknown option, `sessionService` among them */
+  constructor(config: InMemoryRunnerConfig) {
+    const unsupported = { sessionService: 'use a Runner for a session service of your own' };
+    assertOptions('an InMemoryRunner', config, rootOptions, {
+      unsupported,
+      isOpen: new.target !== InMemoryRunner,
+    });
+    super({
+      artifactService: new InMemoryArtifactService(),
+      memoryService: new InMemoryMemoryService(),
+      ...config,
+      appName: config.app?.name ?? config.appName ?? 'InMemoryRunner',
+      sessionService: new InMemorySessionService(),
+    });
+  }
+}

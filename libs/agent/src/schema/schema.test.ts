@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import * as mini from 'zod/mini';
+import { z as z3 } from 'zod/v3';
+import { Context } from '../base/context.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
+import { FunctionTool } from '../tools/function-tool.ts';
+import { zodToSchema } from './schema.ts';
+
+describe('a zod schema as models see it', () => {
+  it('tells the values of numbers and the description', () => {
+    const schema = z.object({
+      size: z.literal([1, 2]).describe('how large'),
+      level: z.enum({ low: 1, high: 2 }).describe('how loud').default(1),
+      plain: z.literal(7),
+    });
+    expect(zodToSchema(schema).properties).toEqual({
+      size: { type: 'NUMBER', description: 'One of: 1, 2. how large' },
+      level: { type: 'NUMBER', description: 'One of: 1, 2. how loud', default: 1 },
+      plain: { type: 'NUMBER', description: 'One of: 7.' },
+    });
+  });
+
+  it('holds parts with an id in their place', () => {
+    const street = z.string().meta({ id: 'Street', description: 'with its number' });
+    const address = z.object({ street }).meta({ id: 'Address', description: 'a place' });
+    const schema = z.object({
+      home: address.describe('where one lives'),
+      work: address.nullable().optional(),
+      others: z.array(address),
+      either: z.union([address, z.number()]),
+    });
+    const place = {
+      type: 'OBJECT',
+      description: 'a place',
+      properties: { street: { type: 'STRING', description: 'with its number' } },
+      required: ['street'],
+    };
+    expect(zodToSchema(schema)).toEqual({
+      type: 'OBJECT',
+      required: ['home', 'others', 'either'],
+      properties: {
+        home: { ...place, description: 'where one lives' },
+        work: { ...place, nullable: true },
+        others: { type: 'ARRAY', items: place },
+        either: { anyOf: [place, { type: 'NUMBER' }] },
+      },
+    });
+  });
+
+  it('is refused with the name of a part that contains itself', () => {
+    const node: z.ZodObject = z
+      .object({
+        get next() {
+          return node.optional();
+        },
+      })
+      .meta({ id: 'Node' });
+    const tree: z.ZodObject = z.object({
+      get left() {
+        return tree.optional();
+      },
+    });
+    expect(() => zodToSchema(z.object({ node }))).toThrow('its part Node contains itself');
+    expect(() => zodToSchema(tree)).toThrow('its part (all) contains itself');
+  });
+});
+
+it('of zod 3 is refused for an answer of a person too', () => {
+  const session = { id: 's', appName: 'app', userId: 'u', state: {} };
+  const context = new Context({ invocationId: 'i', agentName: 'a', session }, { functionCallId: 'c' });
+  const schema = z3.object({ a: z3.string() }) as unknown as z.ZodType;
+  const words = 'must be a zod schema or a JSON schema: it is a schema of zod 3; make it with zod 4';
+  expect(() => context.requestConfirmation({ payloadSchema: schema })).toThrow(`payloadSchema ${words}`);
+  expect(() => context.requestInput({ message: '', responseSchema: schema })).toThrow(
+    `responseSchema ${words}`,
+  );
+});
+
+describe('a schema that models cannot be told', () => {
+  const schemas = {
+    'zod 3': z3.object({ a: z3.string() }),
+    'zod/mini': mini.object({ a: mini.string() }),
+    'JSON has no map': z.object({ a: z.map(z.string(), z.string()) }),
+  } as Record<string, unknown>;
+
+  it.each(Object.entries(schemas))('is refused when a tool or an agent is made: %s', (words, schema) => {
+    const error = (owner: string) =>
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringMatching(new RegExp(`^${owner} cannot be shown to a model: .*${words}`)),
+      });
+    const tool = { name: 'find', description: '', parameters: schema as z.ZodObject, execute: () => 1 };
+    expect(() => new FunctionTool(tool)).toThrow(error('tool find: parameters'));
+    for (const key of ['inputSchema', 'outputSchema']) {
+      expect(() => new LlmAgent({ name: 'asker', [key]: schema })).toThrow(error(`agent asker: ${key}`));
+    }
+  });
+});

@@ -1,0 +1,211 @@
+import { MeshError } from '@agentmesh/protocol';
+import { type Schema, Type } from '@google/genai';
+import { z } from 'zod';
+
+/** Parameters of a tool: a zod object, or a schema as `@google/genai` has it. */
+export type ToolParameters = z.ZodObject | Schema;
+
+/** Is it of zod? Whatever parses is taken: an object with a transform behind it is no `ZodObject` any more. */
+export function isZodObject(schema: unknown): schema is z.ZodObject {
+  return schema instanceof z.ZodType;
+}
+
+/** What models are told of a schema. @throws Error for what cannot be shown */
+export function toGenaiSchema(schema: ToolParameters): Schema {
+  if (isZodObject(schema)) return zodToSchema(schema);
+  assertPlain(schema);
+  return schema;
+}
+
+/** Checks that what is no schema of zod 4 is one in JSON. @throws Error for schemas of other kinds of zod */
+export function assertPlain(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) throw new Error('it is not a schema');
+  if ('_zod' in schema) throw new Error('it is a schema of zod/mini; make it with zod');
+  if ('_def' in schema) throw new Error('it is a schema of zod 3; make it with zod 4');
+}
+
+/**
+ * Checks when an agent or a tool is made that models can be told of its schema.
+ *
+ * @param owner names the schema in the error
+ * @throws MeshError `invalid_argument`
+ */
+export function showSchema(schema: ToolParameters, owner: string): Schema {
+  try {
+    return toGenaiSchema(schema);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MeshError('invalid_argument', `${owner} cannot be shown to a model: ${why}`, { cause });
+  }
+}
+
+/** Says which values do not fit, so that a model can mend them. */
+export function describeMisfit(value: unknown, error: z.ZodError): string {
+  const problems = error.issues.map((issue) => {
+    const path = issue.path.map(String).join('.');
+    const missing = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
+    return missing ? `missing parameter "${path}"` : `parameter "${path || '(all)'}": ${issue.message}`;
+  });
+  return problems.join('; ');
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
+    value,
+  );
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+const types: Record<string, Type> = {
+  string: Type.STRING,
+  number: Type.NUMBER,
+  integer: Type.INTEGER,
+  boolean: Type.BOOLEAN,
+  array: Type.ARRAY,
+  object: Type.OBJECT,
+  null: Type.NULL,
+};
+
+/**
+ * Turns a zod schema into what Gemini's function declarations take (OpenAPI 3 style, upper-case types). Optional keys and keys with a
+ * default are not required.
+ *
+ * @throws Error for types that JSON cannot hold (maps, functions, dates that are not coerced from text, …).
+ */
+export function zodToSchema(schema: z.ZodType): Schema {
+  const json = z.toJSONSchema(schema, {
+    io: 'input',
+    reused: 'inline',
+    cycles: 'ref',
+    unrepresentable: 'any',
+    override: ({ zodSchema: { _zod }, jsonSchema }) => showOrRefuse(_zod.def, jsonSchema),
+  });
+  return toSchema(json, { root: json, path: [] });
+}
+
+/** Where references of a JSON schema point to, and those that are being followed. */
+interface References {
+  root: JsonSchema;
+  path: readonly string[];
+}
+
+/** Parts with an id (`.meta({ id })`) stand beside the schema; Gemini's schemas hold everything in its place. */
+function followReference(
+  json: JsonSchema,
+  { root, path }: References,
+): { json: JsonSchema; references: References } {
+  const { $ref, ...rest } = json;
+  if ($ref === undefined) return { json, references: { root, path } };
+  const name = $ref.replace(/^#\/\$defs\//, '');
+  const target = $ref === '#' ? root : root.$defs?.[name];
+  if (path.includes($ref) || target === undefined || target === root) {
+    throw new Error(`its part ${name === '#' ? '(all)' : name} contains itself; models take no such schema`);
+  }
+  const followed = { json: { ...target, ...rest }, references: { root, path: [...path, $ref] } };
+  return followReference(followed.json, followed.references);
+}
+
+const unrepresentable = new Set([
+  'bigint',
+  'symbol',
+  'undefined',
+  'void',
+  'date',
+  'map',
+  'set',
+  'function',
+  'nan',
+]);
+
+function showOrRefuse(def: z.core.$ZodTypeDef & { coerce?: boolean }, json: JsonSchema): void {
+  if (!unrepresentable.has(def.type)) return;
+  if (def.type !== 'date' || !def.coerce) throw new Error(`JSON has no ${def.type}`);
+  json.type = 'string';
+  json.format = 'date-time';
+}
+
+function toSchema(given: JsonSchema, at: References): Schema {
+  const { json, references } = followReference(given, at);
+  const alternatives = json.anyOf ?? json.oneOf;
+  const schema: Schema = alternatives
+    ? fromAlternatives(alternatives as JsonSchema[], references)
+    : fromType(json, references);
+  for (const part of (json.allOf ?? []) as JsonSchema[]) addPart(schema, toSchema(part, references));
+  if (json.description !== undefined) {
+    schema.description = [schema.description, json.description].filter(Boolean).join(' ');
+  }
+  if (json.default !== undefined) schema.default = json.default;
+  return schema;
+}
+
+/** An intersection: what has all the keys of both. */
+function addPart(schema: Schema, { properties, required, ...rest }: Schema): void {
+  Object.assign(schema, rest);
+  if (properties) schema.properties = { ...schema.properties, ...properties };
+  if (required) schema.required = [...(schema.required ?? []), ...required];
+}
+
+function fromAlternatives(alternatives: JsonSchema[], at: References): Schema {
+  const others = alternatives.filter(({ type }) => type !== 'null');
+  const [only] = others;
+  const schema =
+    others.length === 1 && only ? toSchema(only, at) : { anyOf: others.map((each) => toSchema(each, at)) };
+  return others.length === alternatives.length ? schema : { ...schema, nullable: true };
+}
+
+function fromType(json: JsonSchema, at: References): Schema {
+  const schema: Schema = {};
+  const values = json.const === undefined ? json.enum : [json.const];
+  const named: unknown = json.type ?? (values ? typeof values[0] : undefined);
+  // JSON Schema may name several types at once; `null` is a flag here.
+  const several = Array.isArray(named) ? named.filter((each) => each !== 'null') : [named];
+  if (Array.isArray(named) && several.length < named.length) schema.nullable = true;
+  const known = several.flatMap((each) => (typeof each === 'string' ? (types[each] ?? []) : []));
+  if (known.length > 1) schema.anyOf = known.map((type) => ({ type }));
+  else if (known[0]) schema.type = known[0];
+  if (values) addValues(schema, values);
+  if (json.format !== undefined) schema.format = json.format;
+  if (json.pattern !== undefined) schema.pattern = json.pattern;
+  const minimum = json.minimum ?? json.exclusiveMinimum;
+  const maximum = json.maximum ?? json.exclusiveMaximum;
+  if (typeof minimum === 'number') schema.minimum = minimum;
+  if (typeof maximum === 'number') schema.maximum = maximum;
+  if (json.minLength !== undefined) schema.minLength = String(json.minLength);
+  if (json.maxLength !== undefined) schema.maxLength = String(json.maxLength);
+  if (json.minItems !== undefined) schema.minItems = String(json.minItems);
+  if (json.maxItems !== undefined) schema.maxItems = String(json.maxItems);
+  if (json.prefixItems) addTuple(schema, json.prefixItems as JsonSchema[], at);
+  else if (json.items && !Array.isArray(json.items)) schema.items = toSchema(json.items as JsonSchema, at);
+  if (json.properties) {
+    const entries = Object.entries(json.properties);
+    schema.properties = Object.fromEntries(
+      entries.map(([key, value]) => [key, toSchema(value as JsonSchema, at)]),
+    );
+    if (json.required?.length) schema.required = [...json.required];
+  }
+  return schema;
+}
+
+/** Lists of allowed values are for texts alone; of others the model is told in words. */
+function addValues(schema: Schema, values: readonly unknown[]): void {
+  if (schema.type === Type.STRING) schema.enum = values.map(String);
+  else schema.description = `One of: ${values.map(String).join(', ')}.`;
+}
+
+function addTuple(schema: Schema, items: JsonSchema[], at: References): void {
+  schema.items = { anyOf: items.map((each) => toSchema(each, at)) };
+  schema.minItems = String(items.length);
+  schema.maxItems = String(items.length);
+}
+
+/** The required keys of an object schema that a value lacks. */
+export function missingKeys({ required = [] }: Schema, value: unknown): string[] {
+  const has = (key: string) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, key) &&
+    Reflect.get(value, key) !== undefined;
+  return required.filter((key) => !has(key));
+}

@@ -1,0 +1,157 @@
+import { type Event, keys, type SessionRef } from '@agentmesh/protocol';
+import { type PendingCall, pendingChanges } from '../derive-pending.ts';
+import type { AnswerClaim, AnswerState, CallRef, PendingCalls } from '../pending-calls.ts';
+import type { InvocationRef } from '../session-service.ts';
+
+interface Around {
+  /** Has the invocation the session now? */
+  isAtWork(ref: InvocationRef): boolean;
+  hasEnded(ref: InvocationRef): boolean;
+}
+
+type Answer = { by: 'agent' | 'user'; digest: string; claim?: AnswerClaim };
+
+interface StoredCall {
+  ref: CallRef;
+  call: PendingCall;
+  isOpen: boolean;
+  answer?: Answer;
+  progress?: number;
+  /** When its deadline is looked at; epoch ms. */
+  dueAt?: number;
+}
+
+/** What waits for an answer, in this process; the twin of the scripts on Redis. */
+export class InMemoryPending implements PendingCalls {
+  readonly #keys = keys();
+  readonly #calls = new Map<string, StoredCall>();
+  readonly #around: Around;
+
+  constructor(around: Around) {
+    this.#around = around;
+  }
+
+  /** Takes note of a committed event. */
+  note({ appName, userId, sessionId }: SessionRef, event: Event): void {
+    const { opened, closed } = pendingChanges(event, sessionId);
+    for (const call of opened) {
+      const ref = { appName, userId, sessionId, callId: call.id };
+      const dueAt = call.deadline;
+      this.#calls.set(this.#keyOf(ref), { ref, call, isOpen: true, ...(dueAt !== undefined && { dueAt }) });
+    }
+    for (const { id, by, digest } of closed) {
+      const stored = this.#calls.get(this.#keyOf({ appName, userId, sessionId, callId: id }));
+      if (!stored?.isOpen) continue;
+      stored.isOpen = false;
+      stored.answer ??= { by, digest };
+    }
+  }
+
+  isOpen(ref: CallRef): boolean {
+    return this.#calls.get(this.#keyOf(ref))?.isOpen ?? false;
+  }
+
+  forgetSession({ appName, userId, sessionId }: SessionRef): void {
+    for (const [key, { ref }] of this.#calls) {
+      if (ref.sessionId === sessionId && ref.userId === userId && ref.appName === appName)
+        this.#calls.delete(key);
+    }
+  }
+
+  /** Returns how many there were that waited. */
+  forgetUser({ appName, userId }: Omit<SessionRef, 'sessionId'>): number {
+    let count = 0;
+    for (const [key, { ref, isOpen }] of this.#calls) {
+      if (ref.userId !== userId || ref.appName !== appName) continue;
+      this.#calls.delete(key);
+      if (isOpen) count += 1;
+    }
+    return count;
+  }
+
+  async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
+    const wanted = [...this.#calls.values()].filter(
+      ({ ref, isOpen }) =>
+        isOpen &&
+        ref.appName === appName &&
+        ref.userId === userId &&
+        (sessionId === undefined || ref.sessionId === sessionId),
+    );
+    return structuredClone(wanted.map(({ call }) => call).sort(oldestFirst));
+  }
+
+  async get(ref: CallRef): Promise<PendingCall | undefined> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    return stored?.isOpen ? structuredClone(stored.call) : undefined;
+  }
+
+  async sessionsAsking(callId: string): Promise<SessionRef[]> {
+    const found = [...this.#calls.values()].filter(({ ref }) => ref.callId === callId);
+    return found.map(({ ref: { appName, userId, sessionId } }) => ({ appName, userId, sessionId }));
+  }
+
+  async accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (!stored) return { state: 'unknown' };
+    const known = stored.answer;
+    if (known?.claim?.key === claim.key) return { state: 'repeated' };
+    const isVoid =
+      stored.isOpen && known?.claim?.run && this.#around.hasEnded({ ...ref, ...known.claim.run });
+    if (known && !isVoid) {
+      return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
+    }
+    if (claim.callers.some((invocationId) => this.#around.isAtWork({ ...ref, invocationId })))
+      return { state: 'busy' };
+    stored.answer = { by: 'user', digest: claim.digest, claim };
+    return { state: 'accepted' };
+  }
+
+  async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (!stored) return 'unknown';
+    return stored.isOpen ? 'open' : 'answered';
+  }
+
+  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
+    return this.#calls.get(this.#keyOf(ref))?.answer?.claim?.key === key;
+  }
+
+  async release(ref: CallRef, key: string): Promise<void> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (stored?.isOpen && stored.answer?.claim?.key === key) delete stored.answer;
+  }
+
+  async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (!stored?.isOpen || seq < (stored.progress ?? 0)) return false;
+    stored.progress = seq;
+    return true;
+  }
+
+  async overdue(service: string, limit: number): Promise<CallRef[]> {
+    const now = Date.now();
+    return [...this.#calls.values()]
+      .filter(({ call, dueAt, isOpen }) => isOpen && call.service === service && (dueAt ?? now + 1) <= now)
+      .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0))
+      .slice(0, limit)
+      .map(({ ref }) => ({ ...ref }));
+  }
+
+  async forgetDeadline(_service: string, ref: CallRef): Promise<void> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (stored) delete stored.dueAt;
+  }
+
+  async postponeDeadline(_service: string, ref: CallRef, until: number): Promise<void> {
+    const stored = this.#calls.get(this.#keyOf(ref));
+    if (stored?.dueAt !== undefined) stored.dueAt = until;
+  }
+
+  #keyOf(ref: CallRef): string {
+    return JSON.stringify([this.#keys.session(ref), ref.callId]);
+  }
+}
+
+function oldestFirst(a: PendingCall, b: PendingCall): number {
+  return a.created - b.created || (a.id < b.id ? -1 : 1);
+}

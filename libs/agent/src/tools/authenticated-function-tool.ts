@@ -1,0 +1,62 @@
+import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import type { Context } from '../base/context.ts';
+import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import type { ToolParameters } from '../schema/schema.ts';
+import {
+  FunctionTool,
+  type FunctionToolOptions,
+  functionToolOptions,
+  type ToolArgs,
+} from './function-tool.ts';
+
+// Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
+type Execute<P> = {
+  call(input: ToolArgs<P>, credential: AuthCredential, toolContext: Context): unknown;
+}['call'];
+
+export interface AuthenticatedFunctionToolOptions<P extends ToolParameters | undefined>
+  extends Omit<FunctionToolOptions<P>, 'execute'> {
+  /** How to come by the credential; nothing of it is shown to the model. */
+  authConfig: AuthConfig;
+  /** Does the work; called only when the credential is there. */
+  execute: Execute<P>;
+  /** What the call answers while a person is asked; default a status that says so. */
+  responseForAuthRequired?: Record<string, unknown> | string;
+}
+
+const optionNames: OptionNames<AuthenticatedFunctionToolOptions<undefined>> = {
+  ...functionToolOptions,
+  authConfig: true,
+  responseForAuthRequired: true,
+};
+
+/** A function as a tool that gets a credential of the user: one that was saved, or one that a person is asked for first. The name is ADK's. */
+export class AuthenticatedFunctionTool<
+  P extends ToolParameters | undefined = undefined,
+> extends FunctionTool<P> {
+  /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and without a credential key */
+  constructor(given: AuthenticatedFunctionToolOptions<P>) {
+    const isOpen = new.target !== AuthenticatedFunctionTool;
+    assertOptions(`tool ${given?.name ?? ''}`.trim(), given ?? null, optionNames, { isOpen });
+    const {
+      authConfig,
+      execute,
+      responseForAuthRequired = { status: 'pending', message: 'waits for the user to sign in' },
+      ...options
+    } = given;
+    const { name = execute.name } = options;
+    if (!authConfig?.credentialKey)
+      throw new MeshError('invalid_argument', `the authConfig of tool ${name} needs a credentialKey`);
+    super({
+      ...(options as Omit<FunctionToolOptions<P>, 'execute'>),
+      name,
+      execute(input, toolContext) {
+        if (!toolContext) throw new MeshError('failed_precondition', `tool ${name} needs a tool context`);
+        const credential = toolContext.getAuthResponse(authConfig);
+        if (credential) return execute(input, credential, toolContext);
+        toolContext.requestCredential(authConfig);
+        return responseForAuthRequired;
+      },
+    });
+  }
+}

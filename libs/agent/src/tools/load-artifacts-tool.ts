@@ -1,0 +1,90 @@
+import { type Content, type FunctionDeclaration, type Part, Type } from '@google/genai';
+import { appendInstructions } from '../base/base-llm.ts';
+import { BaseTool, type RunToolRequest, type ToolProcessLlmRequest } from '../base/base-tool.ts';
+import type { Context } from '../base/context.ts';
+
+/** The largest file that is shown to a model, in bytes: models take no request much above it. */
+const maxShownBytes = 15 * 1024 * 1024;
+/** Models take what is words as words alone. */
+const wordsPattern =
+  /^(?:text\/.*|application\/(?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|.*\+(?:json|xml)))(?:;.*)?$/;
+/** Types of files that models see and hear. */
+const mediaPattern = /^(?:(?:image|audio|video)\/.*|application\/pdf(?:;.*)?)$/;
+
+/**
+ * Shows files to a model: the instruction lists their names, and the content of those that it asks for is in its next request alone. The log of the session
+ * holds names, not files.
+ */
+export class LoadArtifactsTool extends BaseTool {
+  constructor() {
+    super({
+      name: 'load_artifacts',
+      description: 'Loads files of this conversation, and shows what is in them.',
+    });
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    const artifact_names = {
+      type: Type.ARRAY,
+      items: { type: Type.STRING },
+      description: 'The names of the files.',
+    };
+    return {
+      name: this.name,
+      description: this.description,
+      parameters: { type: Type.OBJECT, properties: { artifact_names }, required: ['artifact_names'] },
+    };
+  }
+
+  override async runAsync({ args }: RunToolRequest): Promise<unknown> {
+    return { artifact_names: namesIn(args), status: 'the files follow' };
+  }
+
+  override async processLlmRequest(request: ToolProcessLlmRequest): Promise<void> {
+    await super.processLlmRequest(request);
+    const { toolContext, llmRequest } = request;
+    const names = await toolContext.listArtifacts();
+    if (names.length === 0) return;
+    appendInstructions(llmRequest, [
+      `There are these files: ${JSON.stringify(names)}.
+When the user asks about one of them, call ${this.name} with its name before you answer. Never make up what is in a file.`,
+    ]);
+    const asked = llmRequest.contents
+      .at(-1)
+      ?.parts?.flatMap(({ functionResponse }) =>
+        functionResponse?.name === this.name ? namesIn(functionResponse.response) : [],
+      );
+    for (const name of new Set(asked)) llmRequest.contents.push(await show(name, toolContext));
+  }
+}
+
+/** One for all: it has no state. */
+export const loadArtifactsTool = new LoadArtifactsTool();
+
+function namesIn(args: Record<string, unknown> | undefined): string[] {
+  const names = args?.artifact_names;
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && name !== '') : [];
+}
+
+async function show(name: string, toolContext: Context): Promise<Content> {
+  const say = (...parts: Part[]): Content => ({ role: 'user', parts });
+  // As it was listed, or as people call it.
+  for (const filename of name.startsWith('user:') ? [name] : [name, `user:${name}`]) {
+    const about = await toolContext.getArtifactVersion(filename);
+    if (!about) continue;
+    if (about.size > maxShownBytes)
+      return say({ text: `Artifact ${filename} has ${about.size} bytes: too many to be shown.` });
+    const part = await toolContext.loadArtifact(filename, about.version);
+    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part, about.size));
+  }
+  return say({ text: `There is no artifact ${name}.` });
+}
+
+/** A part that models take: a file that they cannot read would make the request fail. */
+function readable(part: Part, size: number): Part {
+  if (!part.inlineData) return part;
+  const { data = '', mimeType = 'application/octet-stream' } = part.inlineData;
+  if (wordsPattern.test(mimeType)) return { text: Buffer.from(data, 'base64').toString() };
+  if (mediaPattern.test(mimeType)) return part;
+  return { text: `a file of type ${mimeType} and ${size} bytes, which cannot be shown.` };
+}

@@ -1,0 +1,95 @@
+import {
+  askerCancelled,
+  askingEvent,
+  assertContinues,
+  functionCallIdPrefix,
+  isPassedOn,
+  type PendingCall,
+  readMessage,
+} from '@agentmesh/agent';
+import { type Event, MeshError, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
+import { openAnswers } from './sealed-answers.ts';
+
+/**
+ * Refuses a message that the agent would refuse, as far as that is known before it runs. Nothing is enqueued then and nothing changes. Returns
+ * {@link askedFor} of it.
+ *
+ * @param continued the invocation that the message shall continue, if any
+ * @throws MeshError as `readMessage`; `failed_precondition` for what does not answer `continued`
+ */
+export async function checkMessage(
+  mesh: Mesh,
+  ref: SessionRef,
+  message: unknown,
+  continued?: string,
+): Promise<readonly Event[]> {
+  const content = parse(messageSchema, message, 'the message');
+  const pending = await pendingOf(mesh, ref, answeredIds(message));
+  const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
+  readMessage(openAnswers(mesh, ref, content), { events });
+  if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
+  for (const call of pending ?? []) {
+    if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
+    if (isAskedByCaller(call)) throw askedByCaller(call);
+  }
+  return events;
+}
+
+/**
+ * The events that made the calls which a message answers, perhaps with others; none for one that answers nothing. Read off what waits where all is
+ * there: its cost does not grow with the session.
+ */
+export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
+  const pending = await pendingOf(mesh, ref, answeredIds(message));
+  return pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
+}
+
+/**
+ * Does the caller of an agent that is used as a tool ask this question too, in its own session? One action must not wait for two answers: the
+ * caller's counts.
+ */
+export function isAskedByCaller({ sessionId, name }: PendingCall): boolean {
+  return sessionId.startsWith(functionCallIdPrefix) && isPassedOn(name);
+}
+
+function askedByCaller({ id, name }: PendingCall): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `${name} ${id} is asked by the agent that called, too: answer it there`,
+  );
+}
+
+/** Ids of the calls that a message answers; an answer without one has the empty id. */
+function answeredIds(message: unknown): ReadonlySet<string> {
+  const { parts = [] } = parse(messageSchema, message, 'the message');
+  return new Set(
+    parts.flatMap(({ functionResponse }) => (functionResponse ? (functionResponse.id ?? '') : [])),
+  );
+}
+
+/** The calls of these ids, if all of them wait in the session. */
+async function pendingOf(
+  { sessions }: Mesh,
+  ref: SessionRef,
+  ids: ReadonlySet<string>,
+): Promise<PendingCall[] | undefined> {
+  if (ids.size === 0) return [];
+  const waiting = (await sessions.pending.list(ref)).filter(({ id }) => ids.has(id));
+  return waiting.length === ids.size ? waiting : undefined;
+}
+
+async function eventsOf({ sessions }: Mesh, ref: SessionRef): Promise<readonly Event[]> {
+  return (await sessions.getSession(ref))?.events ?? [];
+}
+
+/** Was the run that asks a person cancelled, or shall it end? The results of work that went on are still taken. */
+async function isCancelled(
+  { sessions }: Mesh,
+  ref: SessionRef,
+  { kind, invocationId }: PendingCall,
+): Promise<boolean> {
+  if (kind === 'result') return false;
+  const { status, error, cancelled } = await sessions.getInvocation({ ...ref, invocationId });
+  return error?.code === 'cancelled' || (status === 'running' && cancelled !== undefined);
+}

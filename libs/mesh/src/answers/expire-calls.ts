@@ -1,0 +1,69 @@
+import { answerDigest, type CallRef, deadlinePassed, endOfRun, type PendingCall } from '@agentmesh/agent';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { type Asked, giveToAgent, runFor } from './give-answer.ts';
+
+/** How many overdue calls are looked at in one go. */
+const pageSize = 100;
+/** How many runs may end without having taken the outcome in: cancelled, say. */
+const maxRuns = 10;
+
+/**
+ * Gives calls whose deadline is over their outcome: nobody answered in time.
+ *
+ * @param laterMs when a call is looked at again, in ms: another invocation may be at work, or an answer on its way
+ */
+export async function expireCalls(served: ServedAgent, laterMs: number): Promise<void> {
+  const { mesh, agent, stopping } = served;
+  const { pending: calls } = mesh.sessions;
+  for (let found = pageSize; found === pageSize && !stopping.aborted; ) {
+    const overdue = await calls.overdue(agent.name, pageSize);
+    found = overdue.length;
+    for (const call of overdue) {
+      try {
+        await expireCall(served, call, laterMs);
+      } catch (error) {
+        // One that cannot be ended must not keep the others waiting.
+        mesh.log.warn({ err: error, callId: call.callId }, 'could not end an overdue call');
+        await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
+      }
+    }
+  }
+}
+
+async function expireCall(served: ServedAgent, call: CallRef, laterMs: number): Promise<void> {
+  const { mesh, agent } = served;
+  const { pending: calls } = mesh.sessions;
+  const { callId, ...ref } = call;
+  const pending = await calls.get(call);
+  const isOver = !pending || (await expire(served, { ref, callId, pending }));
+  if (isOver) await calls.forgetDeadline(agent.name, call);
+  else await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
+}
+
+/** @returns whether there is nothing more to be done: an answer that was claimed in time may still come to nothing */
+async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
+  const { mesh, agent } = served;
+  const { ref, callId, pending } = asked;
+  const response = deadlinePassed(pending);
+  const digest = answerDigest(response);
+  // A run that has ended takes nothing in any more: the next one has another name, the same at every replica.
+  for (let n = 1; n <= maxRuns; n += 1) {
+    const key = `deadline/${n}`;
+    const run = await runFor(mesh, asked, pending, key);
+    const claim = { key, digest, callers: [pending.invocationId], run };
+    const { state } = await mesh.sessions.pending.accept({ ...ref, callId }, claim);
+    if (state !== 'accepted' && state !== 'repeated') return state === 'unknown';
+    if (endOfRun(await mesh.sessions.getInvocation({ ...ref, ...run }), run.resume)) continue;
+    await giveToAgent(served, asked, {
+      run,
+      response,
+      update: { final: true },
+      answeredBy: { by: agent.name, via: 'deadline' },
+      headers: hopHeaders({}),
+    });
+    return false;
+  }
+  mesh.log.error({ callId, ...ref }, 'gave up ending an overdue call: none of its runs has taken that in');
+  return true;
+}

@@ -1,0 +1,96 @@
+import { answerDigest, functionCallIdPrefix, type PendingCall, type RunId, runKey } from '@agentmesh/agent';
+import {
+  type AnsweredBy,
+  type Headers,
+  MeshError,
+  type OperationUpdate,
+  type SessionRef,
+} from '@agentmesh/protocol';
+import type { Content, FunctionResponse } from '@google/genai';
+import { agentCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { rootOf } from '../mesh/root-agent.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { sealAnswers } from './sealed-answers.ts';
+
+/** A call, and where it was made. */
+export interface Asked {
+  ref: SessionRef;
+  callId: string;
+  /** Undefined when it does not wait any more. */
+  pending: PendingCall | undefined;
+}
+
+export interface Outcome {
+  run: RunId;
+  response: Record<string, unknown>;
+  update: Pick<OperationUpdate, 'final' | 'stateDelta'>;
+  answeredBy: AnsweredBy;
+  headers: Headers;
+}
+
+/**
+ * The run in which the agent hears of an answer: the same each time for the same message. In a resumable app it is one of the invocation that called,
+ * but for an agent that is used as a tool, whose invocation is its caller's.
+ *
+ * @param key identifies the message
+ */
+export async function runFor(
+  mesh: Mesh,
+  { ref, callId }: Asked,
+  pending: PendingCall,
+  key: string,
+): Promise<RunId> {
+  const digest = answerDigest([ref, callId, key]);
+  const isChild = ref.sessionId.startsWith(functionCallIdPrefix);
+  return !isChild && (await isResumable(mesh, ref.appName))
+    ? { invocationId: pending.invocationId, resume: `r-${digest}` }
+    : { invocationId: `e-${digest}` };
+}
+
+async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
+  try {
+    return (await rootOf(mesh, app)).resumable;
+  } catch (error) {
+    if (MeshError.from(error).retryable) throw error;
+    return false;
+  }
+}
+
+/** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
+export async function giveToAgent(
+  { mesh, agent }: ServedAgent,
+  { ref, pending }: Asked & { pending: PendingCall },
+  { run, response, update, answeredBy, headers }: Outcome,
+): Promise<void> {
+  const [workflow] = pending.path?.split('.') ?? [];
+  const to =
+    [workflow, pending.agent].find((name) => name !== undefined && agentCard(mesh, name)) ?? agent.name;
+  const { appName: app, userId: user, sessionId: session } = ref;
+  const { final, stateDelta } = update;
+  const message = sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to),
+    { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
+    { messageId: `${runKey(run)}:0`, headers },
+  );
+  mesh.log.debug({ ...run, to, callId: pending.id }, 'a call has its answer');
+}
+
+export function messageOf({ id, name }: PendingCall, response: unknown, willContinue?: boolean): Content {
+  return { role: 'user', parts: [{ functionResponse: responsePart(id, name, response, willContinue) }] };
+}
+
+export function responsePart(
+  id: string,
+  name: string,
+  response: unknown,
+  willContinue?: boolean,
+): FunctionResponse {
+  return {
+    id,
+    name,
+    response: response as Record<string, unknown>,
+    ...(willContinue !== undefined && { willContinue }),
+  };
+}

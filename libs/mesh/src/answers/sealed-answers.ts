@@ -1,0 +1,82 @@
+import { isCredentialQuestion, questionNames } from '@agentmesh/agent';
+import {
+  credentialKeysVariable,
+  encodeToken,
+  MeshError,
+  messageSchema,
+  parse,
+  type SecretBox,
+  type SessionRef,
+  shortId,
+} from '@agentmesh/protocol';
+import type { Content, FunctionResponse } from '@google/genai';
+import type { Mesh } from '../mesh/mesh.ts';
+
+type Sealer = Pick<Mesh, 'box'>;
+
+/**
+ * Seals the credentials in a message, each for its question: queues and waiting runs keep messages, and must not show them. What is sealed already
+ * stays as it is.
+ *
+ * @throws MeshError `failed_precondition` where there is nothing to seal with
+ */
+export function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): M | Content {
+  const content: Content = parse(messageSchema, message, 'the message');
+  if (!content.parts?.some(({ functionResponse }) => isPlainAnswer(functionResponse))) return message;
+  const box = boxOf(mesh);
+  return mapResponses(content, (response) =>
+    isPlainAnswer(response)
+      ? {
+          ...response,
+          response: { sealed: box.seal(JSON.stringify(response.response), placeOf(ref, response)) },
+        }
+      : response,
+  );
+}
+
+/**
+ * Opens what {@link sealAnswers} sealed.
+ *
+ * @throws MeshError `failed_precondition` without the key; `permission_denied` for what was sealed for another session, user or question
+ */
+export function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Content {
+  return mapResponses(message, (response) => {
+    const sealed = sealedText(response);
+    if (sealed === undefined) return response;
+    return { ...response, response: JSON.parse(boxOf(mesh).open(sealed, placeOf(ref, response))) };
+  });
+}
+
+function mapResponses(content: Content, map: (response: FunctionResponse) => FunctionResponse): Content {
+  const parts = content.parts?.map((part) =>
+    part.functionResponse ? { ...part, functionResponse: map(part.functionResponse) } : part,
+  );
+  return { ...content, ...(parts && { parts }) };
+}
+
+/** Clients name responses as they like: what is asked for is seen by the id too, and what is given by its form. */
+function isPlainAnswer(answer: FunctionResponse | undefined): answer is FunctionResponse {
+  if (!answer?.response || sealedText(answer) !== undefined) return false;
+  const { name, id, response } = answer;
+  return (
+    name === questionNames.credential || isCredentialQuestion(id) || 'exchangedAuthCredential' in response
+  );
+}
+
+function sealedText({ response }: FunctionResponse): string | undefined {
+  const { sealed, ...others } = response ?? {};
+  return typeof sealed === 'string' && Object.keys(others).length === 0 ? sealed : undefined;
+}
+
+function placeOf({ appName, userId, sessionId }: SessionRef, { id = '' }: FunctionResponse): string {
+  const session = [appName, userId, sessionId].map(encodeToken);
+  return ['answer', ...session, shortId(id)].join(':');
+}
+
+function boxOf({ box }: Sealer): SecretBox {
+  if (box) return box;
+  throw new MeshError(
+    'failed_precondition',
+    `the message holds a credential, and this process has nothing to seal it with: set ${credentialKeysVariable}, the same for the gateway, agents and tools`,
+  );
+}

@@ -1,0 +1,277 @@
+import {
+  answerDigest,
+  createEvent,
+  createEventActions,
+  hasAnswer,
+  type PendingCall,
+  progressId,
+  type Session,
+} from '@agentmesh/agent';
+import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
+import {
+  type AnsweredBy,
+  decodeToken,
+  type Headers,
+  MeshError,
+  type OperationUpdate,
+  operationUpdateSchema,
+  parse,
+  type SessionRef,
+} from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { traceHeaders } from '../messages/carrier.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { publishEvent } from '../messages/publish-event.ts';
+import { checkMessage } from './check-message.ts';
+import { type Asked, giveToAgent, messageOf, responsePart, runFor } from './give-answer.ts';
+
+const done: WorkOutcome = { done: true };
+/** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms: at first, and after many looks. */
+const busyMs = 100;
+const longestBusyMs = 1_600;
+const retryMs = 1_000;
+const slots = 32;
+
+/** Takes the updates of long-running calls, and the answers to questions, that the agent's service has made. */
+export async function consumeOperations(served: ServedAgent): Promise<Started> {
+  const { mesh, agent } = served;
+  return await mesh.bus.consumeOperations(agent.name, (item) => handleOperation(served, item), { slots });
+}
+
+/**
+ * Takes one update: kept first, then told, then acknowledged. What cannot be taken is put away with the reason; what comes twice changes
+ * nothing.
+ */
+async function handleOperation(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
+  const log = served.mesh.log.child({ agent: served.agent.name, subject: item.subject });
+  try {
+    return await takeUpdate(served, item);
+  } catch (thrown) {
+    const error = MeshError.from(thrown, 'the update could not be taken; the log has the cause');
+    if (error.retryable) {
+      log.warn({ err: error }, 'could not take an update for now; it will be tried again');
+      return { done: false, delayMs: retryMs };
+    }
+    log.warn({ err: error }, 'put away an update (dead letters)');
+    await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
+    return done;
+  }
+}
+
+async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
+  const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
+  const ref = await whereAsked(mesh, callId, update);
+  const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
+  assertOwn(served, asked, update);
+  try {
+    return update.final
+      ? await takeOutcome(served, item, asked, update)
+      : await takeProgress(served, item, asked, update);
+  } catch (thrown) {
+    const isGone = MeshError.from(thrown).code === 'not_found';
+    // The session is deleted just now: what a job says of it must not be put away for somebody to read.
+    if (isGone && update.seq !== undefined) return lateWord(callId, update);
+    throw thrown;
+  }
+}
+
+/**
+ * An update is for a call of this service's. What only shows, or is kept without a word, is no answer to a question: nobody would have checked it.
+ *
+ * @throws MeshError `permission_denied`, `invalid_argument`
+ */
+function assertOwn({ agent }: ServedAgent, { callId, pending }: Asked, update: OperationUpdate): void {
+  if (!pending) return;
+  const { service = agent.name, kind, name } = pending;
+  if (service !== agent.name) {
+    throw new MeshError(
+      'permission_denied',
+      `call ${callId} was made by the service of ${service}; publish there`,
+    );
+  }
+  if (kind !== 'result' && !(update.final && (update.wake ?? true))) {
+    throw new MeshError(
+      'invalid_argument',
+      `${name} ${callId} asks a person: it takes an answer that is final and wakes`,
+    );
+  }
+}
+
+/** @throws MeshError `not_found` for a call that nobody made, `failed_precondition` when two sessions have one of this id */
+async function whereAsked(
+  { sessions }: Mesh,
+  callId: string,
+  { app, user, session }: OperationUpdate,
+): Promise<SessionRef> {
+  if (app !== undefined && user !== undefined && session !== undefined) {
+    return { appName: app, userId: user, sessionId: session };
+  }
+  const found = (await sessions.pending.sessionsAsking(callId)).filter(
+    (ref) =>
+      (app ?? ref.appName) === ref.appName &&
+      (user ?? ref.userId) === ref.userId &&
+      (session ?? ref.sessionId) === ref.sessionId,
+  );
+  const [ref, other] = found;
+  if (!ref) throw unknownCall(callId, [app, user, session]);
+  if (other) {
+    throw new MeshError(
+      'failed_precondition',
+      `two sessions have a call ${callId}; say which by app, user and session`,
+    );
+  }
+  return ref;
+}
+
+/** The outcome is claimed, then given to the agent as a run; the claim keeps every other answer off. */
+async function takeOutcome(
+  served: ServedAgent,
+  item: WorkItem,
+  asked: Asked,
+  update: OperationUpdate,
+): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const { ref, callId, pending } = asked;
+  const response = responseOf(update);
+  const { key } = item;
+  // What was taken in time is not late when it comes again.
+  const isOurs = await mesh.sessions.pending.isClaimedBy({ ...ref, callId }, key);
+  if (pending && !isOurs) await checkMessage(mesh, ref, messageOf(pending, response));
+  const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
+  const claim = { key, digest: answerDigest(response), callers };
+  const wakes = update.wake ?? true;
+  const run = pending && wakes ? await runFor(mesh, asked, pending, item.key) : undefined;
+  const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
+  if (answer.state === 'unknown') return lateWord(callId, update);
+  if (answer.state === 'busy') return again(item);
+  // The worker of a job always says how it ended, also when the agent has heard it by another way.
+  if (answer.state === 'answered' && !(answer.by === 'agent' && update.seq !== undefined)) {
+    throw hasAnswer(callId);
+  }
+  if (answer.state === 'answered') return done;
+  // As long as the first one is not in the log, nobody knows that it will be.
+  if (answer.state === 'duplicate') return pending ? again(item) : done;
+  // Its question was committed just now, or its answer was.
+  if (!pending) return answer.state === 'accepted' ? again(item) : done;
+  const headers = traceHeaders(item.headers);
+  if (run) {
+    const given = { run, response, update, answeredBy: answeredBy(update), headers };
+    try {
+      await giveToAgent(served, { ...asked, pending }, given);
+    } catch (error) {
+      // Too large for a message, say: another answer may fit.
+      if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
+      throw error;
+    }
+    return done;
+  }
+  const event = {
+    ...responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false }),
+    actions: createEventActions({ stateDelta: update.stateDelta ?? {} }),
+    customMetadata: { answeredBy: answeredBy(update) },
+  };
+  await keep(mesh, { ref, callId }, event, headers);
+  return done;
+}
+
+/** Nobody waits for what a job says of a call that is gone with its session. @throws MeshError `not_found` for what somebody else says */
+function lateWord(callId: string, { seq }: OperationUpdate): WorkOutcome {
+  if (seq === undefined) throw unknownCall(callId);
+  return done;
+}
+
+function again({ attempt }: WorkItem): WorkOutcome {
+  return { done: false, delayMs: Math.min(busyMs * 2 ** Math.min(attempt - 1, 10), longestBusyMs) };
+}
+
+async function takeProgress(
+  served: ServedAgent,
+  item: WorkItem,
+  asked: Asked,
+  update: OperationUpdate,
+): Promise<WorkOutcome> {
+  const { mesh } = served;
+  const { ref, callId, pending } = asked;
+  const { seq, wake = false } = update;
+  if (!pending) {
+    const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
+    if (state === 'unknown') return lateWord(callId, update);
+    // Of a job it is only late.
+    if (seq !== undefined) return done;
+    throw hasAnswer(callId);
+  }
+  if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
+  const response = responseOf(update);
+  const headers = traceHeaders(item.headers);
+  const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
+  if (wake) {
+    const run = await runFor(mesh, asked, pending, item.key);
+    const given = { run, response, update, answeredBy: answeredBy(update), headers };
+    await giveToAgent(served, { ...asked, pending }, given);
+  } else {
+    const event = responseEvent(pending, update, response, { id, willContinue: true });
+    await keep(mesh, { ref, callId }, event, headers);
+  }
+  return done;
+}
+
+/** What is kept without a run: an event of the agent that called, in its invocation. */
+function responseEvent(
+  pending: PendingCall,
+  { invocationId = pending.invocationId }: OperationUpdate,
+  response: unknown,
+  { id, willContinue }: { id: string; willContinue: boolean },
+) {
+  const { agent, branch, path, name } = pending;
+  const functionResponse = responsePart(pending.id, name, response, willContinue);
+  return createEvent({
+    id,
+    invocationId,
+    author: agent,
+    ...(branch !== undefined && { branch }),
+    ...(path !== undefined && { nodeInfo: { path } }),
+    content: { role: 'user', parts: [{ functionResponse }] },
+  });
+}
+
+/** Nothing is kept of a call that has its answer meanwhile. */
+async function keep(
+  mesh: Mesh,
+  { ref, callId }: Pick<Asked, 'ref' | 'callId'>,
+  event: ReturnType<typeof createEvent>,
+  headers: Headers,
+): Promise<void> {
+  const session: Session | undefined = await mesh.sessions.getSession({
+    ...ref,
+    config: { numRecentEvents: 0 },
+  });
+  if (!session) throw noSession(ref);
+  const before = session.seq;
+  const committed = await mesh.sessions.appendEvent({ session, event, aside: true, whileOpen: callId });
+  // The run that waits for the job had it already, and has told it.
+  if (session.seq > before) await publishEvent(mesh, session, committed, headers);
+}
+
+function responseOf({ response, error }: OperationUpdate): Record<string, unknown> {
+  if (error !== undefined) return { error };
+  const isRecord = typeof response === 'object' && response !== null && !Array.isArray(response);
+  return isRecord ? { ...response } : { result: response ?? null };
+}
+
+/** What the publisher says of itself; NATS' permissions say who may publish. */
+function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
+  return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
+}
+
+function unknownCall(callId: string, place: readonly (string | undefined)[] = []): MeshError {
+  const named = place.filter((each) => each !== undefined).join(', ');
+  const where = named ? ` in ${named}; leave app, user and session out` : '';
+  return new MeshError(
+    'not_found',
+    `no call ${callId} waits for an answer${where || '; publish to the operation subject of an open call'}`,
+  );
+}

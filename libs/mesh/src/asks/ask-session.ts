@@ -1,0 +1,60 @@
+import {
+  heldCopy,
+  type InvocationRef,
+  openSession,
+  type Session,
+  type SessionHeads,
+  type TurnNeed,
+  turnNeed,
+  unreadBefore,
+} from '@agentmesh/agent';
+import { type Ask, MeshError } from '@agentmesh/protocol';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+
+/** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
+export async function askSession(
+  { mesh: { sessions, heads }, agent, app, services }: ServedAgent,
+  ask: Ask,
+  invocationId: string,
+): Promise<Session> {
+  const { parent, step, state = {} } = ask;
+  if (parent) {
+    return await openSession(sessions, {
+      appName: parent.app,
+      userId: parent.user,
+      sessionId: parent.callId,
+      state,
+    });
+  }
+  const ofApp = services.contextCompactors ?? [];
+  if (step) {
+    const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
+    const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
+    // A summary that was made outside of a branch does not stand for what is read within.
+    const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
+    const session = await knownSession(heads, ref, { ...need, fromSeq });
+    return step.held ? heldCopy(session, step.held) : session;
+  }
+  const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
+  if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
+  const ref = { ...owner, sessionId: ask.session, invocationId };
+  return await knownSession(heads, ref, turnNeed(agent, { ofApp }));
+}
+
+async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
+  const session = await heads.open(ref, need);
+  if (session) return session;
+  throw new MeshError(
+    'not_found',
+    `there is no session ${ref.sessionId} of user ${ref.userId} in app ${ref.appName}; leave it out for a fresh one`,
+  );
+}
+
+/** Where the journal of a step begins, and what tells it apart there. */
+export function stepOptions(
+  { branch, path, journalStart: before }: NonNullable<Ask['step']>,
+  session: Session,
+) {
+  const journalStart = Math.max(before - unreadBefore(session), 0);
+  return { journalStart, ...(branch !== undefined && { branch }), ...(path !== undefined && { path }) };
+}

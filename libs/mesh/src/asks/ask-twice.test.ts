@@ -1,0 +1,97 @@
+import { LlmAgent } from '@agentmesh/agent';
+import { header, subjects } from '@agentmesh/protocol';
+import { describe, expect, it } from 'vitest';
+import { memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { callService } from '../remote/call-service.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+
+const message = { role: 'user', parts: [{ text: 'hi' }] };
+
+/** A run that has its session, and a way to ask on its behalf as its agent does. */
+async function runAtWork() {
+  const world = memoryMesh();
+  const { client, ref } = await world.chat('app');
+  const taken = await world.sessions.takeSession(
+    { ...ref, invocationId: 'e-1' },
+    { run: '', whenBusy: 'reject' },
+  );
+  const token = taken.state === 'held' ? taken.token : 0;
+  const place = { app: 'app', user: 'u', session: ref.sessionId, invocationId: 'e-1' };
+  const ask = (payload: object) =>
+    Array.fromAsync(
+      client.bus.request(
+        subjects().agentDelegate('back'),
+        { message, ...payload },
+        { headers: { [header.token]: String(token) } },
+      ),
+    );
+  return { world, ref, place, ask };
+}
+
+describe('an ask that is sent again while its first callee lives', () => {
+  it('is answered once: what the first one says late is refused', async () => {
+    const { world, ref, place, ask } = await runAtWork();
+    const go = Promise.withResolvers<void>();
+    let asked = 0;
+    for (const replica of ['a', 'b']) {
+      const model = new ScriptedLlm(says('one'), says('two'));
+      const { generateContentAsync } = model;
+      model.generateContentAsync = async function* (...args) {
+        asked += 1;
+        await go.promise;
+        yield* generateContentAsync.apply(model, args);
+      };
+      await serveAgent(await world.connect(`back_${replica}`), new LlmAgent({ name: 'back', model }));
+    }
+    const parent = { ...place, agent: 'front', callId: 'c1' };
+    const first = ask({ parent });
+    await expect.poll(() => asked).toBe(1);
+    const second = ask({ parent });
+    await expect.poll(() => asked).toBe(2);
+    go.resolve();
+    await expect(first).rejects.toMatchObject({ code: 'aborted' });
+    expect((await second).at(-1)).toMatchObject({ type: 'result', data: { text: expect.any(String) } });
+    const log = await world.sessions.readEvents({ ...ref, sessionId: 'c1' });
+    expect(log.map(({ event }) => event.author)).toEqual(['user', 'back']);
+  });
+
+  it('is asked once more when a late request has fenced off the one that is waited for', async () => {
+    const { world, place } = await runAtWork();
+    const go = Promise.withResolvers<void>();
+    let asked = 0;
+    const model = new ScriptedLlm(says('one'), says('two'), says('three'));
+    const { generateContentAsync } = model;
+    model.generateContentAsync = async function* (...args) {
+      asked += 1;
+      if (asked === 1) await go.promise;
+      yield* generateContentAsync.apply(model, args);
+    };
+    await serveAgent(await world.connect('back'), new LlmAgent({ name: 'back', model }));
+    const asker = await world.connect('front');
+    const callee = { subject: subjects().agentDelegate('back'), isKnown: () => true };
+    const payload = { message, parent: { ...place, agent: 'front', callId: 'c1' } };
+    const answer = Array.fromAsync(callService(asker, callee, payload, { headers: { [header.token]: '1' } }));
+    await expect.poll(() => asked).toBe(1);
+    // As if it had lain in a buffer: an earlier copy of the same request.
+    const part = JSON.stringify(['back', '', 'c1', null, null, null]);
+    await world.sessions.beginAttempt(
+      { appName: 'app', userId: 'u', sessionId: 'c1', invocationId: 'e-1' },
+      part,
+    );
+    go.resolve();
+    expect((await answer).at(-1)).toMatchObject({ type: 'result', data: { text: expect.any(String) } });
+    expect(asked).toBe(2);
+  });
+
+  it('tells what the first attempt at a step has committed, but not what the asker knew', async () => {
+    const { world, place, ask } = await runAtWork();
+    const model = new ScriptedLlm(says('one'));
+    await serveAgent(await world.connect('back'), new LlmAgent({ name: 'back', model }));
+    const events = async (afterSeq: number) => {
+      const frames = await ask({ step: { ...place, journalStart: 0, afterSeq } });
+      return frames.filter(({ type }) => type === 'event').length;
+    };
+    expect([await events(0), await events(0), await events(1)]).toEqual([1, 1, 0]);
+    expect(model.requests).toHaveLength(1);
+  });
+});

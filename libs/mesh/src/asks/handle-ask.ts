@@ -1,0 +1,270 @@
+import {
+  type Attempt,
+  answerToQuestion,
+  type BaseAgent,
+  checkAsk,
+  endsPart,
+  heldSessions,
+  type InvocationRef,
+  isInPath,
+  newestRun,
+  newInvocationId,
+  ParallelAgent,
+  readAnswer,
+  runInvocation,
+  type Session,
+  type SessionService,
+  unreadBefore,
+} from '@agentmesh/agent';
+import type { IncomingRequest } from '@agentmesh/bus';
+import {
+  type Answer,
+  type Ask,
+  askSchema,
+  type Frame,
+  type Headers,
+  header,
+  MeshError,
+} from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
+import { inArtifactSession } from '../artifacts/artifact-session.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { signalOf } from '../messages/deadline.ts';
+import { fencedSessions, tokenOf } from '../messages/fenced-sessions.ts';
+import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/publish-event.ts';
+import { readPayload } from '../messages/read-payload.ts';
+import { stampReplica } from '../messages/stamp-replica.ts';
+import { transferPort } from '../remote/transfer-port.ts';
+import { keepAlive } from '../runs/keep-alive.ts';
+import { startNext } from '../runs/run-queue.ts';
+import { askSession, stepOptions } from './ask-session.ts';
+
+/** Answers the question of a program that is no agent: it may not speak for one. */
+export async function* handleQuestion(
+  served: ServedAgent,
+  request: IncomingRequest,
+): AsyncGenerator<Frame, void, void> {
+  const ask = readAsk(served, request);
+  if (ask.parent || ask.step) {
+    throw new MeshError(
+      'permission_denied',
+      'only agents ask on behalf of a call or a step; leave parent and step out',
+    );
+  }
+  yield* logged(served, request, ask);
+}
+
+/** Answers the ask of an agent: on behalf of a call, or of a step of its workflow. */
+export async function* handleDelegated(
+  served: ServedAgent,
+  request: IncomingRequest,
+): AsyncGenerator<Frame, void, void> {
+  yield* logged(served, request, readAsk(served, request));
+}
+
+function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncGenerator<Frame, void, void> {
+  const { mesh, agent } = served;
+  return withOutcome(mesh.log, 'ask ended', askIds(agent.name, ask), answerAsk(served, request, ask));
+}
+
+function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
+  return readPayload(askSchema, request, `the ask of agent ${agent.name}`);
+}
+
+/**
+ * Answers an ask: the agent works on the message in the hidden session of the call, or for a caller that is no agent in the session it names
+ * or a fresh one. An ask that comes again under the same call id goes on where the first one stopped.
+ */
+async function* answerAsk(
+  served: ServedAgent,
+  request: IncomingRequest,
+  ask: Ask,
+): AsyncGenerator<Frame, void, void> {
+  const { mesh, agent } = served;
+  const { parent, step } = ask;
+  const belongsTo = parent ?? step;
+  const invocationId = belongsTo?.invocationId ?? newInvocationId();
+  using cancel = served.cancellations.signalOf(invocationId);
+  if (belongsTo) {
+    // The invocation belongs to the one who asked, and so does the session of a step.
+    const token = tokenOf(request.headers);
+    const { app: appName, user: userId } = belongsTo;
+    const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
+    // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
+    const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
+    const session = await askSession(served, ask, invocationId);
+    logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
+    if (step && !step.held) yield* retell(step, session);
+    const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
+    const data = yield* work(served, request, ask, own);
+    // The hidden session of a call has no next turn.
+    if (step && !step.held) mesh.heads.keep(session);
+    yield { type: 'result', data };
+    return;
+  }
+  const session = await askSession(served, ask, invocationId);
+  const ref = { ...refOf(session), invocationId };
+  const token = await tokenFor(mesh, ref);
+  using _alive = keepAlive(mesh, ref, token, cancel);
+  // What others said until the session was ours.
+  const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
+  const current = now ?? (await askSession(served, ask, invocationId));
+  // The asker reads the answer after the end is recorded: it finds the session free, and nothing is left to do behind the reply.
+  const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
+    work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
+  );
+  yield { type: 'result', data };
+}
+
+/** Records how the ask ended and tells the watchers, whether it answers, fails, or loses its asker before the answer. */
+async function* untilEnd(
+  mesh: Mesh,
+  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
+  run: () => AsyncGenerator<Frame, Answer, void>,
+): AsyncGenerator<Frame, Answer, void> {
+  let end: AskEnd = {
+    status: 'failed',
+    error: { code: 'cancelled', message: 'nobody waited for the answer' },
+  };
+  try {
+    const answer = yield* run();
+    end = { status: 'completed' };
+    mesh.heads.keep(session);
+    return answer;
+  } catch (error) {
+    end = { status: 'failed', error: MeshError.from(error).toWire() };
+    throw error;
+  } finally {
+    await endAsk(mesh, ref, token, end, session.seq);
+  }
+}
+
+/** Names what is asked, the same whenever it is sent: deeper down the same agent may be asked for the same step again, by itself. */
+function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
+  const { path, branch, journalStart, held } = step ?? {};
+  const run = headers[header.resume];
+  const place = [agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart];
+  const more = [...(run === undefined ? [] : [run]), ...(held ? [held.part] : [])];
+  return JSON.stringify([...place, ...more]);
+}
+
+/** What an attempt before this one has committed, and its asker has not heard. */
+function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Frame, void, void> {
+  const { invocationId, branch, path, afterSeq } = step;
+  for (const event of session.events.slice(Math.max(afterSeq - unreadBefore(session), 0))) {
+    const isOfStep =
+      event.invocationId === invocationId &&
+      event.author !== 'user' &&
+      (path === undefined || isInPath(event, path)) &&
+      (branch === undefined || event.branch === branch || event.branch?.startsWith(`${branch}.`));
+    if (isOfStep) yield { type: 'event', data: event };
+  }
+}
+
+type AskEnd = Parameters<SessionService['endInvocation']>[1];
+
+/** An ask is answered at once or not at all: it cannot wait for its turn in the session. */
+async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
+  const taken = await sessions.takeSession(ref, { run: '', whenBusy: 'reject' });
+  if (taken.state === 'held') return taken.token;
+  throw new MeshError(
+    'resource_exhausted',
+    `another run is at work in session ${ref.sessionId}; ask again later, or without a session`,
+  );
+}
+
+async function endAsk(
+  mesh: Mesh,
+  ref: InvocationRef,
+  token: number,
+  end: AskEnd,
+  lastSeq: number,
+): Promise<void> {
+  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
+  await publishEnd(mesh, ref, { ...end, lastSeq }, {});
+  await startNext(mesh, ref);
+}
+
+interface AskWork {
+  session: Session;
+  invocationId: string;
+  token: number | undefined;
+  attempt?: Attempt;
+  cancelled: AbortSignal;
+}
+
+async function* work(
+  served: ServedAgent,
+  request: IncomingRequest,
+  ask: Ask,
+  { session, invocationId, token, attempt, cancelled }: AskWork,
+): AsyncGenerator<Frame, Answer, void> {
+  const { mesh, agent, stopping } = served;
+  const { parent, step } = ask;
+  const artifactSession = step?.artifactSession ?? parent?.artifactSession ?? parent?.session;
+  const incoming = hopHeaders(request.headers);
+  const resume = incoming[header.resume];
+  const held = step?.held;
+  const sessions = fencedSessions(mesh.sessions, token, attempt);
+  const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
+  using until = signalOf(request.headers, request.signal, stopping, cancelled);
+  const events = runInvocation({
+    ...inArtifactSession(served.services, artifactSession),
+    agent,
+    session,
+    sessionService: held ? heldSessions(sessions, held) : sessions,
+    ...(held && { held, isUnderOwnCode: true }),
+    invocationId,
+    ...(attempt && { attempt: attempt.number }),
+    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
+    ...(attempt && resume !== undefined && { resume }),
+    isAsked: true,
+    ...(step ? stepOptions(step, session) : { newMessage: messageOf(agent, ask, session) }),
+    runConfig: ask.runConfig,
+    carrier,
+    stamp: stampReplica(mesh),
+    abortSignal: until.signal,
+    transfers: transferPort(served),
+  });
+  for await (const event of events) {
+    // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners. Of a step the one who
+    // asked tells, in the order in which it hears.
+    if (parent) await publishToSession(mesh, session, event, carrier);
+    else if (!step) await publishEvent(mesh, session, event, carrier);
+    if (event.author !== 'user') yield { type: 'event', data: event };
+    if (held && endsPart(event) && goesStepByStep(agent))
+      return { ...answerOf(agent, session, invocationId, 'step'), more: true };
+  }
+  const part = step ? 'step' : parent && 'call';
+  return answerOf(agent, session, invocationId, part);
+}
+
+/**
+ * Code of the user's runs from its start again with each request: it is run through at once. So are agents that run at the same time: a step of
+ * one would cut off the others within theirs.
+ */
+function goesStepByStep(agent: BaseAgent): boolean {
+  return ![...agent.tree()].some((each) => each.hasOwnCode || each instanceof ParallelAgent);
+}
+
+/** An agent that had asked a person within the call goes on with the answer. */
+function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
+  const { message, parent, confirmation, input } = ask;
+  const said = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
+  const answer = parent && answerToQuestion(events, said);
+  return answer ?? checkAsk(agent, message);
+}
+
+/**
+ * Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. The session of a call is all
+ * about it: what was left open there earlier still is.
+ */
+function answerOf(agent: BaseAgent, session: Session, invocationId: string, part?: 'call' | 'step'): Answer {
+  const { appName: app, userId: user, id } = session;
+  const own = part === 'step' ? [] : newestRun(session.events, invocationId);
+  const { artifactDelta = {}, ...answer } = readAnswer(agent, own, part === 'call' ? session.events : own);
+  return { ...answer, artifactDelta, invocationId, app, user, session: id };
+}

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import type { BaseTool, CallRef, InvocationRef, InvocationServices } from '@agentmesh/agent';
+import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
+import {
+  type Headers,
+  type Job,
+  jobSchema,
+  MeshError,
+  type OperationUpdateInput,
+  parse,
+  type ToolResult,
+} from '@agentmesh/protocol';
+import type { FinishedJob } from '@agentmesh/store';
+import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { createTally, logTakeover } from '../mesh/outcomes.ts';
+import { traceHeaders } from '../messages/carrier.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { failedCall, keepResult } from './keep-result.ts';
+import { runTool } from './tool-call.ts';
+
+const done: WorkOutcome = { done: true };
+/** So long nobody takes over the job of a worker that gives no sign of life, in ms. */
+const leaseMs = 3_000;
+const retryMs = 1_000;
+/** So many workers may die at a job until it ends with an error. */
+const maxDeaths = 5;
+
+export interface JobOptions {
+  mesh: Mesh;
+  tool: BaseTool;
+  services: InvocationServices;
+  /** Aborted when the process stops and will not wait any longer. */
+  stopping: AbortSignal;
+  cancellations: Cancellations;
+}
+
+/** One attempt at a job. */
+interface Attempt extends JobOptions {
+  order: Job;
+  holder: string;
+  headers: Headers;
+}
+
+/**
+ * Does the work of a long-running call. What it says is kept, then told, and acknowledged only when its end was told: a worker that dies is
+ * replaced by another, which learns how far it was.
+ */
+export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
+  const { mesh, tool } = options;
+  const log = mesh.log.child({ tool: tool.name });
+  let order: Job;
+  try {
+    order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
+  } catch (error) {
+    log.error({ err: error, subject: item.subject }, 'put away a job that nobody can read');
+    await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
+    return done;
+  }
+  const holder = `${mesh.bus.replica}/${randomUUID()}`;
+  const attempt: Attempt = { ...options, order, holder, headers: traceHeaders(item.headers) };
+  try {
+    return await work(attempt);
+  } catch (error) {
+    // Of the tool's own failures the agent is told; these are the mesh's.
+    log.warn({ err: error, job: order.job }, 'could not go on with a job for now; it will be tried again');
+    await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
+    return { done: false, delayMs: retryMs };
+  }
+}
+
+async function work(attempt: Attempt): Promise<WorkOutcome> {
+  const { mesh, tool, order, holder, stopping } = attempt;
+  const taken = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
+  if (taken.state === 'busy') return { done: false, delayMs: retryMs };
+  if (taken.state === 'done') {
+    await tellEnd(attempt, taken);
+    return done;
+  }
+  const ids = jobIds(attempt);
+  logTakeover(mesh.log, taken.attempt, ids);
+  const tally = createTally();
+  tally.attempt = taken.attempt;
+  const lost = new AbortController();
+  const moot = new AbortController();
+  const gone = new AbortController();
+  using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
+  const signal = AbortSignal.any([stopping, lost.signal, moot.signal, gone.signal, cancel.signal]);
+  let result: ToolResult;
+  using alive = keepJob(attempt, { lost, moot, gone, cancel });
+  // It may have lain in the queue for long.
+  await alive.look();
+  try {
+    signal.throwIfAborted();
+    result =
+      taken.deaths >= maxDeaths
+        ? deadly(tool.name, taken.deaths)
+        : await doWork(attempt, taken, signal, lost);
+  } catch (error) {
+    if (!signal.aborted && MeshError.from(error).retryable) throw error;
+    if (lost.signal.aborted) return { done: false, takenOver: true };
+    if (stopping.aborted) {
+      await mesh.jobs.release(tool.name, order.job, holder);
+      return { done: false, delayMs: 0 };
+    }
+    result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
+  }
+  // What is kept of its session is deleted: nobody comes for the result, and nothing of it may stay.
+  if (gone.signal.aborted) {
+    await mesh.jobs.forget(tool.name, order.job);
+    return done;
+  }
+  const { durationMs, attempt: number } = tally.fields();
+  const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
+  mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
+  const kept = await keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each));
+  // Who answered in its place knows; who cancelled it wants to hear nothing more.
+  if (moot.signal.aborted) return done;
+  await tellEnd(attempt, kept, !cancel.signal.aborted);
+  return done;
+}
+
+function jobIds({ tool, order: { job, call } }: Attempt): Record<string, unknown> {
+  const { callId, context } = call;
+  const { agent, invocationId, session } = context ?? {};
+  return { tool: tool.name, job, callId, ...(context && { agent, invocationId, session }) };
+}
+
+async function doWork(
+  attempt: Attempt,
+  { attempt: number, lastProgress }: { attempt: number; lastProgress?: Record<string, unknown> },
+  signal: AbortSignal,
+  lost: AbortController,
+): Promise<ToolResult> {
+  const { mesh, tool, order, holder, services } = attempt;
+  const run = runTool(tool, order.call, services, signal, {
+    attempt: number,
+    ...(lastProgress && { lastProgress }),
+  });
+  try {
+    for (;;) {
+      const step = await run.next();
+      if (step.done) return step.value;
+      const word = await mesh.jobs.report(tool.name, order.job, holder, step.value);
+      if (!word) {
+        lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+        signal.throwIfAborted();
+      }
+      // Told by two, words would come out of order.
+      else if (!word.isFollowed)
+        await tellProgress(attempt, { final: false, response: step.value, seq: word.seq });
+    }
+  } finally {
+    // Not waited for: a generator that hangs would hang its own end too.
+    run.return({}).catch(() => {});
+  }
+}
+
+/** Progress is news, and kept for whoever follows the job: that it cannot be told now is no reason to begin the work anew. */
+async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Promise<void> {
+  try {
+    await tell(attempt, update);
+  } catch (error) {
+    if (!MeshError.from(error).retryable) throw error;
+    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not tell how far a job is');
+  }
+}
+
+/** Shows that the worker lives, and stops it when the job is another's, or when the call has its answer. */
+function keepJob(
+  { mesh, tool, order, holder }: Attempt,
+  { lost, moot, gone, cancel }: Record<'lost' | 'moot' | 'gone', AbortController> & { cancel: CancelSignal },
+): Disposable & { look(): Promise<void> } {
+  const look = async () => {
+    const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
+    if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+    const call = callOf(order);
+    if (!call) return;
+    const { cancelled } = await mesh.sessions.getInvocation(call);
+    if (cancelled !== undefined) cancel.cancel(cancelled);
+    const state = await mesh.sessions.pending.stateOf(call);
+    if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));
+    if (state === 'unknown') gone.abort(new MeshError('cancelled', 'the call is gone with its session'));
+  };
+  const timer = setInterval(
+    () => void look().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
+    leaseMs / 3,
+  );
+  return { look, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** The call in its session; undefined for one that no agent made. */
+function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) | undefined {
+  if (!context?.operationSubject || callId === undefined) return undefined;
+  const { app: appName, user: userId, session: sessionId, invocationId } = context;
+  return { appName, userId, sessionId, callId, invocationId };
+}
+
+/** How the job ended, told to the agent that called: it may have heard it already, as the one who followed the job. */
+async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, wake = true): Promise<void> {
+  const { response, isLastWord, failed, actions } = result;
+  const final = isLastWord === true || failed !== undefined;
+  // A ticket is only the first word, and no news to whoever has heard it.
+  if (!final && (heard || response === undefined)) return;
+  const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs } = actions ?? {};
+  const asked = [requestedToolConfirmations, requestedAuthConfigs, requestedInputs];
+  const asks = asked.some((each) => Object.keys(each ?? {}).length > 0);
+  const update: OperationUpdateInput =
+    asks && !heard
+      ? {
+          final: true,
+          error: 'the tool asked a person only after its call had gone on without it; ask at once',
+        }
+      : { final, response, ...(!final && { wake: true }) };
+  const delta = actions?.stateDelta ?? {};
+  const last = { seq: said + 1, ...(!wake && { wake: false }) };
+  try {
+    await tell(attempt, { ...update, ...last, ...(Object.keys(delta).length > 0 && { stateDelta: delta }) });
+  } catch (error) {
+    const { retryable, message } = MeshError.from(error);
+    if (retryable) throw error;
+    // Too large for a message: the call must end all the same.
+    const why = `the result of ${attempt.tool.name} cannot be sent: ${message}`;
+    await tell(attempt, { final: true, error: why, ...last });
+  }
+}
+
+/** Published under the number of the word: twice is once. */
+async function tell({ mesh, tool, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
+  const { job, call } = order;
+  const { operationSubject, app, user, session, invocationId } = call.context ?? {};
+  if (operationSubject === undefined) return;
+  const { answers } = call;
+  await mesh.bus.enqueue(
+    operationSubject,
+    { ...update, by: tool.name, app, user, session, invocationId, ...(answers > 0 && { answers }) },
+    { messageId: `${job}:${update.seq}`, headers },
+  );
+}
+
+function stopped(reason: unknown): ToolResult {
+  const { message } = MeshError.from(reason);
+  return { response: { status: 'cancelled', error: message }, failed: { code: 'cancelled', message } };
+}
+
+function deadly(tool: string, deaths: number): ToolResult {
+  const message = `${deaths} processes died at this call of ${tool}; it was given up`;
+  return { response: { error: message }, failed: { code: 'internal', message } };
+}

@@ -1,0 +1,111 @@
+import {
+  type BaseTool,
+  Context,
+  type ContextOptions,
+  type ContextOrigin,
+  createEventActions,
+  executeTool,
+  failureOf,
+  type InvocationServices,
+  isCallersFault,
+  isCredentialFailure,
+  newFunctionCallId,
+  newInvocationId,
+  toolErrorText,
+  withCredentials,
+} from '@agentmesh/agent';
+import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
+import { inArtifactSession } from '../artifacts/artifact-session.ts';
+
+/**
+ * Runs a tool for a call of another process. Yields what it says on its way; a failure is a result too.
+ *
+ * @throws what the signal was aborted with, and why a credential could not be had or kept
+ */
+export async function* runTool(
+  tool: BaseTool,
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+  about: Pick<ContextOptions, 'attempt' | 'lastProgress'> = {},
+): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
+  const toolContext = contextOf(call, services, abortSignal, about);
+  const { actions } = toolContext;
+  const run = withCredentials(tool, toolContext, () => executeTool(tool, call.args, toolContext));
+  try {
+    for (;;) {
+      const step = await run.next();
+      if (step.done) return { response: step.value.response, isLastWord: step.value.isLastWord, actions };
+      yield step.value;
+    }
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    if (isCredentialFailure(error)) throw error;
+    if (!isCallersFault(error)) services.onFailure?.(failureOf(tool, toolContext, error));
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof MeshError ? error.code : undefined;
+    const failed = { message, ...(code !== undefined && { code }) };
+    return { response: { error: toolErrorText(tool.name, error) }, failed, actions };
+  } finally {
+    await run.return({ response: undefined, isLastWord: false });
+  }
+}
+
+/** Must a person confirm the call before anything is done, and has not yet? */
+export async function waitsForPerson(
+  tool: BaseTool,
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+): Promise<boolean> {
+  if (call.toolConfirmation?.confirmed) return false;
+  const toolContext = contextOf(call, services, abortSignal, {});
+  try {
+    return await tool.checkRequireConfirmation(call.args, toolContext);
+  } catch {
+    // Arguments that do not fit: the call itself says so best.
+    return true;
+  }
+}
+
+function contextOf(
+  call: ToolCall,
+  services: InvocationServices,
+  abortSignal: AbortSignal,
+  about: Pick<ContextOptions, 'attempt' | 'lastProgress'>,
+): Context {
+  const { toolConfirmation, inputResponse, answers, callEventId, callId = newFunctionCallId() } = call;
+  const operationSubject = call.context?.operationSubject;
+  return new Context(
+    { ...originOf(call, abortSignal), services: inArtifactSession(services, call.context?.artifactSession) },
+    {
+      actions: createEventActions(),
+      functionCallId: callId,
+      ...(callEventId !== undefined && { functionCallEventId: callEventId }),
+      answers,
+      inputResponse,
+      ...about,
+      ...(operationSubject !== undefined && { operationSubject }),
+      ...(toolConfirmation && { toolConfirmation }),
+    },
+  );
+}
+
+/** Where a call comes from; a bare call from outside the mesh comes from nowhere. */
+function originOf({ context }: ToolCall, abortSignal: AbortSignal): ContextOrigin {
+  const from = context ?? {
+    app: '',
+    user: '',
+    session: '',
+    invocationId: newInvocationId(),
+    agent: '',
+    state: {},
+  };
+  return {
+    invocationId: from.invocationId,
+    agentName: from.agent,
+    session: { id: from.session, appName: from.app, userId: from.user, state: { ...from.state } },
+    userContent: context?.userContent,
+    abortSignal,
+  };
+}

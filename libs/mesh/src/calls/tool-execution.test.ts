@@ -1,0 +1,35 @@
+import { type Context, FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { expect, it } from 'vitest';
+import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { remoteTool } from '../remote/remote-tool.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+import { serveTool } from '../serve/serve-tool.ts';
+
+const tool = (name: string, execute: (context: Context) => unknown) =>
+  new FunctionTool({ name, description: name, execute: (_args, context) => context && execute(context) });
+const write = tool('write', ({ state }) => state.set('temp:note', 'written') ?? {});
+const read = tool('read', ({ state }) => state.get('temp:note', 'nothing'));
+
+async function secondResult(toolExecution: 'parallel' | 'sequential'): Promise<string | undefined> {
+  const world = memoryMesh();
+  for (const each of [write, read]) await serveTool(await world.connect(`tool_${each.name}`), each);
+  const both = [{ functionCall: { name: 'write' } }, { functionCall: { name: 'read' } }];
+  const agent = new LlmAgent({
+    name: 'solo',
+    model: new ScriptedLlm(both, says('done')),
+    tools: [remoteTool('write'), remoteTool('read')],
+    toolExecution,
+  });
+  await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+  const { events } = await (await world.chat('app')).say('go');
+  expect(events.map(brief)).toHaveLength(3);
+  return JSON.stringify(events[1]?.content?.parts?.[1]?.functionResponse?.response);
+}
+
+it('shows to a call of another process what the calls before it wrote, where calls are made one after the other', async () => {
+  expect(await secondResult('sequential')).toBe('{"result":"written"}');
+});
+
+it('gives calls that are made at the same time in other processes the state as it was before them', async () => {
+  expect(await secondResult('parallel')).toBe('{"result":"nothing"}');
+});

@@ -1,0 +1,260 @@
+import { createEvent } from '@agentmesh/agent';
+import { type Event, MeshError } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createMesh } from '../connect/create-mesh.ts';
+import { memoryMesh } from '../harness.fixture.ts';
+import { publishEnd, publishEvent } from '../messages/publish-event.ts';
+import { followRun, readInvocation } from './follow-run.ts';
+import type { NumberedEvent } from './log-reader.ts';
+import { maxWaitingBytes } from './news-inbox.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const invocationId = 'e-1';
+
+/** A session in which an agent, played by the test, works on an invocation; and a client that counts its subscriptions. */
+async function world() {
+  const { sessions, connect } = memoryMesh();
+  const agent = await connect('agent_a');
+  const mesh = await connect('client');
+  let listening = 0;
+  const bus: typeof mesh.bus = {
+    ...mesh.bus,
+    directory: mesh.bus.directory,
+    async subscribe(...args) {
+      const started = await mesh.bus.subscribe(...args);
+      listening += 1;
+      const stop = async () => {
+        listening -= 1;
+        await started.stop();
+      };
+      let stopped: Promise<void> | undefined;
+      return { stop: () => (stopped ??= stop()) };
+    },
+  };
+  const session = await sessions.createSession({ appName: 'app', userId: 'u' });
+  const ref = { appName: 'app', userId: 'u', sessionId: session.id, invocationId };
+  const commit = async (text: string, more: Partial<Event> = {}, told = true) => {
+    const event = createEvent({
+      invocationId,
+      author: 'a',
+      content: { role: 'model', parts: [{ text }] },
+      ...more,
+    });
+    const stored = await sessions.appendEvent({ session, event });
+    if (told) await publishEvent(agent, session, stored, {});
+  };
+  return {
+    sessions,
+    ref,
+    commit,
+    mesh: createMesh({ ...mesh, bus }),
+    listening: () => listening,
+    async piece(text: string) {
+      const event = createEvent({ invocationId, author: 'a', partial: true, content: { parts: [{ text }] } });
+      await publishEvent(agent, session, event, {});
+    },
+    async finish(status: 'completed' | 'failed' = 'completed') {
+      await sessions.endInvocation(ref, {
+        status,
+        ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
+      });
+      await publishEnd(agent, { invocationId }, { status, lastSeq: session.seq }, {});
+    },
+  };
+}
+
+const textOf = ({ event, seq }: NumberedEvent) => `${seq ?? '-'} ${event.content?.parts?.[0]?.text}`;
+const all = async (numbered: AsyncIterable<NumberedEvent>) => (await Array.fromAsync(numbered)).map(textOf);
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'nothing was thrown',
+    (error: unknown) => MeshError.from(error).code,
+  );
+
+describe('coming back to a run', () => {
+  it('gives what was missed, then what happens, each committed event once and in order', async () => {
+    const { mesh, ref, commit, piece, finish, listening } = await world();
+    await commit('hi', { author: 'user' });
+    await commit('one');
+    await commit('two');
+    const run = await followRun(mesh, ref, { afterSeq: 2 });
+    const got = all(run.numbered);
+    await commit('three');
+    await piece('fo');
+    await commit('of another', { invocationId: 'e-2' });
+    await commit('four');
+    await commit('five', {}, false);
+    await finish();
+    expect(await got).toEqual(['3 two', '4 three', '- fo', '6 four', '7 five']);
+    expect(await run.end).toEqual({ status: 'completed', lastSeq: 7 });
+    await until(() => listening() === 0, { what: 'the subscription to be gone' });
+  });
+
+  it('gives all of a run that is over, without listening', async () => {
+    const { mesh, ref, commit, finish, listening } = await world();
+    await commit('hi', { author: 'user' });
+    for (let at = 0; at < 120; at += 1) await commit(`n${at}`);
+    await finish('failed');
+    await commit('later', { invocationId: 'e-2' });
+    const run = await followRun(mesh, ref);
+    expect(await all(run.numbered)).toEqual(Array.from({ length: 120 }, (_, at) => `${at + 2} n${at}`));
+    expect(await run.end).toMatchObject({ status: 'failed', lastSeq: 121, error: { code: 'internal' } });
+    expect(await all((await followRun(mesh, ref, { afterSeq: 120 })).numbered)).toEqual(['121 n119']);
+    expect(await all((await followRun(mesh, ref, { afterSeq: 122 })).numbered)).toEqual([]);
+    expect(listening()).toBe(0);
+  });
+
+  it('refuses what is unknown, and a position that the session has not come to', async () => {
+    const { mesh, ref, commit } = await world();
+    await commit('hi', { author: 'user' });
+    expect(await codeOf(followRun(mesh, ref, { afterSeq: 2 }))).toBe('invalid_argument');
+    expect(await codeOf(followRun(mesh, { ...ref, invocationId: 'e-none' }))).toBe('not_found');
+    expect(await codeOf(followRun(mesh, { ...ref, sessionId: 'none' }))).toBe('not_found');
+    expect(await codeOf(followRun(mesh, { ...ref, userId: 'other' }))).toBe('not_found');
+  });
+
+  it('ends at once when its signal aborts, whatever it waits for, and leaves neither a subscription nor a timer', async () => {
+    const { mesh, ref, commit, listening, sessions } = await world();
+    await commit('hi', { author: 'user' });
+    await commit('one');
+    vi.useFakeTimers();
+    const whileSilent = new AbortController();
+    const { numbered } = await followRun(mesh, ref, { signal: whileSilent.signal });
+    const reader = numbered[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toMatchObject({ seq: 2 });
+    const next = reader.next();
+    expect(listening()).toBe(1);
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    whileSilent.abort(new MeshError('cancelled', 'gone'));
+    expect(await codeOf(next)).toBe('cancelled');
+    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
+
+    // While the store does not answer.
+    const whileReading = new AbortController();
+    const hangs = vi.spyOn(sessions, 'readEvents');
+    const second = await followRun(mesh, ref, { signal: whileReading.signal });
+    hangs.mockReturnValue(new Promise(() => {}));
+    const waiting = Array.fromAsync(second.numbered);
+    await vi.waitFor(() => expect(hangs).toHaveBeenCalledTimes(2));
+    whileReading.abort();
+    expect(await codeOf(waiting)).toBe('cancelled');
+    expect(await codeOf(second.end)).toBe('cancelled');
+    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
+    hangs.mockRestore();
+
+    // While nobody reads, or before anybody did.
+    const unread = new AbortController();
+    const third = await followRun(mesh, ref, { signal: unread.signal });
+    unread.abort();
+    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
+    expect(await codeOf(all(third.numbered))).toBe('cancelled');
+    const before = await followRun(mesh, ref, { signal: AbortSignal.abort() });
+    expect(await codeOf(all(before.numbered))).toBe('cancelled');
+    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  it('holds little of what a slow reader does not take, and gives it every committed event nevertheless', async () => {
+    const { mesh, ref, commit, piece, finish } = await world();
+    await commit('hi', { author: 'user' });
+    await commit('begins');
+    const run = await followRun(mesh, ref);
+    const reader = run.numbered[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toMatchObject({ seq: 2 });
+    await piece('heard');
+    expect((await reader.next()).value).toMatchObject({ event: { partial: true } });
+    const size = 100_000;
+    const expected: string[] = [];
+    for (let at = 0; at < 150; at += 1) {
+      await piece('p'.repeat(size));
+      if (at % 10 === 0) {
+        await commit(`n${at}`);
+        expected.push(`${expected.length + 3} n${at}`);
+      }
+    }
+    await finish();
+    const got = await all({ [Symbol.asyncIterator]: () => reader });
+    expect(got.filter((line) => !line.startsWith('-'))).toEqual(expected);
+    const pieces = got.filter((line) => line.startsWith('-'));
+    expect(pieces.length * size).toBeLessThan(maxWaitingBytes);
+    expect(await run.end).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('the end of a run', () => {
+  it('is not told before what was committed while it was asked for', async () => {
+    const { mesh, ref, sessions, commit, finish } = await world();
+    await commit('hi', { author: 'user' });
+    const ask = sessions.getInvocation.bind(sessions);
+    const asked = vi.spyOn(sessions, 'getInvocation');
+    const run = await followRun(mesh, ref);
+    asked.mockImplementationOnce(async (which) => {
+      await commit('last', {}, false);
+      await finish();
+      return await ask(which);
+    });
+    expect(await all(run.numbered)).toEqual(['2 last']);
+    expect(await run.end).toEqual({ status: 'completed', lastSeq: 2 });
+  });
+});
+
+describe('how it stands with a run', () => {
+  it('is told by its record and its last event', async () => {
+    const { mesh, ref, sessions, commit, finish } = await world();
+    await commit('hi', { author: 'user' });
+    await sessions.countLlmCall(ref);
+    expect(await readInvocation(mesh, ref)).toEqual({
+      invocationId,
+      status: 'running',
+      llmCalls: 1,
+      lastSeq: 1,
+    });
+    await commit('one');
+    await finish('failed');
+    expect(await readInvocation(mesh, ref)).toEqual({
+      invocationId,
+      status: 'failed',
+      llmCalls: 1,
+      lastSeq: 2,
+      error: { code: 'internal', message: 'it broke' },
+    });
+  });
+
+  it('is not found in another session of the same user', async () => {
+    const { mesh, ref, sessions, commit } = await world();
+    await commit('hi', { author: 'user' });
+    await sessions.countLlmCall(ref);
+    const { id } = await sessions.createSession({ appName: 'app', userId: 'u' });
+    expect(await codeOf(readInvocation(mesh, { ...ref, sessionId: id }))).toBe('not_found');
+  });
+
+  it('is known of one that ended before it began', async () => {
+    const { mesh, ref, sessions } = await world();
+    expect(await sessions.cancelInvocation(ref, 'not needed')).toBeUndefined();
+    expect(await codeOf(readInvocation(mesh, ref))).toBe('not_found');
+    await sessions.endInvocation(ref, {
+      status: 'failed',
+      error: { code: 'cancelled', message: 'not needed' },
+    });
+    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'failed', lastSeq: 0 });
+    expect(await all((await followRun(mesh, ref)).numbered)).toEqual([]);
+  });
+
+  it('is read from the log when no record is left', async () => {
+    const { mesh, ref, commit } = await world();
+    const longAgo = Date.now() - 7_200_000;
+    await commit('hi', { author: 'user', timestamp: longAgo });
+    await commit('one', { timestamp: longAgo });
+    expect(await readInvocation(mesh, ref)).toEqual({ invocationId, status: 'completed', lastSeq: 2 });
+    const failure = { id: `${invocationId}/failure`, errorCode: 'internal', errorMessage: 'it broke' };
+    await commit('', { ...failure, timestamp: longAgo });
+    const run = await followRun(mesh, ref, { afterSeq: 2 });
+    expect(await all(run.numbered)).toHaveLength(1);
+    expect(await run.end).toEqual({
+      status: 'failed',
+      lastSeq: 3,
+      error: { code: 'internal', message: 'it broke' },
+    });
+  });
+});

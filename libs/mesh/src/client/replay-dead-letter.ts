@@ -1,0 +1,34 @@
+import { type DeadLetter, MeshError, runCommandSchema } from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
+import { type StartedRun, startRun } from './start-run.ts';
+
+/**
+ * Plays a run that was put away again, as a new invocation with the same message: the old one has ended, and everybody was told. Take the letter
+ * away afterwards.
+ *
+ * @throws MeshError `failed_precondition` for a letter that holds no run that can be read, or whose message is gone with its session
+ */
+export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<StartedRun> {
+  const { data: command } = runCommandSchema.safeParse(letter.payload);
+  const { app, user, session, invocationId } = command ?? {};
+  if (!command || !app || !user || !session) {
+    throw new MeshError('failed_precondition', 'the letter holds no run that can be played again; remove it');
+  }
+  const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
+  const said = log?.events.findLast(
+    (event) => event.invocationId === invocationId && event.author === 'user',
+  );
+  const message = command.message ?? said?.content;
+  if (!message) {
+    throw new MeshError(
+      'failed_precondition',
+      'the message of the run is gone with its session; remove the letter',
+    );
+  }
+  const { stateDelta, runConfig } = command;
+  return await startRun(
+    mesh,
+    { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }) },
+    { whenAbsent: 'enqueue' },
+  );
+}

@@ -1,0 +1,155 @@
+import {
+  messageEventId,
+  newInvocationId,
+  newResumeId,
+  readRunConfig,
+  runKey,
+  type WhenBusy,
+} from '@agentmesh/agent';
+import {
+  assertOptions,
+  type Event,
+  type Headers,
+  header,
+  type InvocationEnd,
+  MeshError,
+  nextTrace,
+  type OptionNames,
+  type RunCommandInput,
+  type SessionRef,
+} from '@agentmesh/protocol';
+import { checkMessage } from '../answers/check-message.ts';
+import { sealAnswers } from '../answers/sealed-answers.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
+import { rootOf } from '../mesh/root-agent.ts';
+import { assertResumable } from '../runs/check-continuation.ts';
+import { recentEvents, speakerOf } from '../runs/next-speaker.ts';
+import type { NumberedEvent } from './log-reader.ts';
+import { watchInvocation } from './watch-run.ts';
+
+export interface RunRequest {
+  app: string;
+  user: string;
+  session: string;
+  message: NonNullable<RunCommandInput['message']>;
+  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  invocationId?: string;
+  stateDelta?: Record<string, unknown>;
+  runConfig?: RunCommandInput['runConfig'];
+  /** What to do when another run is at work in the session; default `enqueue`: runs of one session come one after the other. */
+  whenBusy?: WhenBusy;
+  /** Who gave the answers in the message, and through which door: noted in the session. Absent: nobody knows. */
+  answeredBy?: RunCommandInput['answeredBy'];
+}
+
+export interface RunOptions {
+  /** Stops watching; the run itself goes on. */
+  signal?: AbortSignal;
+  /** Time for the whole run, in ms; past it, work on it stops. Default: none. */
+  timeoutMs?: number;
+  /** Trace headers of whoever asked. */
+  headers?: Headers;
+  /** What to do when no replica of the agent is up: `reject` at once, or `enqueue` and wait for one. Default `reject`. */
+  whenAbsent?: 'reject' | 'enqueue';
+}
+
+const requestNames: OptionNames<RunRequest> = {
+  app: true,
+  user: true,
+  session: true,
+  message: true,
+  invocationId: true,
+  stateDelta: true,
+  runConfig: true,
+  whenBusy: true,
+  answeredBy: true,
+};
+const optionNames: OptionNames<RunOptions> = {
+  signal: true,
+  timeoutMs: true,
+  headers: true,
+  whenAbsent: true,
+};
+
+/** A run that was accepted: from here on it survives every crash. */
+export interface StartedRun {
+  invocationId: string;
+  /** Names this run, when it continues an invocation. */
+  resume?: string;
+  /** The agent that the message went to. */
+  agent: string;
+  /** What happens, partial events too, each committed event once and in order, until the end. The user's message is not among it. */
+  events: AsyncIterable<Event>;
+  /** The same with their numbers in the session, by which {@link followRun} comes back; read one of the two. */
+  numbered: AsyncIterable<NumberedEvent>;
+  /** How it ended; settles after `events` has. */
+  end: Promise<InvocationEnd>;
+}
+
+/**
+ * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
+ *
+ * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots and for the id of an invocation that
+ * cannot be continued, or for a credential where nothing can seal it, `unavailable` when no replica is up;
+ * and for a message or an answer that is refused, as the agent would say it: `invalid_argument`, `failed_precondition` or `permission_denied`. A
+ * refused one changes nothing.
+ */
+export async function startRun(
+  mesh: Mesh,
+  request: RunRequest,
+  options: RunOptions = {},
+): Promise<StartedRun> {
+  assertOptions('startRun', request, requestNames);
+  assertOptions('startRun', options, optionNames);
+  if (request.runConfig) readRunConfig(request.runConfig);
+  const { app, user, session, invocationId: continued, ...rest } = request;
+  const { signal, timeoutMs, whenAbsent = 'reject' } = options;
+  const ref: SessionRef = { appName: app, userId: user, sessionId: session };
+  const root = await rootOf(mesh, app);
+  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
+  if (!head) throw noSession(ref);
+  const { message } = request;
+  if (continued !== undefined) assertResumable(root);
+  const sealed = sealAnswers(mesh, ref, message);
+  const asked = await checkMessage(mesh, ref, message, continued);
+  const agent = await speakerOf(mesh, root, head, { message, asked });
+  if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
+    throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
+  }
+  const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
+  const from = run.resume === undefined ? undefined : messageEventId(run, session);
+  const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: head.seq, from, signal });
+  try {
+    const command: RunCommandInput = { ...run, app, user, session, ...rest, message: sealed };
+    await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
+      messageId: `${runKey(run)}:0`,
+      headers: {
+        ...nextTrace(options.headers),
+        ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
+      },
+    });
+  } catch (error) {
+    await watch.stop();
+    throw error;
+  }
+  const { events: numbered, end } = watch;
+  return { ...run, agent, events: eventsOf(numbered), numbered, end };
+}
+
+function newRun(): { invocationId: string; resume?: never } {
+  return { invocationId: newInvocationId() };
+}
+
+async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator<Event, void, void> {
+  for await (const { event } of numbered) yield event;
+}
+
+/** Asked a few times: after a restart of the server its clients come back one by one. */
+async function isThere({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    if (await bus.isServed(subjects.shownAs(agent))) return true;
+    if (attempt < 3) await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  return false;
+}

@@ -1,0 +1,133 @@
+import { endOfRun, type InvocationRef } from '@agentmesh/agent';
+import type { Message } from '@agentmesh/bus';
+import {
+  type Event,
+  eventSchema,
+  header,
+  type InvocationEnd,
+  invocationEndSchema,
+} from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
+import { LogReader, type NumberedEvent, orAbort } from './log-reader.ts';
+import { type NewsInbox, newsInbox } from './news-inbox.ts';
+
+/** After this long without news the log is asked, in ms: a message may have been lost with a connection. */
+const silenceMs = 5_000;
+
+export interface WatchOptions {
+  /** Events up to this number of the session are known. */
+  afterSeq: number;
+  /** The invocation may have begun: what the log holds of it comes first. */
+  catchUp?: boolean;
+  /** Id of the event behind which those that are wanted begin; default all are. */
+  from?: string | undefined;
+  /** Ends the watching at once. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Watch {
+  events: AsyncIterable<NumberedEvent>;
+  end: Promise<InvocationEnd>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Watches a run of an invocation from `afterSeq` on. News come as messages; the log has the last word: what a lost message would have told is read
+ * there, so that every committed event comes once and in order, however slow the reader is. Pieces of events pass as they come.
+ */
+export async function watchInvocation(
+  mesh: Mesh,
+  ref: InvocationRef,
+  { afterSeq, catchUp = false, from, signal }: WatchOptions,
+): Promise<Watch> {
+  const inbox = newsInbox(isEnd);
+  const subscription = await mesh.bus.subscribe(
+    mesh.subjects.invocationEvent(ref.invocationId),
+    (message) => inbox.put(message),
+    () => inbox.put('look'),
+  );
+  if (catchUp) inbox.put('look');
+  const end = Promise.withResolvers<InvocationEnd>();
+  // Whoever only reads the events need not look at the end too.
+  end.promise.catch(() => {});
+  const stop = async () => {
+    signal?.removeEventListener('abort', onAbort);
+    inbox.close();
+    await subscription.stop();
+  };
+  // Not left to the reader, who may be waiting for something else.
+  const onAbort = () => {
+    end.reject(signal?.reason);
+    void stop();
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+
+  async function* events(): AsyncGenerator<NumberedEvent, void, void> {
+    const log = new LogReader(mesh, ref, afterSeq, signal, from);
+    try {
+      const over = yield* follow(mesh, ref, log, inbox, signal);
+      if (over) end.resolve(over);
+    } catch (error) {
+      end.reject(error);
+      throw error;
+    } finally {
+      void stop();
+    }
+  }
+  return { events: events(), end: end.promise, stop };
+}
+
+/** Gives out events until the end, and returns it; nothing when the watching was stopped. */
+async function* follow(
+  { sessions }: Mesh,
+  ref: InvocationRef,
+  log: LogReader,
+  inbox: NewsInbox,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<NumberedEvent, InvocationEnd | undefined, void> {
+  for (;;) {
+    const message = await inbox.take(silenceMs);
+    signal?.throwIfAborted();
+    if (message === 'closed') return undefined;
+    if (message === 'look' || message === 'silence') {
+      yield* log.read();
+      const ended = endOfRun(await orAbort(sessions.getInvocation(ref), signal), ref.resume);
+      if (!ended) continue;
+      // What was committed between the two.
+      yield* log.read();
+      return { ...ended, lastSeq: log.seen };
+    }
+    const told = readMessage(message);
+    if (told?.end) {
+      // Of a run before this one, told again.
+      if (told.end.resume !== ref.resume) continue;
+      // Who tells the end may know less than the log.
+      yield* log.read();
+      return told.end;
+    }
+    if (told?.seq === undefined) {
+      if (told && log.hasBegun) yield { event: told.event };
+    } else if (told.seq === log.seen + 1) {
+      log.seen = told.seq;
+      if (log.wants(told.event)) yield { event: told.event, seq: told.seq };
+    } else if (told.seq > log.seen) yield* log.read();
+  }
+}
+
+function isEnd({ headers }: Message): boolean {
+  return headers[header.frame] === 'result';
+}
+
+type Told = { end: InvocationEnd } | { end?: undefined; event: Event; seq: number | undefined };
+
+/** Anything else on the subject is not from an agent; the log will tell whether something was missed. */
+function readMessage(message: Message): Told | undefined {
+  try {
+    if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
+    const seq = message.headers[header.seq];
+    return { event: eventSchema.parse(message.json()), seq: seq === undefined ? undefined : Number(seq) };
+  } catch {
+    return undefined;
+  }
+}

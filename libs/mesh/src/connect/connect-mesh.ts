@@ -1,0 +1,192 @@
+import { GeminiEmbedder } from '@agentmesh/agent';
+import { connectNats } from '@agentmesh/bus';
+import { assertOptions, createSecretBox, MeshError, type OptionNames } from '@agentmesh/protocol';
+import type { Logger, ServiceConfig } from '@agentmesh/service';
+import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
+import { assertArtifacts } from '../artifacts/artifact-folder.ts';
+import { openArtifacts } from '../artifacts/open-artifacts.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { createMesh } from './create-mesh.ts';
+import { reportTo } from './report.ts';
+
+export interface ConnectOptions {
+  /** Names this process among the replicas of the service, as in its logs; default one of its own. */
+  replica?: string | undefined;
+  /** How long the first connection to NATS is tried, in ms; default 10,000. */
+  connectTimeoutMs?: number;
+  /** Name of the service, and of its inboxes: `agent_<name>`, `tool_<name>`, `gateway`. */
+  service: string;
+  natsUrl: string;
+  user?: string | undefined;
+  password?: string | undefined;
+  /** One server, a Redis Cluster, or Sentinels; with TLS or without: see `parseRedisUrl`. */
+  redisUrl: string;
+  /** File with the certificates, in PEM, that vouch for a Redis with TLS; default those that Node.js trusts. */
+  redisCaFile?: string | undefined;
+  /** How many replicas of Redis must have a write before it counts as done; default 0. */
+  redisWaitReplicas?: number;
+  log: Logger;
+  /** Default `mesh`. */
+  namespace?: string;
+  /** First part of all Redis keys; default `am`, in another namespace than `mesh` `am-<namespace>`. */
+  redisPrefix?: string;
+  /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
+  credentialKeys?: string | undefined;
+  /** How much the events of sessions may take that are kept between turns, in bytes; default 64 MiB. */
+  sessionCacheBytes?: number;
+  /** How long what is remembered of users is kept, and whether it is found by its meaning too; default: for ever, and by its words alone. */
+  memory?: Omit<MemoryOptions, 'onWarning'>;
+  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  retention?: RetentionOf;
+  /** Where artifacts are kept: `nats`, or the `file:` address of a folder that all processes share; default `nats`. */
+  artifacts?: string;
+  /** Read the cards of others; default true. */
+  cards?: boolean;
+}
+
+const optionNames: OptionNames<ConnectOptions> = {
+  service: true,
+  replica: true,
+  connectTimeoutMs: true,
+  natsUrl: true,
+  user: true,
+  password: true,
+  redisUrl: true,
+  redisCaFile: true,
+  redisWaitReplicas: true,
+  log: true,
+  namespace: true,
+  redisPrefix: true,
+  credentialKeys: true,
+  sessionCacheBytes: true,
+  memory: true,
+  retention: true,
+  artifacts: true,
+  cards: true,
+};
+
+export type ConnectedMesh = Mesh &
+  AsyncDisposable & {
+    /** Why it cannot work now; empty when it can. */
+    problems(): Promise<string[]>;
+  };
+
+/**
+ * Connects a process to NATS and Redis.
+ *
+ * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
+ * `invalid_argument` for an unknown option, a url of Redis or credential keys that are none, `failed_precondition` for a folder of artifacts that cannot be used
+ */
+export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
+  assertOptions('connectMesh', options ?? null, optionNames);
+  const { log, service, namespace = 'mesh' } = options;
+  const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
+  const onError = reportTo(log);
+  const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
+  await assertArtifacts(options.artifacts ?? 'nats');
+  await using owners = new AsyncDisposableStack();
+  const store = owners.use(
+    await connectRedisStore({
+      url: options.redisUrl,
+      caFile: options.redisCaFile,
+      waitReplicas: options.redisWaitReplicas,
+      onError: (error) => onError(error, 'redis'),
+      prefix: redisPrefix,
+      ...(options.retention && { retention: options.retention }),
+      ...(box && { box }),
+      memory: {
+        ...options.memory,
+        onWarning: (error) => log.warn({ err: error }, 'memories are found by their words alone: no vectors'),
+      },
+    }),
+  );
+  const bus = owners.use(
+    await connectNats({
+      url: options.natsUrl,
+      service,
+      replica: options.replica,
+      connectTimeoutMs: options.connectTimeoutMs,
+      onError,
+      ...(options.user !== undefined && { user: options.user }),
+      ...(options.password !== undefined && { pass: options.password }),
+      namespace,
+      ...(options.cards !== undefined && { cards: options.cards }),
+    }),
+  );
+  const { sessions, callResults, jobs, memory, credentials, credentialRecords } = store;
+  const mesh = createMesh({
+    bus,
+    sessions,
+    callResults,
+    jobs,
+    memory,
+    credentialRecords,
+    log,
+    artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
+    namespace,
+    ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
+    ...(box && { box }),
+    ...(credentials && { credentials }),
+  });
+  const connected = owners.move();
+  return {
+    ...mesh,
+    async problems() {
+      const problems = bus.status().connected ? [] : ['NATS is not connected'];
+      try {
+        await store.ping();
+      } catch (error) {
+        problems.push(`Redis does not answer: ${MeshError.from(error).message}`);
+      }
+      return problems;
+    },
+    [Symbol.asyncDispose]: () => connected.disposeAsync(),
+  };
+}
+
+/** Connects a service as its configuration says. @throws as {@link connectMesh} */
+export async function connectService(
+  service: string,
+  config: ServiceConfig,
+  log: Logger,
+  options: Pick<ConnectOptions, 'cards' | 'replica' | 'connectTimeoutMs'> = {},
+): Promise<ConnectedMesh> {
+  return await connectMesh({
+    service,
+    log,
+    natsUrl: config.natsUrl,
+    user: config.natsUser,
+    password: config.natsPassword?.reveal(),
+    redisUrl: config.redisUrl.reveal(),
+    redisCaFile: config.redisCaFile,
+    redisWaitReplicas: config.redisWaitReplicas,
+    credentialKeys: config.credentialKeys?.reveal(),
+    memory: memoryOptions(config),
+    namespace: config.namespace,
+    sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
+    retention: retentionOf(config),
+    artifacts: config.artifacts,
+    ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
+    ...options,
+  });
+}
+
+function memoryOptions({
+  memoryDays,
+  memoryEmbeddingModel: model,
+}: ServiceConfig): Omit<MemoryOptions, 'onWarning'> {
+  return {
+    ...(memoryDays !== undefined && { ttlMs: memoryDays * 86_400_000 }),
+    ...(model !== undefined && { embedder: new GeminiEmbedder({ model }) }),
+  };
+}
+
+function retentionOf({ sessionDays, sessionMaxEvents }: ServiceConfig): RetentionOf {
+  return (app) => {
+    const [days, maxEvents] = [sessionDays?.(app), sessionMaxEvents?.(app)];
+    return {
+      ...(days !== undefined && { sessionTtlMs: days * 86_400_000 }),
+      ...(maxEvents !== undefined && { maxEvents }),
+    };
+  };
+}

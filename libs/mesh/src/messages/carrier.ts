@@ -1,0 +1,38 @@
+import { type Headers, header, MeshError, maxDepth, nextTrace } from '@agentmesh/protocol';
+
+/** The headers of a message sent on behalf of what came with `incoming`: same trace, deadline, depth, token and continuation. */
+export function hopHeaders(incoming: Headers): Headers {
+  const deadline = incoming[header.deadline];
+  const depth = incoming[header.depth];
+  const token = incoming[header.token];
+  const resume = incoming[header.resume];
+  return {
+    ...nextTrace(incoming),
+    ...(deadline !== undefined && { [header.deadline]: deadline }),
+    ...(depth !== undefined && { [header.depth]: depth }),
+    ...(token !== undefined && { [header.token]: token }),
+    ...(resume !== undefined && { [header.resume]: resume }),
+  };
+}
+
+/** The headers of a message that goes on with what came with `incoming`, and for which nobody waits: the same trace, and no deadline. */
+export function traceHeaders({ traceparent, tracestate }: Headers): Headers {
+  return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
+}
+
+/**
+ * The headers of an ask: one level deeper.
+ *
+ * @throws MeshError `failed_precondition` past the depth limit: agents that ask each other in a circle end here.
+ */
+export function askHeaders(incoming: Headers): Headers {
+  const depth = Number(incoming[header.depth] ?? 0) + 1;
+  // What is no number counts as too deep.
+  if (!(depth >= 1 && depth <= maxDepth)) {
+    throw new MeshError(
+      'failed_precondition',
+      `agents ask each other ${maxDepth} deep; look for two that use each other as tools`,
+    );
+  }
+  return { ...hopHeaders(incoming), [header.depth]: String(depth) };
+}

@@ -1,0 +1,41 @@
+import { type Headers, header, MeshError } from '@agentmesh/protocol';
+
+/** When nobody waits for the answer any more, epoch ms; undefined when no deadline was sent, or one that is no number. */
+export function deadlineOf(headers: Headers): number | undefined {
+  const text = headers[header.deadline];
+  const deadline = text ? Number(text) : Number.NaN;
+  return Number.isFinite(deadline) ? deadline : undefined;
+}
+
+/** Longest time of work whose caller set no deadline, in ms: a caller that has left must not hold a slot for ever. */
+const longestMs = 3_600_000;
+
+/**
+ * A signal that aborts at the deadline of the headers or with one of `signals`, whichever is first. Dispose it when the work is over: a
+ * timer that runs on would keep all of the work in memory.
+ */
+export function signalOf(headers: Headers, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
+  const wait = Math.max((deadlineOf(headers) ?? Date.now() + longestMs) - Date.now(), 0);
+  return deadlineSignal(wait, ...signals);
+}
+
+/** As {@link signalOf}, for a time from now, in ms. */
+export function deadlineSignal(ms: number, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
+  const over = new AbortController();
+  const late = () => over.abort(new MeshError('deadline_exceeded', 'the time given for the answer is over'));
+  // Timers hold 31 bits: what is further away is as good as never for a process.
+  const timer = setTimeout(late, Math.min(ms, 2 ** 31 - 1));
+  const follow = signals.map((signal) => {
+    const onAbort = () => over.abort(signal.reason);
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    return () => signal.removeEventListener('abort', onAbort);
+  });
+  return {
+    signal: over.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      for (const forget of follow) forget();
+    },
+  };
+}

@@ -1,0 +1,223 @@
+import {
+  type AgentAnswer,
+  type Askable,
+  BaseAgent,
+  type BaseAgentConfig,
+  type Context,
+  forwardEvents,
+  type HeldStep,
+  hear,
+  heldStep,
+  type InvocationContext,
+  loggedSeq,
+  newFunctionCallId,
+  pickScopes,
+  type ToolParameters,
+  unreadBefore,
+} from '@agentmesh/agent';
+import {
+  type Answer,
+  type AskInput,
+  answerSchema,
+  assertOptions,
+  type Event,
+  eventSchema,
+  MeshError,
+  parse,
+} from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
+import { artifactSessionOf } from '../artifacts/artifact-session.ts';
+import { agentCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { askHeaders } from '../messages/carrier.ts';
+import { type Callee, callService } from './call-service.ts';
+import { meshBinding } from './mesh-binding.ts';
+
+/** An agent that runs in another process; its name is all that is known here, its card tells the rest. */
+export class RemoteAgent extends BaseAgent implements Askable {
+  readonly mesh = meshBinding(`agent ${this.name}`);
+
+  constructor(name: string) {
+    super({ name });
+  }
+
+  /** Another place for the same agent: its options are those of the process that serves it. @throws MeshError `invalid_argument` for overrides */
+  override clone(overrides: Partial<BaseAgentConfig> = {}): this {
+    assertOptions(`clone of agent ${this.name}`, overrides, {});
+    return Reflect.construct(this.constructor, [this.name]);
+  }
+
+  override get description(): string {
+    const mesh = this.mesh.maybe();
+    return (mesh && agentCard(mesh, this.name)?.description) ?? '';
+  }
+
+  /** As its card has it. */
+  get inputParameters(): ToolParameters | undefined {
+    const mesh = this.mesh.maybe();
+    return mesh && agentCard(mesh, this.name)?.inputSchema;
+  }
+
+  override get isRemote(): boolean {
+    return true;
+  }
+
+  /** Whether it does is known in its own process, which notes the paths. */
+  override get orchestrates(): boolean {
+    return false;
+  }
+
+  override get hasOwnCode(): boolean {
+    return false;
+  }
+
+  /** Asks the agent on behalf of a tool call; it works in a hidden session that belongs to the call. */
+  async ask(message: Content, toolContext: Context): Promise<AgentAnswer> {
+    const mesh = this.mesh.get();
+    const {
+      invocationContext,
+      abortSignal,
+      state,
+      toolConfirmation,
+      inputResponse,
+      functionCallId: callId = newFunctionCallId(),
+    } = toolContext;
+    const ask: AskInput = {
+      message,
+      ...(toolConfirmation && { confirmation: toolConfirmation }),
+      ...(inputResponse !== undefined && { input: inputResponse }),
+      state: pickScopes(state.toRecord(), ['session']),
+      parent: {
+        ...artifactSessionOf(toolContext.services),
+        app: toolContext.appName,
+        user: toolContext.userId,
+        session: toolContext.sessionId,
+        invocationId: toolContext.invocationId,
+        agent: toolContext.agentName,
+        callId,
+      },
+      ...(invocationContext && { runConfig: invocationContext.runConfig }),
+    };
+    const frames = callService(
+      mesh,
+      this.#callee(mesh, { callId, invocationId: toolContext.invocationId }),
+      ask,
+      {
+        headers: askHeaders(invocationContext?.carrier ?? {}),
+        ...(abortSignal && { signal: abortSignal }),
+      },
+    );
+    const observe = invocationContext?.observe;
+    const forward = observe && forwardEvents(callId, observe);
+    for await (const frame of frames) {
+      if (frame.type === 'event') forward?.(parse(eventSchema, frame.data, `an event of agent ${this.name}`));
+      if (frame.type === 'result')
+        return answerFrom(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
+    }
+    throw new MeshError('unavailable', `agent ${this.name} ended without an answer`);
+  }
+
+  #callee(mesh: Mesh, ids: Record<string, unknown>): Callee {
+    return {
+      ids,
+      subject: mesh.subjects.agentDelegate(this.name),
+      isKnown: () => agentCard(mesh, this.name) !== undefined,
+    };
+  }
+
+  /**
+   * As a step of a workflow agent: it works in the same session there and commits its events itself. Below code of the user's, which may keep back or change
+   * them, they are committed here, and each step is a request of its own ({@link heldStep}).
+   */
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if (!context.isUnderOwnCode) {
+      yield* this.#step(context);
+      return;
+    }
+    const heard: ReturnType<typeof hear>[] = [];
+    for (let request = 0; ; request += 1) {
+      let more = false;
+      const known = new Set(heard.map(({ event }) => event.id));
+      let hasStepped = false;
+      for await (const event of this.#step(context, heldStep(context, request, heard), (answer) => {
+        more = answer.more === true;
+      })) {
+        if (!event.partial) {
+          heard.push(hear(context, event));
+          hasStepped ||= !known.has(event.id);
+        }
+        context.noteFromElsewhere(event);
+        yield event;
+      }
+      if (!more) return;
+      if (!hasStepped) throw standsStill(this.name);
+    }
+  }
+
+  async *#step(
+    context: InvocationContext,
+    held?: HeldStep,
+    onAnswer: (answer: Answer) => void = () => {},
+  ): AsyncGenerator<Event, void, void> {
+    const mesh = this.mesh.get();
+    const { invocationId, branch, path, journalStart, runConfig, abortSignal } = context;
+    const ask: AskInput = {
+      message: context.userContent ?? { role: 'user', parts: [] },
+      runConfig,
+      step: {
+        ...artifactSessionOf(context),
+        app: context.appName,
+        user: context.userId,
+        session: context.session.id,
+        invocationId,
+        journalStart: unreadBefore(context.session) + journalStart,
+        afterSeq: loggedSeq(context.session, context.held),
+        ...(held && { held }),
+        ...(branch !== undefined && { branch }),
+        ...(path !== undefined && { path }),
+      },
+    };
+    const frames = callService(mesh, this.#callee(mesh, { invocationId }), ask, {
+      headers: askHeaders(context.carrier),
+      ...(abortSignal && { signal: abortSignal }),
+    });
+    for await (const frame of frames) {
+      if (frame.type === 'event') yield this.#ownEvent(frame.data);
+      if (frame.type === 'result')
+        onAnswer(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
+    }
+  }
+
+  /** Reads an event of a step. @throws MeshError `permission_denied` for one in the user's name: this process would commit it as their words */
+  #ownEvent(data: unknown): Event {
+    const event = parse(eventSchema, data, `an event of agent ${this.name}`);
+    if (event.author !== 'user') return event;
+    throw new MeshError('permission_denied', `agent ${this.name} sent an event in the user's name`);
+  }
+}
+
+/** Asked again, it would say the same for ever. */
+function standsStill(name: string): MeshError {
+  return new MeshError(
+    'internal',
+    `agent ${name} says that it has more to do, and did nothing new; update the service that answers for it`,
+  );
+}
+
+function answerFrom({ text, output, stateDelta, artifactDelta, openCalls }: Answer): AgentAnswer {
+  return {
+    text,
+    stateDelta,
+    artifactDelta,
+    ...(output !== undefined && { output }),
+    ...(openCalls && { openCalls }),
+  };
+}
+
+/**
+ * An agent that is served by another process under this name. Use it wherever an agent goes: in `AgentTool`, among `subAgents`. Nothing
+ * else is configured: it is found by its card.
+ */
+export function remoteAgent(name: string): RemoteAgent {
+  return new RemoteAgent(name);
+}

@@ -1,0 +1,147 @@
+import { BaseTool, type Context, FirstWord, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
+import type { ReceivedFrame } from '@agentmesh/bus';
+import {
+  assertKnownFields,
+  MeshError,
+  parse,
+  type ToolCallInput,
+  type ToolResult,
+  toolResultSchema,
+} from '@agentmesh/protocol';
+import type { FunctionDeclaration } from '@google/genai';
+import { artifactSessionOf } from '../artifacts/artifact-session.ts';
+import { toolCard } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { callService } from './call-service.ts';
+import { meshBinding } from './mesh-binding.ts';
+
+/** A tool that runs in another process; its card tells what it takes. */
+export class RemoteTool extends BaseTool {
+  readonly mesh = meshBinding(`tool ${this.name}`);
+
+  constructor(name: string) {
+    super({ name, description: '' });
+  }
+
+  override get description(): string {
+    return this.#card()?.description ?? '';
+  }
+
+  override get isLongRunning(): boolean {
+    return this.#card()?.longRunning ?? false;
+  }
+
+  override get answerWithinMs(): number | undefined {
+    return this.#card()?.answerWithinMs;
+  }
+
+  override get isRemote(): boolean {
+    return true;
+  }
+
+  /** Its service keeps results by call id. */
+  override get isIdempotent(): boolean {
+    return true;
+  }
+
+  /** As its card has it; undefined, and so not shown to the model, while the mesh does not know the tool. */
+  override getDeclaration(): FunctionDeclaration | undefined {
+    return this.#card()?.declaration;
+  }
+
+  override async runAsync(request: RunToolRequest): Promise<unknown> {
+    return this.#call(this.mesh.get(), request);
+  }
+
+  /** Yields what the tool says on its way. */
+  async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
+    const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
+    const { inputResponse, answers, operationSubject, functionCallEventId } = toolContext;
+    const call: ToolCallInput = {
+      callId: toolContext.functionCallId ?? newFunctionCallId(),
+      args,
+      answers,
+      ...(functionCallEventId !== undefined && { callEventId: functionCallEventId }),
+      ...(toolConfirmation && { toolConfirmation }),
+      ...(inputResponse !== undefined && { inputResponse }),
+      context: {
+        ...artifactSessionOf(toolContext.services),
+        app: toolContext.appName,
+        user: toolContext.userId,
+        session: toolContext.sessionId,
+        invocationId: toolContext.invocationId,
+        agent: toolContext.agentName,
+        state: toolContext.state.toRecord(),
+        ...(userContent && { userContent }),
+        ...(operationSubject !== undefined && { operationSubject }),
+      },
+    };
+    const callee = {
+      subject: mesh.subjects.toolCall(this.name),
+      ids: {
+        callId: call.callId,
+        invocationId: toolContext.invocationId,
+        session: toolContext.sessionId,
+        agent: toolContext.agentName,
+      },
+      isKnown: () => this.#card() !== undefined,
+    };
+    const frames = callService(mesh, callee, call, {
+      headers: hopHeaders(invocationContext?.carrier ?? {}),
+      ...(abortSignal && { signal: abortSignal }),
+    });
+    let said = 0;
+    let heard = 0;
+    for await (const frame of frames) {
+      // Another replica answers, and tells all from the start.
+      if (frame.type === 'accepted') heard = 0;
+      if (frame.type === 'progress') {
+        heard += 1;
+        if (heard <= said) continue;
+        said = heard;
+        yield frame.data;
+      }
+      if (frame.type === 'result') return this.#take(this.#read(mesh, frame), toolContext);
+    }
+    throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);
+  }
+
+  /** Reads a result. One of a program that is no process of the mesh must have the fields that there are, and a response. */
+  #read({ log }: Mesh, { data, replica }: Pick<ReceivedFrame, 'replica'> & { data: unknown }): ToolResult {
+    const what = `the reply of tool ${this.name}`;
+    try {
+      const result = parse(toolResultSchema, data, what);
+      if (replica !== undefined) return result;
+      assertKnownFields(toolResultSchema, data, what);
+      if (result.response !== undefined || result.failed || result.actions || this.isLongRunning)
+        return result;
+      throw new MeshError('invalid_argument', `${what} has no response; reply with {"response": …}`);
+    } catch (error) {
+      log.warn({ err: error, tool: this.name }, 'a tool replied with something that is no result');
+      throw error;
+    }
+  }
+
+  /** What the tool did beside is done here. @throws what the tool threw */
+  #take(result: ToolResult, toolContext: Context): unknown {
+    const { response, isLastWord, failed, actions } = result;
+    if (actions) {
+      const { stateDelta, ...others } = actions;
+      toolContext.state.update(stateDelta);
+      Object.assign(toolContext.actions, others);
+    }
+    if (failed) throw failed.code === undefined ? new Error(failed.message) : MeshError.fromWire(failed);
+    return isLastWord ? response : new FirstWord(response);
+  }
+
+  #card() {
+    const mesh = this.mesh.maybe();
+    return mesh && toolCard(mesh, this.name);
+  }
+}
+
+/** A tool that is served by another process under this name: found by its card, with nothing else configured. */
+export function remoteTool(name: string): RemoteTool {
+  return new RemoteTool(name);
+}

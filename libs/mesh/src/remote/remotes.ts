@@ -1,0 +1,45 @@
+import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
+import type { Mesh } from '../mesh/mesh.ts';
+import { MeshToolset } from './mesh-toolset.ts';
+import { RemoteAgent } from './remote-agent.ts';
+import { RemoteTool } from './remote-tool.ts';
+
+/** What an agent and all below it use in other processes. */
+export interface Remotes {
+  /** Agents it may transfer to. */
+  transfers: RemoteAgent[];
+  /** Agents it asks as tools. */
+  asks: RemoteAgent[];
+  tools: RemoteTool[];
+  toolsets: MeshToolset[];
+}
+
+/** Finds every remote agent and tool in a tree, agents used as tools and what they use included. */
+export function remotesOf(agent: BaseAgent): Remotes {
+  const remotes: Remotes = { transfers: [], asks: [], tools: [], toolsets: [] };
+  for (const each of agent.tree()) {
+    if (each instanceof RemoteAgent) remotes.transfers.push(each);
+    if (!(each instanceof LlmAgent)) continue;
+    for (const tool of each.tools) {
+      if (tool instanceof RemoteTool) remotes.tools.push(tool);
+      else if (tool instanceof MeshToolset) remotes.toolsets.push(tool);
+      else if (tool instanceof AgentTool && tool.agent instanceof RemoteAgent) remotes.asks.push(tool.agent);
+      else if (tool instanceof AgentTool) {
+        const inner = remotesOf(tool.agent);
+        // Asked, it hands over to agents elsewhere by asking them.
+        remotes.asks.push(...inner.asks, ...inner.transfers);
+        remotes.tools.push(...inner.tools);
+        remotes.toolsets.push(...inner.toolsets);
+      }
+    }
+  }
+  return remotes;
+}
+
+/** Connects every remote agent and tool of a tree; `serveAgent` does it by itself. */
+export function bindRemotes(agent: BaseAgent, mesh: Mesh): Remotes {
+  const remotes = remotesOf(agent);
+  const { transfers, asks, tools, toolsets } = remotes;
+  for (const each of [...transfers, ...asks, ...tools, ...toolsets]) each.mesh.set(mesh);
+  return remotes;
+}

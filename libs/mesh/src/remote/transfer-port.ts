@@ -1,0 +1,69 @@
+import type { TransferPort, TransferTarget } from '@agentmesh/agent';
+import type { AgentCard } from '@agentmesh/protocol';
+import { agentCard, agentCards } from '../mesh/cards.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { remoteAgent } from './remote-agent.ts';
+
+/**
+ * Whom the agents of this process may hand over to elsewhere: agents whose cards name this one as a sub-agent (its parents on the mesh), and the
+ * other sub-agents of these. On the mesh a parent is known by its card, not by an object.
+ */
+export function transferPort(
+  served: Pick<ServedAgent, 'mesh' | 'agent'>,
+  handOver?: (agent: string) => void,
+): TransferPort {
+  const { mesh, agent: root } = served;
+  return {
+    ...(handOver && { handOver }),
+    remote(name) {
+      const agent = remoteAgent(name);
+      agent.mesh.set(mesh);
+      return agent;
+    },
+    parent: (name) => (name === root.name ? parentsOf(mesh, name)[0]?.name : undefined),
+    knows: (name) => agentCard(mesh, name) !== undefined,
+    reaches: (name) => treeOf(agentCards(mesh), root.name).has(name),
+    globalInstruction(appName) {
+      const cards = agentCards(mesh);
+      const top = cards.find(({ app }) => app === appName);
+      return top && allBelow(cards, top.name).has(root.name) ? (top.globalInstruction ?? '') : '';
+    },
+    targets(name): TransferTarget[] {
+      const own = agentCard(mesh, name);
+      // Only the agent that the mesh knows has parents there; those below it have theirs in this process.
+      if (!own || name !== root.name) return [];
+      const parents = parentsOf(mesh, name);
+      const up = own.disallowTransferToParent ? [] : parents;
+      const peerNames = own.disallowTransferToPeers ? [] : parents.flatMap(({ subAgents }) => subAgents);
+      const peers = peerNames.flatMap((peer) => (peer === name ? [] : (agentCard(mesh, peer) ?? [])));
+      const targets = new Map([...up, ...peers].map((card) => [card.name, card.description]));
+      return [...targets].map(([target, description]) => ({ name: target, description }));
+    },
+  };
+}
+
+function parentsOf(mesh: ServedAgent['mesh'], name: string): AgentCard[] {
+  return agentCards(mesh).filter(({ llm, subAgents }) => llm && subAgents.includes(name));
+}
+
+type Relations = Pick<AgentCard, 'name' | 'subAgents'>;
+
+/** All agents that are tied to one by being sub-agents of each other, itself among them. */
+export function treeOf(cards: readonly Relations[], name: string): Set<string> {
+  const tree = new Set([name]);
+  for (const each of tree) {
+    for (const card of cards) {
+      if (card.name === each) for (const child of card.subAgents) tree.add(child);
+      else if (card.subAgents.includes(each)) tree.add(card.name);
+    }
+  }
+  return tree;
+}
+
+/** All agents below one. */
+function allBelow(cards: readonly Relations[], name: string): Set<string> {
+  const childrenOf = (parent: string) => cards.find((card) => card.name === parent)?.subAgents ?? [];
+  const found = new Set(childrenOf(name));
+  for (const each of found) for (const child of childrenOf(each)) found.add(child);
+  return found;
+}

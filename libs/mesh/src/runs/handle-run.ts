@@ -1,0 +1,275 @@
+import {
+  endOfRun,
+  type InvocationRef,
+  logIndex,
+  messageEventId,
+  type RunEnd,
+  runInvocation,
+  runKey,
+  type Session,
+  turnNeed,
+} from '@agentmesh/agent';
+import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
+import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
+import { openAnswers } from '../answers/sealed-answers.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { noSession } from '../mesh/no-session.ts';
+import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { deadlineOf, signalOf } from '../messages/deadline.ts';
+import { fencedSessions } from '../messages/fenced-sessions.ts';
+import { publishEnd, publishEvent, refOf } from '../messages/publish-event.ts';
+import { readPayload } from '../messages/read-payload.ts';
+import { stampReplica } from '../messages/stamp-replica.ts';
+import { transferPort } from '../remote/transfer-port.ts';
+import { checkContinuation } from './check-continuation.ts';
+import { keepAlive } from './keep-alive.ts';
+import { type DeliveredRun, type Run, sealRun } from './run.ts';
+import { startNext } from './run-queue.ts';
+import { settle } from './settle-run.ts';
+import { waitForTurn, waitingRun } from './wait-for-turn.ts';
+
+const done: WorkOutcome = { done: true };
+/** So many processes may die at a run, each before it committed anything, until it is put away. */
+const maxBegun = 5;
+/** How soon a copy of a run that is at work is delivered again, in ms. */
+const duplicateMs = 5_000;
+
+/**
+ * Works on a run command. Order is all: what happened is committed, then published, then the command is acknowledged. Delivered again, it
+ * goes on from what the log holds.
+ */
+export async function handleRun(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
+  const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
+  let run: Run;
+  try {
+    run = readRun(served, item);
+  } catch (error) {
+    log.error({ err: error, subject: item.subject }, 'put away a run command that nobody can read');
+    await moveToDeadLetters(
+      served.mesh,
+      { kind: 'agent', name: served.agent.name },
+      item,
+      MeshError.from(error),
+    );
+    return done;
+  }
+  const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
+  const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
+  try {
+    const outcome = await advance(served, sealRun(served.mesh, run), delivery);
+    if (delivery.session) served.mesh.heads.keep(delivery.session);
+    logRunEnd(log, run, delivery.tally, 'completed');
+    return outcome;
+  } catch (error) {
+    const outcome = await settle(served, run, delivery, error);
+    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
+    return outcome;
+  }
+}
+
+function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
+  const command = readPayload(runCommandSchema, item, 'the run command');
+  if (command.hop === 0 && command.message === undefined) {
+    throw new MeshError(
+      'invalid_argument',
+      'the run command has no message; only the next hop of a run has none',
+    );
+  }
+  return {
+    ...command,
+    invocationId: command.invocationId ?? `e-${item.key}`,
+    app: command.app ?? app ?? agent.name,
+    // Made from the command's key: the same one on every delivery.
+    session: command.session ?? `s-${item.key}`,
+    fresh: command.session === undefined,
+  };
+}
+
+async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
+  const { mesh } = served;
+  let session = await openRunSession(served, run);
+  delivery.session = session;
+  const { invocationId, resume } = run;
+  const ref = { ...refOf(session), invocationId, resume };
+  const over = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+  if (over) return await end(mesh, ref, over, session, delivery);
+  await checkContinuation(mesh, run, session);
+  const handed = handedElsewhere(served, run, session);
+  if (handed === 'taken') return done;
+  if (handed) return await handOver(served, run, handed.to, delivery.carrier);
+  if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
+    throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
+  }
+  const taken = await mesh.sessions.takeSession(ref, {
+    run: JSON.stringify(waitingRun(served, run, delivery)),
+    whenBusy: run.whenBusy,
+    delivery: { part: partOf(run), message: delivery.item.key },
+  });
+  if (taken.state === 'duplicate') {
+    mesh.log.info(
+      { invocationId, session: run.session },
+      'a copy of the run is at work; this one waits for its end',
+    );
+    return { done: false, delayMs: duplicateMs };
+  }
+  if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
+  if (taken.state === 'gone') throw noSession(ref);
+  if (taken.state === 'ended') {
+    const before = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+    return await end(mesh, ref, before ?? { status: 'completed' }, session, delivery);
+  }
+  delivery.token = taken.token;
+  if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
+  if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
+  // What others have committed since is not in our picture; from now on they commit nothing.
+  const before = session.seq;
+  session = (await mesh.heads.refresh(session)) ?? (await openRunSession(served, run));
+  delivery.session = session;
+  if (session.seq > before) {
+    const now = handedElsewhere(served, run, session);
+    // A copy of the run that read the session before another one handed over.
+    if (now === 'taken') return done;
+    if (now) return await handOver(served, run, now.to, delivery.carrier);
+  }
+  const next = await think(served, run, delivery, session, taken.token);
+  if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
+  const completed = { status: 'completed', waits: mayGoOn(session, invocationId) } as const;
+  const ended = await fencedSessions(mesh.sessions, taken.token).endInvocation(ref, completed);
+  return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
+}
+
+/** Names the part of the invocation that the run is: its hop, and which continuation it belongs to. */
+function partOf({ hop, resume }: Run): string {
+  return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
+}
+
+/** Has the invocation left calls open? An answer to them may continue it. */
+function mayGoOn({ events }: Session, invocationId: string): boolean {
+  return logIndex(events)
+    .ofInvocation(invocationId)
+    .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
+}
+
+/** Lets the agent go on until it is done, or hands over: returns the agent elsewhere that is the next. */
+async function think(
+  { mesh, agent, stopping, services, ...served }: ServedAgent,
+  run: Run,
+  { item, carrier, tally }: DeliveredRun,
+  session: Session,
+  token: number,
+): Promise<string | undefined> {
+  let next: string | undefined;
+  const ref = { ...refOf(session), invocationId: run.invocationId };
+  using cancel = served.cancellations.signalOf(run.invocationId);
+  using until = signalOf(item.headers, stopping, cancel.signal);
+  using _alive = keepAlive(mesh, ref, token, cancel);
+  // The queue counts deliveries of a message; a run that waited its turn came by several.
+  const { number: attempt } = await mesh.sessions.beginAttempt(ref, partOf(run));
+  tally.attempt = attempt;
+  const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
+  logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
+  const events = runInvocation({
+    ...services,
+    agent,
+    session,
+    sessionService: fencedSessions(mesh.sessions, token),
+    invocationId: run.invocationId,
+    ...(run.resume !== undefined && { resume: run.resume }),
+    ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
+    ...(run.stateDelta && { stateDelta: run.stateDelta }),
+    ...(run.answeredBy && { answeredBy: run.answeredBy }),
+    runConfig: run.runConfig,
+    carrier: { ...carrier, [header.token]: String(token) },
+    attempt,
+    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
+    transfers: transferPort({ mesh, agent }, (to) => {
+      next = to;
+    }),
+    stamp: stampReplica(mesh),
+    abortSignal: until.signal,
+  });
+  for await (const event of events) {
+    tally.note(event);
+    await publishEvent(mesh, session, event, carrier);
+  }
+  return next;
+}
+
+async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {
+  const error = new MeshError(
+    'internal',
+    `${begun - 1} processes died at this run, each before its first step was done; it was put away (dead letters)`,
+  );
+  await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
+  return error;
+}
+
+/** Tells the end, and whose turn it is in the session: all again when it was delivered again. */
+async function end(
+  mesh: Mesh,
+  ref: InvocationRef,
+  ended: RunEnd,
+  { seq }: Session,
+  { carrier }: DeliveredRun,
+): Promise<WorkOutcome> {
+  await publishEnd(mesh, ref, { ...ended, lastSeq: seq }, carrier);
+  await startNext(mesh, ref);
+  return done;
+}
+
+/**
+ * Has the invocation been handed to an agent elsewhere? Then only the publication of its next hop may be missing: as long as nobody there
+ * has said anything, the one who died before did not tell. Transfers within a workflow's step are none of ours.
+ */
+function handedElsewhere(
+  served: ServedAgent,
+  run: Run,
+  { id: sessionId, events }: Session,
+): { to: string } | 'taken' | undefined {
+  const index = logIndex(events);
+  const said = index.positionOf(messageEventId(run, sessionId));
+  // What the invocation did before it was continued is not handed over again.
+  if (said === undefined && run.resume !== undefined) return undefined;
+  const own = index.ofInvocations([run.invocationId], said).filter(({ nodeInfo }) => nodeInfo === undefined);
+  const at = own.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
+  const to = own[at]?.actions.transferToAgent;
+  if (to === undefined || isHere(served, to)) return undefined;
+  return own.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
+}
+
+function isHere({ agent }: ServedAgent, name: string): boolean {
+  const found = agent.findAgent(name);
+  return found !== undefined && !found.isRemote;
+}
+
+async function openRunSession(
+  { mesh: { sessions, heads }, agent, services }: ServedAgent,
+  run: Run,
+): Promise<Session> {
+  const request = { appName: run.app, userId: run.user, sessionId: run.session };
+  const ofApp = services.contextCompactors ?? [];
+  const need = turnNeed(agent, { ofApp, message: run.message });
+  const session = await heads.open({ ...request, invocationId: run.invocationId }, need);
+  if (session) return session;
+  if (run.fresh) return await sessions.createSession(request);
+  throw new MeshError(
+    'not_found',
+    `agent ${agent.name} got a run for session ${run.session} of user ${run.user}, which is not there`,
+  );
+}
+
+/** The next hop is published before this one is acknowledged; its id keeps a second publish from being a second hop. */
+async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: Headers): Promise<WorkOutcome> {
+  const hop = run.hop + 1;
+  const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to),
+    { ...rest, hop },
+    { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
+  );
+  mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
+  return done;
+}

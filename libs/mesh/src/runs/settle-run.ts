@@ -1,0 +1,146 @@
+import {
+  createEvent,
+  failureEventId,
+  type InvocationRef,
+  isRefused,
+  logIndex,
+  messageEventId,
+} from '@agentmesh/agent';
+import type { WorkOutcome } from '@agentmesh/bus';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { fencedSessions } from '../messages/fenced-sessions.ts';
+import { publishEnd, publishEvent } from '../messages/publish-event.ts';
+import { stampReplica } from '../messages/stamp-replica.ts';
+import type { DeliveredRun, Run } from './run.ts';
+import { startNext } from './run-queue.ts';
+
+const done: WorkOutcome = { done: true };
+/** How soon work is tried again that failed because a server or a replica was away, in ms. */
+const retryMs = 1_000;
+
+/** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */
+export async function settle(
+  served: ServedAgent,
+  run: Run,
+  delivery: DeliveredRun,
+  thrown: unknown,
+): Promise<WorkOutcome> {
+  const { mesh, agent, stopping } = served;
+  const { invocationId } = run;
+  const error = MeshError.from(thrown, `agent ${agent.name} failed; its log has the cause`);
+  const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session });
+  if (stopping.aborted && error.code === 'cancelled') return await giveBack(served, run, delivery, 0);
+  if (error.code === 'aborted') {
+    log.warn({ err: error }, 'another delivery of the run has taken over');
+    return { done: false, takenOver: true };
+  }
+  if (error.retryable) {
+    log.warn({ err: error }, 'run failed for now; it will be tried again');
+    return await giveBack(served, run, delivery, retryMs);
+  }
+  if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
+  else if (isRefused(error)) log.info({ err: error }, 'refused a message');
+  else log.error({ err: error }, 'run failed');
+  try {
+    return await fail(served, run, delivery, error);
+  } catch (again) {
+    const { code, retryable } = MeshError.from(again);
+    if (code === 'aborted') return { done: false, takenOver: true };
+    if (!retryable) {
+      // What fails every time must not come again every second.
+      log.error({ err: again }, 'dropped a run whose failure cannot be written down');
+      return done;
+    }
+    log.warn({ err: again }, 'could not write down how the run failed; it will be tried again');
+    return await giveBack(served, run, delivery, retryMs);
+  }
+}
+
+/** Writes the failure into the session, as far as this invocation has it, and tells everybody. A message that is refused leaves nothing there. */
+async function fail(
+  served: ServedAgent,
+  run: Run,
+  delivery: DeliveredRun,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const { mesh, agent } = served;
+  const { invocationId, resume } = run;
+  const ref = { ...sessionOf(run), invocationId, resume };
+  if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
+  const token = delivery.token ?? (await tokenFor(served, ref));
+  const sessions = fencedSessions(mesh.sessions, token);
+  const head = { ...sessionOf(run), config: { numRecentEvents: 0 } };
+  const session = token === undefined ? undefined : await sessions.getSession(head);
+  if (session) {
+    const failure = createEvent({
+      id: failureEventId(run),
+      invocationId,
+      author: agent.name,
+      errorCode: error.code,
+      errorMessage: error.message,
+    });
+    stampReplica(mesh)(failure);
+    const committed = await sessions.appendEvent({ session, event: failure });
+    await publishEvent(mesh, session, committed, delivery.carrier);
+  }
+  const { code, message } = error;
+  // With its session the record went that the token stands in.
+  const keeper = session ? sessions : mesh.sessions;
+  await keeper.endInvocation(ref, { status: 'failed', error: { code, message } });
+  const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
+  await publishEnd(mesh, ref, ended, delivery.carrier);
+  await startNext(mesh, ref);
+  return done;
+}
+
+/** A message that is not taken leaves nothing in the session: whoever waits for its run is told why. */
+async function refuse(
+  { mesh, agent }: ServedAgent,
+  run: Run,
+  { item, token, carrier }: DeliveredRun,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const { invocationId, resume, answeredBy } = run;
+  const ref = { ...sessionOf(run), invocationId, resume };
+  const { code, message } = error;
+  // What came over the bus was taken before; nobody waits for its run who could be told.
+  if (answeredBy && answeredBy.via !== 'rest')
+    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+  const end = { status: 'failed', error: { code, message }, refused: true } as const;
+  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
+  await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);
+  await startNext(mesh, ref);
+  return done;
+}
+
+/** Nothing of the run was committed. What code of an agent's throws later may bear the mark of another run's refusal. */
+function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
+  return !session || !logIndex(session.events).has(messageEventId(run, run.session));
+}
+
+/** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */
+async function tokenFor({ mesh }: ServedAgent, ref: InvocationRef): Promise<number | undefined> {
+  const taken = await mesh.sessions.takeSession(ref, { run: '', whenBusy: 'reject' });
+  return taken.state === 'held' ? taken.token : undefined;
+}
+
+/** To be delivered again: nobody has died at it. */
+async function giveBack(
+  { mesh }: ServedAgent,
+  run: Run,
+  { token }: DeliveredRun,
+  delayMs: number,
+): Promise<WorkOutcome> {
+  const ref = { ...sessionOf(run), invocationId: run.invocationId };
+  if (token !== undefined) {
+    // Best effort: it would only be put away a little early.
+    await mesh.sessions.giveBackSession(ref, token).catch(() => {});
+  }
+  return { done: false, delayMs };
+}
+
+function sessionOf({ app, user, session }: Run): SessionRef {
+  return { appName: app, userId: user, sessionId: session };
+}

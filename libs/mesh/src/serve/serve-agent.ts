@@ -1,0 +1,202 @@
+import {
+  assertResumability,
+  type BaseAgent,
+  type BasePlugin,
+  BaseTool,
+  closeToolsets,
+  compactorsOf,
+  type EventsCompactionConfig,
+  type InvocationServices,
+  invocationServiceNames,
+  LlmAgent,
+  PluginManager,
+  type ResumabilityConfig,
+  toGenaiSchema,
+} from '@agentmesh/agent';
+import type { Started } from '@agentmesh/bus';
+import { type AgentCard, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { expireCalls } from '../answers/expire-calls.ts';
+import { consumeOperations } from '../answers/take-update.ts';
+import { handleDelegated, handleQuestion } from '../asks/handle-ask.ts';
+import { listenForCancellations } from '../mesh/cancellations.ts';
+import { agentCards } from '../mesh/cards.ts';
+import { type Mesh, meshServices } from '../mesh/mesh.ts';
+import { twoRoots } from '../mesh/root-agent.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { stopAll } from '../mesh/stop-all.ts';
+import { bindRemotes, type Remotes } from '../remote/remotes.ts';
+import { handleRun } from '../runs/handle-run.ts';
+import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
+
+export interface ServeAgentOptions extends InvocationServices {
+  /** See and change what the agent does; asked before its own callbacks. */
+  plugins?: BasePlugin[];
+  /** The app whose root agent this is; absent for an agent that only others use. */
+  app?: string;
+  /** Of the app, where this is its root: may an answer that names the invocation which asked continue it? Default no. */
+  resumabilityConfig?: ResumabilityConfig;
+  /** Of the app, where this is its root, and of all agents below it in this process: how conversations are kept short. */
+  eventsCompactionConfig?: EventsCompactionConfig;
+  version?: string;
+  /** Runs worked on at once by this replica; default 16. */
+  slots?: number;
+  /**
+   * How often, in ms, each replica looks for calls whose deadline is over, and for runs that a crash left waiting; on average, as replicas do not all look at the same
+   * time. Default 5 s.
+   */
+  sweepMs?: number;
+}
+
+export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
+  ...invocationServiceNames,
+  plugins: true,
+  app: true,
+  resumabilityConfig: true,
+  eventsCompactionConfig: true,
+  version: true,
+  slots: true,
+  sweepMs: true,
+};
+
+/**
+ * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.
+ *
+ * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument` for an unknown option, and for a global
+ * instruction that cannot be sent to the agents in other processes
+ */
+export async function serveAgent(
+  mesh: Mesh,
+  agent: BaseAgent,
+  options: ServeAgentOptions = {},
+): Promise<Started> {
+  assertOptions(`serveAgent ${agent.name}`, options, serveAgentOptions);
+  assertResumability(options.resumabilityConfig);
+  const {
+    app,
+    sweepMs = defaultSweepMs,
+    slots = 16,
+    version = '0.0.0',
+    plugins = [],
+    resumabilityConfig,
+    eventsCompactionConfig,
+    ...services
+  } = options;
+  assertSharedInstruction(agent);
+  await assertOnlyRoot(mesh, agent, app, () => true);
+  const remotes = bindRemotes(agent, mesh);
+  const stopping = new AbortController();
+  const cancellations = await listenForCancellations(mesh);
+  const served: ServedAgent = {
+    cancellations,
+    mesh,
+    agent,
+    app,
+    stopping: stopping.signal,
+    services: {
+      ...meshServices(mesh),
+      ...services,
+      pluginManager: new PluginManager(plugins),
+      contextCompactors: compactorsOf(eventsCompactionConfig),
+    },
+  };
+  const { bus, subjects } = mesh;
+  const run = subjects.agentRun(agent.name);
+  const ask = subjects.agentAsk(agent.name);
+  const delegate = subjects.agentDelegate(agent.name);
+  await bus.announce({ ...cardOf(agent, app, version), resumable: resumabilityConfig?.isResumable ?? false });
+  // In this order: who finds the service can use it.
+  const limits = { maxInFlight: slots * 4 };
+  const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
+  const delegated = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
+  const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
+  const { name, description } = agent;
+  const shown = await bus.register({ kind: 'agent', name: subjects.shownAs(name), version, description }, [
+    ask,
+    delegate,
+    run,
+  ]);
+  // Of two that started at the same time, neither has seen the other before.
+  await assertOnlyRoot(mesh, agent, app, (other) => other < name).catch(async (error: unknown) => {
+    await stopAll([shown, runs, asks, delegated], 0, stopping);
+    await cancellations.stop();
+    throw error;
+  });
+  const operations = await consumeOperations(served);
+  const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
+  mesh.log.info({ agent: name, app, slots }, 'serving agent');
+  const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
+  look.unref();
+  return {
+    async stop({ graceMs = 25_000 } = {}) {
+      clearTimeout(look);
+      await stopAll([shown, runs, operations, asks, delegated, sweeper], graceMs, stopping);
+      await cancellations.stop();
+      await closeToolsets(agent);
+    },
+  };
+}
+
+/** When the services that this one uses should have come, in ms: all are started together. */
+const lookAfterMs = 15_000;
+
+/** A misspelled name is found by nobody else: to the mesh it is a service that has not come yet. */
+function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remotes): void {
+  const { directory } = mesh.bus;
+  const absent = [
+    ...[...transfers, ...asks].filter((agent) => !directory.get('agent', agent.name)),
+    ...tools.filter((tool) => !directory.get('tool', tool.name)),
+  ].map((each) => each.name);
+  if (absent.length === 0) return;
+  const known = [...directory.list('agent'), ...directory.list('tool')].map((card) => card.name);
+  mesh.log.warn(
+    { agent: name, absent, known },
+    `uses services that are not in the mesh: ${absent.join(', ')}; there are ${known.join(', ') || 'none'}`,
+  );
+}
+
+/** @throws MeshError `failed_precondition` when an agent that is up, and that comes first, claims the app */
+async function assertOnlyRoot(
+  mesh: Mesh,
+  { name }: BaseAgent,
+  app: string | undefined,
+  comesFirst: (other: string) => boolean,
+): Promise<void> {
+  const others = agentCards(mesh).filter(
+    (card) => app !== undefined && card.app === app && card.name !== name && comesFirst(card.name),
+  );
+  for (const other of others) {
+    if (!(await mesh.bus.isServed(mesh.subjects.shownAs(other.name)))) continue;
+    throw new MeshError('failed_precondition', twoRoots(app ?? '', [other.name, name]));
+  }
+}
+
+function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omit<AgentCard, 'resumable'> {
+  const llm = agent instanceof LlmAgent ? agent : undefined;
+  return {
+    kind: 'agent',
+    name: agent.name,
+    description: agent.description,
+    version,
+    llm: llm !== undefined,
+    ...(app !== undefined && { app }),
+    subAgents: agent.subAgents.map(({ name }) => name),
+    tools: (llm?.tools ?? []).flatMap((tool) => (tool instanceof BaseTool ? tool.name : [])),
+    ...(typeof llm?.globalInstruction === 'string' &&
+      llm.globalInstruction !== '' && { globalInstruction: llm.globalInstruction }),
+    disallowTransferToParent: llm?.disallowTransferToParent ?? false,
+    disallowTransferToPeers: llm?.disallowTransferToPeers ?? false,
+    ...(llm?.inputParameters && { inputSchema: { ...toGenaiSchema(llm.inputParameters) } }),
+    ...(llm?.outputSchema && { outputSchema: { ...toGenaiSchema(llm.outputSchema) } }),
+  };
+}
+
+/** Refuses a global instruction that agents in other processes cannot get: their only source is the card, which holds a text. */
+function assertSharedInstruction(agent: BaseAgent): void {
+  if (!(agent instanceof LlmAgent) || typeof agent.globalInstruction === 'string') return;
+  const elsewhere = [...agent.tree()].filter(({ isRemote }) => isRemote).map(({ name }) => name);
+  if (elsewhere.length === 0) return;
+  throw new MeshError(
+    'invalid_argument',
+    `the globalInstruction of agent ${agent.name} is a function, which ${elsewhere.join(', ')} in other processes cannot get: make it a text with {keys} of the state, or give every process a GlobalInstructionPlugin`,
+  );
+}

@@ -1,0 +1,212 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { keys, maxPayloadBytes } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectRedis, type RedisConnection } from '../connection/redis-connection.ts';
+import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
+import { connectRedisStore, type RedisStore } from '../redis-store.ts';
+
+/** What `CallResults` must do, on any Redis. */
+export function callResultsConformance(redis: () => RunningRedis): void {
+  const prefix = `am:${randomUUID()}`;
+  let store: RedisStore;
+  let admin: RedisConnection;
+  beforeAll(async () => {
+    store = await connectRedisStore({ ...redis().options, prefix });
+    admin = await connectRedis(redis().admin);
+  });
+  afterAll(async () => {
+    await admin[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  });
+
+  const actions = {
+    stateDelta: { a: 1 },
+    artifactDelta: {},
+    requestedAuthConfigs: {},
+    requestedToolConfirmations: {},
+  };
+
+  test('keeps the first of many results, and tells all of them', async () => {
+    expect(await store.callResults.get('book', 'c1')).toBeUndefined();
+    const puts = Array.from({ length: 8 }, (_, n) =>
+      store.callResults.put('book', 'c1', { response: { n }, actions }, 9_000),
+    );
+    const kept = await Promise.all(puts);
+    expect(new Set(kept.map((result) => JSON.stringify(result))).size).toBe(1);
+    expect(await store.callResults.get('book', 'c1')).toEqual(kept[0]);
+    expect(kept[0]).toMatchObject({ actions });
+  });
+
+  test('tells tools and calls apart', async () => {
+    await store.callResults.put('a', 'b:c', { response: 1 }, 9_000);
+    expect(await store.callResults.get('a:b', 'c')).toBeUndefined();
+    expect(await store.callResults.get('a', 'b')).toBeUndefined();
+    expect(await store.callResults.get('a', 'b:c')).toEqual({ response: 1 });
+  });
+
+  test('forgets a call, and ends one that somebody is at for some minutes', async () => {
+    const { callResults } = store;
+    const gone = { response: 'gone' };
+    const ttl = () => admin.run((client) => client.pttl(keys(prefix).call('f', 'c')));
+    expect(await callResults.forget('f', 'c', gone)).toBe(false);
+    expect(await ttl()).toBe(-2);
+    await callResults.put('f', 'c', { response: 1 }, 9_000_000);
+    expect(await callResults.forget('f', 'c')).toBe(true);
+    expect(await ttl()).toBe(-2);
+    await callResults.claim('f', 'c', 'me', 9_000_000);
+    expect(await callResults.forget('f', 'c', gone)).toBe(true);
+    expect(await callResults.forget('f', 'c', gone)).toBe(false);
+    expect(await callResults.put('f', 'c', { response: 'late' }, 9_000_000)).toEqual(gone);
+    expect(await ttl()).toBeLessThanOrEqual(600_000);
+  });
+
+  test('lets a result expire, counted from the first', async () => {
+    await store.callResults.put('t', 'c', { response: null }, 5_000);
+    await store.callResults.put('t', 'c', { response: null }, 900_000);
+    const left = await admin.run((client) => client.pttl(keys(prefix).call('t', 'c')));
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(5_000);
+  });
+
+  test('refuses what JSON cannot hold, what is too large, and a time that is none', async () => {
+    const refused = { code: 'invalid_argument' };
+    const large = 'x'.repeat(maxPayloadBytes);
+    for (const response of [1n, large])
+      await expect(store.callResults.put('t', 'x', { response }, 1_000)).rejects.toMatchObject(refused);
+    for (const ttlMs of [0, -1, 0.5, Number.NaN]) {
+      await expect(store.callResults.put('t', 'x', { response: 1 }, ttlMs)).rejects.toMatchObject(refused);
+      await expect(store.callResults.claim('t', 'x', 'a', ttlMs)).rejects.toMatchObject(refused);
+    }
+    expect(await store.callResults.get('t', 'x')).toBeUndefined();
+  });
+
+  test('takes any call id up to 256 characters, and tells them apart', async () => {
+    const hash = createHash('sha256').update('a/b').digest('hex');
+    const ids = [
+      '',
+      'a/b',
+      hash,
+      'x'.repeat(64),
+      'x'.repeat(256),
+      `${'x'.repeat(255)}y`,
+      '\ud83e\udd8a'.repeat(128),
+    ];
+    for (const [n, id] of ids.entries()) await store.callResults.put('ids', id, { response: n }, 9_000);
+    for (const [n, id] of ids.entries()) {
+      expect(await store.callResults.get('ids', id)).toEqual({ response: n });
+      expect(await store.callResults.claim('ids', id, 'a', 9_000)).toEqual({
+        state: 'done',
+        result: { response: n },
+      });
+    }
+    await expect(store.callResults.get('ids', '\ud800')).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  describe('a claim', () => {
+    const tool = 'book';
+    const claimed = { state: 'claimed' };
+    const busy = { state: 'busy' };
+    const done = (response: unknown) => ({ state: 'done', result: { response } });
+    const left = (callId: string) => admin.run((client) => client.pttl(keys(prefix).call(tool, callId)));
+
+    /** A call of its own, and what can be done with it. */
+    function call() {
+      const id = randomUUID();
+      return {
+        id,
+        claim: (holder: string, ttlMs = 60_000) => store.callResults.claim(tool, id, holder, ttlMs),
+        release: (holder: string) => store.callResults.release(tool, id, holder),
+        put: (response: unknown, ttlMs = 60_000) => store.callResults.put(tool, id, { response }, ttlMs),
+        get: () => store.callResults.get(tool, id),
+      };
+    }
+
+    test('is one of 50 concurrent ones', async () => {
+      await using other = await connectRedisStore({ ...redis().options, prefix });
+      const { id } = call();
+      const claims = await Promise.all(
+        Array.from({ length: 50 }, (_, n) =>
+          (n % 2 ? store : other).callResults.claim(tool, id, `holder ${n}`, 60_000),
+        ),
+      );
+      const states = claims.map(({ state }) => state);
+      expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
+      expect(states.filter((state) => state === 'busy')).toHaveLength(49);
+    });
+
+    test('expires, and then is open to another', async () => {
+      const { id, claim } = call();
+      expect(await claim('a', 60_000)).toEqual(claimed);
+      expect(await claim('b')).toEqual(busy);
+      await admin.run((client) => client.pexpire(keys(prefix).call(tool, id), 20));
+      await until(async () => (await claim('b')).state === 'claimed');
+      expect(await claim('a')).toEqual(busy);
+    });
+
+    test('is renewed by its holder alone', async () => {
+      const { id, claim } = call();
+      await claim('a', 10_000);
+      expect(await left(id)).toBeLessThanOrEqual(10_000);
+      expect(await claim('b', 90_000)).toEqual(busy);
+      expect(await left(id)).toBeLessThanOrEqual(10_000);
+      expect(await claim('a', 60_000)).toEqual(claimed);
+      expect(await left(id)).toBeGreaterThan(10_000);
+      expect(await claim('b')).toEqual(busy);
+    });
+
+    test('is no result', async () => {
+      const { claim, get } = call();
+      await claim('a');
+      expect(await get()).toBeUndefined();
+    });
+
+    test('gives way to a result, for its holder too', async () => {
+      const { claim, put, get, release } = call();
+      await claim('a');
+      await put(1);
+      expect(await claim('a')).toEqual(done(1));
+      expect(await claim('b')).toEqual(done(1));
+      await release('a');
+      expect(await get()).toEqual({ response: 1 });
+    });
+
+    test('takes no result with it when it would have expired', async () => {
+      const { id, claim, put } = call();
+      await claim('a', 5_000);
+      await put(1, 60_000);
+      expect(await left(id)).toBeGreaterThan(5_000);
+      await claim('b', 5_000);
+      expect(await left(id)).toBeGreaterThan(5_000);
+      expect(await admin.run((client) => client.hkeys(keys(prefix).call(tool, id)))).toEqual(['result']);
+    });
+
+    test('is released by its holder alone', async () => {
+      const { id, claim, release } = call();
+      await claim('a');
+      await release('b');
+      expect(await claim('b')).toEqual(busy);
+      await release('a');
+      expect(await admin.run((client) => client.exists(keys(prefix).call(tool, id)))).toBe(0);
+      await release('a');
+      expect(await claim('b')).toEqual(claimed);
+    });
+
+    test('does not bind results: the first stays though its claim had expired', async () => {
+      const { id, claim, put } = call();
+      await claim('late');
+      await admin.run((client) => client.del(keys(prefix).call(tool, id)));
+      expect(await claim('next')).toEqual(claimed);
+      expect(await put('from late')).toEqual({ response: 'from late' });
+      expect(await claim('next')).toEqual(done('from late'));
+      expect(await put('from next')).toEqual({ response: 'from late' });
+    });
+
+    test('is the same again when its answer was lost', async () => {
+      const { claim, release } = call();
+      expect([await claim('a'), await claim('a')]).toEqual([claimed, claimed]);
+      await Promise.all([release('a'), release('a')]);
+      expect(await claim('b')).toEqual(claimed);
+    });
+  });
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { maxPayloadBytes, type ToolResult } from '@agentmesh/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
+import { connectRedisStore, type RedisStore } from '../redis-store.ts';
+
+/** What `JobRecords` must do, on any Redis. */
+export function jobRecordsConformance(redis: () => RunningRedis): void {
+  let store: RedisStore;
+  beforeAll(async () => {
+    store = await connectRedisStore({ ...redis().options, prefix: `am:${randomUUID()}` });
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  let count = 0;
+  /** The records of one job. */
+  function newJob() {
+    count += 1;
+    const job = `job-${count}`;
+    const { jobs } = store;
+    return {
+      take: (holder: string, leaseMs = 60_000) => jobs.take('work', job, holder, leaseMs),
+      release: (holder: string) => jobs.release('work', job, holder),
+      report: (holder: string, n: number) => jobs.report('work', job, holder, { n }),
+      finish: (response: unknown) => jobs.finish('work', job, { response, isLastWord: true }),
+      follow: (after = 0) => jobs.follow('work', job, after),
+      leave: (after = 0) => jobs.leave('work', job, after),
+      forget: (final?: ToolResult) => jobs.forget('work', job, final),
+    };
+  }
+
+  describe('the records of a job', () => {
+    it('are one worker’s at a time', async () => {
+      const { take } = newJob();
+      const found = await Promise.all(['a', 'b', 'c'].map((holder) => take(holder)));
+      expect(found.map(({ state }) => state).sort()).toEqual(['busy', 'busy', 'taken']);
+      expect(found).toContainEqual({ state: 'taken', attempt: 1, deaths: 0 });
+    });
+
+    it('go to another worker when the first gives no sign of life, with its last word', async () => {
+      const { take, report, finish } = newJob();
+      await take('a', 50);
+      expect(await report('a', 1)).toEqual({ seq: 1, isFollowed: false });
+      expect(await report('a', 2)).toEqual({ seq: 2, isFollowed: false });
+      await expect
+        .poll(() => take('b', 60_000))
+        .toEqual({
+          state: 'taken',
+          attempt: 2,
+          deaths: 1,
+          lastProgress: { n: 2 },
+        });
+      // Renewing is no new attempt.
+      expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
+      expect(await report('a', 3)).toBeUndefined();
+      expect(await report('b', 3)).toMatchObject({ seq: 3 });
+      // What the first one has done all the same is done.
+      expect(await finish('late')).toMatchObject({ result: { response: 'late' }, said: 3 });
+      expect(await take('b')).toMatchObject({ state: 'done' });
+    });
+
+    it('take no result that is too large, and can have another', async () => {
+      const { take, report, finish } = newJob();
+      await take('a');
+      const refused = { code: 'invalid_argument', message: expect.stringContaining('as an artifact') };
+      await expect(finish('x'.repeat(maxPayloadBytes))).rejects.toMatchObject(refused);
+      expect(await report('a', 1)).toMatchObject({ seq: 1 });
+      expect(await finish('small')).toMatchObject({ result: { response: 'small' } });
+    });
+
+    it('count no death when they are handed back', async () => {
+      const { take, release } = newJob();
+      await take('a');
+      await release('b');
+      expect(await take('b')).toEqual({ state: 'busy' });
+      await release('a');
+      expect(await take('b')).toEqual({ state: 'taken', attempt: 2, deaths: 0 });
+    });
+
+    it('keep the first result', async () => {
+      const { take, report, finish } = newJob();
+      await take('a');
+      await report('a', 1);
+      const kept = { result: { response: 'first', isLastWord: true }, said: 1, heard: false };
+      expect(await finish('first')).toEqual(kept);
+      expect(await finish('again')).toEqual(kept);
+      expect(await take('b')).toEqual({ state: 'done', ...kept });
+    });
+
+    it('tell whoever follows, and know whether somebody did at the end', async () => {
+      const { take, report, finish, follow, leave } = newJob();
+      expect(await follow()).toEqual({ progress: [] });
+      await take('a');
+      for (const n of [1, 2, 3]) await report('a', n);
+      expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
+      expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
+      expect(await report('a', 4)).toEqual({ seq: 4, isFollowed: true });
+      // What was said up to this moment is the caller's to hear, all else is not.
+      expect(await leave(3)).toEqual({ progress: [{ seq: 4, response: { n: 4 } }] });
+      expect(await report('a', 5)).toEqual({ seq: 5, isFollowed: false });
+      await follow(5);
+      expect(await finish('done')).toMatchObject({ heard: true });
+      expect(await follow(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+      expect(await leave(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+    });
+
+    it('are forgotten, and end for who is at them', async () => {
+      const { take, report, finish, follow, forget } = newJob();
+      const gone = { response: 'gone' };
+      expect(await forget(gone)).toBe(false);
+      await take('a');
+      await report('a', 1);
+      expect(await forget()).toBe(true);
+      expect(await follow()).toEqual({ progress: [] });
+      await take('a');
+      await report('a', 1);
+      expect(await forget(gone)).toBe(true);
+      expect(await forget(gone)).toBe(false);
+      expect(await take('a')).toMatchObject({ state: 'done', result: gone });
+      expect(await report('a', 2)).toBeUndefined();
+      expect(await finish('late')).toMatchObject({ result: gone });
+      expect(await follow()).toEqual({ progress: [], result: gone });
+    });
+
+    it('know that whoever followed has left', async () => {
+      const { take, finish, follow, leave } = newJob();
+      await take('a');
+      await follow();
+      await leave();
+      expect(await finish('done')).toMatchObject({ heard: false });
+    });
+  });
+}

@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { MeshError, type OptionNames } from '@agentmesh/protocol';
+import type { Redis } from 'ioredis';
+import type { Script } from '../scripts/script.ts';
+import { fromRedis, isPassing, isReply } from './redis-errors.ts';
+import { createLink, type RedisClient, type RedisLink } from './redis-link.ts';
+import { type ReplicatedWrites, replicatedWrites } from './replicated-writes.ts';
+
+export interface ConnectionOptions {
+  /**
+   * One server: `redis://user:password@host:6379/0`. A Redis Cluster: `redis+cluster://user:password@h1:6379,h2:6379`, of which one that answers
+   * is enough. Through Sentinels: `redis+sentinel://user:password@h1:26379,h2:26379/primary`. `rediss` in the place of `redis`: with TLS.
+   */
+  url: string;
+  /** File with the certificates, in PEM, that vouch for a server with TLS; default those that Node.js trusts. */
+  caFile?: string | undefined;
+  /**
+   * How many replicas must have a write before it counts as done; default 0, none. Without, what was acknowledged in the moments before a
+   * replica is promoted may be lost.
+   */
+  waitReplicas?: number | undefined;
+  /** How long one call tries, over restarts and failovers of the server, ms; default 5,000. */
+  timeoutMs?: number;
+  /** Shown by `CLIENT LIST`. */
+  connectionName?: string;
+  /** Told of every failure of the connection, which then is made anew. */
+  onError?: (error: Error) => void;
+}
+
+export const connectionOptionNames: OptionNames<ConnectionOptions> = {
+  url: true,
+  caFile: true,
+  waitReplicas: true,
+  timeoutMs: true,
+  connectionName: true,
+  onError: true,
+};
+
+/** `asking`: the slot of the key is on its way to this server, which takes one command on it, the first. */
+type Write<T> = (redis: RedisClient, asking?: boolean) => Promise<T>;
+
+/** One connection, made anew when it breaks; what is called meanwhile is tried again until it times out. */
+export interface RedisConnection extends AsyncDisposable {
+  /**
+   * Runs a command on one key that only reads, or one of which it does not matter whether a failover loses it, and that may safely run twice.
+   * @throws MeshError `unavailable` when the server did not answer in time: whether the command ran is then unknown
+   */
+  run<T>(command: (redis: RedisClient) => Promise<T>): Promise<T>;
+  /** As {@link run}, for a command that writes this key: waits for replicas as the options say. */
+  write<T>(key: string, command: Write<T>): Promise<T>;
+  /** As {@link write}, for a script, whose keys, one at least, lie in one slot. */
+  script<T>(script: Script, keys: string[], args: (string | number)[]): Promise<T>;
+  ping(): Promise<void>;
+}
+
+/** @throws MeshError `invalid_argument`, `unavailable` or `unauthenticated`, at once, if the first connection fails */
+export async function connectRedis(options: ConnectionOptions): Promise<RedisConnection> {
+  const { timeoutMs = 5_000, waitReplicas = 0, onError, connectionName = 'agentmesh' } = options;
+  let lastError: Error | undefined;
+  let open = true;
+  const link = createLink({
+    url: options.url,
+    caFile: options.caFile,
+    connectionName,
+    onError(error) {
+      // What a server said tells more than that the connection was closed because of it.
+      if (!isReply(lastError) || isReply(error)) lastError = error;
+      onError?.(error);
+    },
+  });
+  await link.connect().catch((error: unknown) => Promise.reject(fromRedis(lastError ?? error)));
+
+  async function tryUntilDone<T>(attempt: (until: number) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + timeoutMs;
+    // What the server said tells more than that it cannot be reached while we reconnect because of it.
+    let refusal: Error | undefined;
+    for (;;) {
+      try {
+        const left = Math.max(deadline - performance.now(), 1);
+        const result = await within(left, attempt(deadline - 50));
+        lastError = undefined;
+        return result;
+      } catch (error) {
+        if (!open) throw new MeshError('unavailable', 'the store is closed', { cause: error });
+        if (isReply(error)) refusal = error;
+        if (!isPassing(error) || performance.now() + 50 >= deadline)
+          throw fromRedis(refusal ?? error, lastError);
+        link.lookAgain();
+        await pause(50);
+      }
+    }
+  }
+
+  const run: RedisConnection['run'] = (command) => tryUntilDone(() => command(link.client));
+  const replicated = waitReplicas === 0 ? undefined : replicatedOn(link, waitReplicas);
+  const write: RedisConnection['write'] = (key, command) =>
+    replicated ? tryUntilDone((until) => replicated(key, command, until)) : run(command);
+
+  return {
+    run,
+    write,
+    script: (script, keys, args) =>
+      write(keys[0] ?? '', (client, asking) =>
+        runScript(client, script, [keys.length, ...keys, ...args], asking),
+      ),
+    ping: async () => {
+      await link.ping().catch((error: unknown) => Promise.reject(fromRedis(error, lastError)));
+    },
+    async [Symbol.asyncDispose]() {
+      if (!open) return;
+      open = false;
+      await link.close();
+    },
+  };
+}
+
+/** Writes on the very connection to the server that has the key, so that the same one can be asked for its replicas. */
+function replicatedOn(link: RedisLink, replicas: number) {
+  const writes = new WeakMap<Redis, ReplicatedWrites>();
+  const carryOut = async <T>(redis: Redis | undefined, command: Write<T>, until: number) => {
+    if (!redis) throw new Error('no server of the cluster has the key now');
+    const known = writes.get(redis) ?? replicatedWrites(redis, replicas);
+    writes.set(redis, known);
+    return await known.carryOut(command, until);
+  };
+  return async <T>(key: string, command: Write<T>, until: number): Promise<T> => {
+    try {
+      return await carryOut(await link.serverOf(key), command, until);
+    } catch (error) {
+      const asking = isReply(error) ? /^ASK \d+ (\S+)/.exec(error.message)?.[1] : undefined;
+      if (asking === undefined) throw error;
+      const redis = await link.serverOf(key, asking);
+      return await carryOut(redis, (server) => askingFirst(server, command), until);
+    }
+  };
+}
+
+/** The slot moves to this server, which takes the next command on it only. */
+async function askingFirst<T>(redis: RedisClient, command: Write<T>): Promise<T> {
+  // Sent in one go, answered in that order.
+  const asked = redis.asking();
+  const [, result] = await Promise.all([asked, command(redis, true)]);
+  return result;
+}
+
+/** A server that was restarted, or that took over, does not know our scripts. */
+async function runScript<T>(
+  redis: RedisClient,
+  { sha, source }: Script,
+  args: (string | number)[],
+  asking = false,
+): Promise<T> {
+  const whole = async () => (await redis.call('EVAL', [source, ...args])) as T;
+  if (asking) return await whole();
+  try {
+    return (await redis.call('EVALSHA', [sha, ...args])) as T;
+  } catch (error) {
+    if (isReply(error) && error.message.startsWith('NOSCRIPT')) return await whole();
+    throw error;
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), ms);
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,68 @@
+import {
+  type AuthConfig,
+  type AuthCredential,
+  aboutCredential,
+  type CredentialOwner,
+  type CredentialService,
+  credentialToSave,
+  endOf,
+} from '@agentmesh/agent';
+import { type Keys, type SecretBox, shortId, toJson } from '@agentmesh/protocol';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import { saveCredentialScript } from './credential-scripts.ts';
+
+export interface SealedStore {
+  connection: RedisConnection;
+  keys: Keys;
+  box: SecretBox;
+}
+
+/** Credentials in Redis, sealed, each for its own place. */
+export class RedisCredentialService implements CredentialService {
+  readonly #store: SealedStore;
+
+  constructor(store: SealedStore) {
+    this.#store = store;
+  }
+
+  async loadCredential(
+    authConfig: AuthConfig,
+    context: CredentialOwner,
+  ): Promise<AuthCredential | undefined> {
+    const { connection, box } = this.#store;
+    const key = this.#keyOf(authConfig, context);
+    const [list, part] = this.#listed(authConfig, context);
+    const [sealed, isListed] = await Promise.all([
+      connection.run((redis) => redis.get(key)),
+      connection.run((redis) => redis.hexists(list, part)),
+    ]);
+    if (sealed === null) return undefined;
+    const credential: AuthCredential = JSON.parse(box.open(sealed, key));
+    // It was kept before there was a list: without it nobody would find it to delete it.
+    if (isListed === 0) {
+      const about = toJson(aboutCredential(authConfig, credential), 'the credential');
+      await connection.write(list, (redis) => redis.hset(list, part, about));
+    }
+    return credential;
+  }
+
+  async saveCredential(authConfig: AuthConfig, context: CredentialOwner): Promise<void> {
+    const { connection, box } = this.#store;
+    const credential = credentialToSave(authConfig);
+    const key = this.#keyOf(authConfig, context);
+    const sealed = box.seal(toJson(credential, 'the credential'), key);
+    const end = endOf(credential);
+    const [list, part] = this.#listed(authConfig, context);
+    const about = toJson(aboutCredential(authConfig, credential), 'the credential');
+    await connection.script(saveCredentialScript, [key, list], [sealed, part, about, end ?? '']);
+  }
+
+  /** Where it stands what the credential is for. */
+  #listed({ credentialKey }: AuthConfig, { appName, userId }: CredentialOwner): [list: string, part: string] {
+    return [this.#store.keys.credentials(appName, userId), shortId(credentialKey)];
+  }
+
+  #keyOf({ credentialKey }: AuthConfig, { appName, userId }: CredentialOwner): string {
+    return this.#store.keys.credential(appName, userId, credentialKey);
+  }
+}

@@ -1,0 +1,110 @@
+import type { StoredMemory } from '@agentmesh/agent';
+import type { MemoryKeys } from '@agentmesh/protocol';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import { type DroppedMemory, dropCall, type Unmark } from './memory-batch.ts';
+import { dropEmptyScript, dropMemoriesScript } from './memory-scripts.ts';
+
+/** One user's memories in Redis. */
+export interface MemoryPlace {
+  connection: RedisConnection;
+  keys: MemoryKeys;
+}
+
+export interface MemoryText {
+  memory: StoredMemory;
+  /** As it is in Redis. */
+  entry: string;
+  addedMs: number;
+}
+
+/** Has it been kept longer than it may, ms? */
+export function isExpired({ addedMs }: MemoryText, ttlMs: number | undefined): boolean {
+  return ttlMs !== undefined && addedMs < Date.now() - ttlMs;
+}
+
+const dropSize = 50;
+
+/** Memories by their numbers; undefined for those that are gone. */
+export async function readEntries(
+  { connection, keys }: MemoryPlace,
+  numbers: readonly number[],
+): Promise<(MemoryText | undefined)[]> {
+  if (numbers.length === 0) return [];
+  const found = await connection.run((redis) => redis.hmget(keys.entries, ...numbers.map(String)));
+  return found.map((entry) => {
+    if (entry === null) return undefined;
+    const space = entry.indexOf(' ');
+    return { entry, addedMs: Number(entry.slice(0, space)), memory: JSON.parse(entry.slice(space + 1)) };
+  });
+}
+
+/** Numbers in order, after one. */
+export async function readOrder(
+  { connection, keys }: MemoryPlace,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const found = await connection.run((redis) =>
+    redis.zrangebyscore(keys.order, `(${after}`, '+inf', 'LIMIT', 0, limit),
+  );
+  return found.map(Number);
+}
+
+/** The numbers of a session's memories, by event id as `shortId` writes it. */
+export async function readSession(
+  { connection, keys }: MemoryPlace,
+  sessionId: string,
+): Promise<Map<string, number>> {
+  const key = keys.session(sessionId);
+  const found = await connection.run((redis) => redis.zrange(key, '0', '-1', 'WITHSCORES'));
+  return new Map(found.flatMap((id, at) => (at % 2 ? [] : [[id, Number(found[at + 1])]])));
+}
+
+/**
+ * Removes memories by their numbers; returns how many it was that did, or undefined when the session's mark was no longer where `unmark` says: somebody
+ * else is at it.
+ */
+export async function dropNumbers(
+  place: MemoryPlace,
+  numbers: readonly number[],
+  unmark?: Unmark,
+): Promise<number | undefined> {
+  const { connection, keys } = place;
+  let dropped = 0;
+  for (let at = 0; at === 0 || at < numbers.length; at += dropSize) {
+    const some = numbers.slice(at, at + dropSize);
+    const [entries, terms] = await Promise.all([
+      readEntries(place, some),
+      some.length > 0 ? connection.run((redis) => redis.hmget(keys.terms, ...some.map(String))) : [],
+    ]);
+    const memories = some.flatMap((number, n): DroppedMemory[] => {
+      const { memory } = entries[n] ?? {};
+      return memory
+        ? [{ number, id: memory.id, sessionId: memory.sessionId, terms: terms[n]?.split(' ') ?? [] }]
+        : [];
+    });
+    // Taken away with the first ones; from then on it must stay away.
+    const still = at > 0 && unmark?.from !== undefined ? { ...unmark, from: '' } : unmark;
+    const call = dropCall(keys, memories, still);
+    const count = await connection.script<number>(dropMemoriesScript, call.keys, call.args);
+    if (count < 0) return undefined;
+    dropped += count;
+  }
+  return dropped;
+}
+
+/** Removes all of a user; a process that dies at it leaves the rest as it was. */
+export async function dropAll(place: MemoryPlace): Promise<number> {
+  const { connection, keys } = place;
+  let dropped = 0;
+  for (let after = 0; ; ) {
+    const numbers = await readOrder(place, after, dropSize);
+    const last = numbers.at(-1);
+    if (last === undefined) break;
+    dropped += (await dropNumbers(place, numbers)) ?? 0;
+    after = last;
+  }
+  const { order, meta, entries, terms, vectors, unembedded } = keys;
+  await connection.script(dropEmptyScript, [order, meta, entries, terms, vectors, unembedded], []);
+  return dropped;
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AddEventsRequest,
+  type AddMemoryRequest,
+  type FoundMemory,
+  type ListMemoriesRequest,
+  type MemoryMark,
+  type MemoryOwner,
+  type MemoryPage,
+  type MemoryService,
+  pageLimit,
+  rememberedEntry,
+  rememberedEvent,
+  type SearchMemoryRequest,
+  type Session,
+  searchLimit,
+} from '@agentmesh/agent';
+import type { Keys } from '@agentmesh/protocol';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import { MemoryAdder, markField, readMark } from './memory-adder.ts';
+import {
+  dropAll,
+  dropNumbers,
+  isExpired,
+  type MemoryPlace,
+  readEntries,
+  readOrder,
+  readSession,
+} from './memory-entries.ts';
+import { fuse } from './memory-fusion.ts';
+import type { MemoryVectors } from './memory-vectors.ts';
+import { searchWords } from './search-words.ts';
+
+export interface RedisMemoryOptions {
+  connection: RedisConnection;
+  keys: Keys;
+  /** How long a memory is kept after it was added, ms; default for ever. */
+  ttlMs?: number | undefined;
+  /** Finds memories by their meaning too. */
+  vectors?: MemoryVectors | undefined;
+}
+
+/** Memories that a search by words, and one by meaning, bring to the common ranking. */
+const fusedWidth = 50;
+/** Expired memories that may be among the best, beside those that are wanted. */
+const expiredWidth = 50;
+
+/**
+ * Memories in Redis, found by an inverted index: for each term of a user a sorted set of the memories that have it, by what it is worth there. All of
+ * a user lies in one slot of a Redis Cluster. A memory is added in one step with all its terms; so it is removed.
+ */
+export class RedisMemoryService implements MemoryService {
+  readonly #options: RedisMemoryOptions;
+  readonly #adder: MemoryAdder;
+
+  constructor(options: RedisMemoryOptions) {
+    this.#options = options;
+    this.#adder = new MemoryAdder(options);
+  }
+
+  async addSessionToMemory(session: Session): Promise<void> {
+    await this.#adder.addSession(this.#place(session), session);
+  }
+
+  async addEventsToMemory({ events, sessionId, customMetadata, ...owner }: AddEventsRequest): Promise<void> {
+    const about = {
+      ...(sessionId !== undefined && { sessionId }),
+      ...(customMetadata && { customMetadata }),
+    };
+    await this.#adder.add(
+      this.#place(owner),
+      events.flatMap((event) => rememberedEvent(event, about) ?? []),
+    );
+  }
+
+  async addMemory({ memories, ...owner }: AddMemoryRequest): Promise<void> {
+    const entries = memories.map((entry) => rememberedEntry({ ...entry, id: entry.id ?? randomUUID() }));
+    await this.#adder.add(this.#place(owner), entries);
+  }
+
+  async searchMemory({ query, limit, ...owner }: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }> {
+    const wanted = searchLimit(limit);
+    const place = this.#place(owner);
+    const { vectors, ttlMs } = this.#options;
+    const many = Math.max(wanted, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
+    const [byWords, byMeaning] = await Promise.all([
+      searchWords(place, query, many),
+      vectors?.search(place, query, many),
+    ]);
+    const ranked = byMeaning && byMeaning.length > 0 ? fuse([byWords, byMeaning]) : byWords;
+    const best = ranked.slice(0, many);
+    const entries = await readEntries(
+      place,
+      best.map(({ number }) => number),
+    );
+    const memories = entries.flatMap((found, at): FoundMemory[] =>
+      found && !isExpired(found, ttlMs) ? [{ ...found.memory, score: best[at]?.score ?? 0 }] : [],
+    );
+    return { memories: memories.slice(0, wanted) };
+  }
+
+  async listMemories({ after = '0', limit, ...owner }: ListMemoriesRequest): Promise<MemoryPage> {
+    const place = this.#place(owner);
+    const size = pageLimit(limit);
+    const numbers = await readOrder(place, Number(after) || 0, size + 1);
+    const shown = numbers.slice(0, size);
+    const entries = await readEntries(place, shown);
+    return {
+      memories: entries.flatMap((found) =>
+        found && !isExpired(found, this.#options.ttlMs) ? [found.memory] : [],
+      ),
+      ...(numbers.length > size && { next: String(shown.at(-1)) }),
+    };
+  }
+
+  async findMark({
+    sessionId,
+    ...owner
+  }: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined> {
+    const mark = await readMark(this.#place(owner), sessionId);
+    if (mark === '') return undefined;
+    const { seq, eventId } = JSON.parse(mark) as MemoryMark;
+    return { seq, eventId };
+  }
+
+  async deleteMemories({ sessionId, ...owner }: MemoryOwner & { sessionId?: string }): Promise<number> {
+    const place = this.#place(owner);
+    if (sessionId === undefined) return await dropAll(place);
+    const numbers = await readSession(place, sessionId);
+    return (await dropNumbers(place, [...numbers.values()], { field: markField(sessionId) })) ?? 0;
+  }
+
+  #place({ appName, userId }: MemoryOwner): MemoryPlace {
+    const { connection, keys } = this.#options;
+    return { connection, keys: keys.memory(appName, userId) };
+  }
+}

@@ -1,0 +1,7 @@
+/** The time of the Redis server, for all scripts that compare it. */
+export const clock = `
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;

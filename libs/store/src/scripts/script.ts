@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script: one atomic step on one slot. */
+export interface Script {
+  source: string;
+  sha: string;
+}
+
+/** Makes a script of Lua source. */
+export function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}

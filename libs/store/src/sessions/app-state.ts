@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { Keys } from '@agentmesh/protocol';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import { applyAppScript, dropOutboxScript } from './session-scripts.ts';
+import { stateOf } from './state-delta.ts';
+
+/** Committed `app:` deltas of one user that are not applied yet: an id, and keys with their JSON in turn. */
+export type Outbox = [id: string, fields: string[]][];
+
+/**
+ * `app:` state lies in another slot than what a commit changes, so a commit leaves its delta in the user's outbox, and a second
+ * step applies it: the later commit wins per key, whatever the order of arrival. Who dies between the steps leaves the entry; the
+ * next commit or reading of that user applies it.
+ */
+export function appState(connection: RedisConnection, keys: Keys) {
+  const readApp = async (appName: string): Promise<Record<string, unknown>> => {
+    const fields = await connection.run((redis) => redis.hgetall(keys.app(appName)));
+    const values = Object.entries(fields).flatMap(([key, value]) => [key, withoutVersion(value)]);
+    return stateOf('app', values);
+  };
+
+  const applyOutbox = async (appName: string, userId: string, outbox: Outbox): Promise<void> => {
+    if (outbox.length === 0) return;
+    const entries = outbox.flatMap(([id, fields]) => [id, fields.length / 2, ...fields]);
+    const writer = writerOf(keys, { appName, userId });
+    await connection.script(applyAppScript, [keys.app(appName)], [writer, ...entries]);
+    const applied = outbox.map(([id]) => id);
+    await connection.script(dropOutboxScript, [keys.appOutbox(appName, userId)], applied);
+  };
+
+  return {
+    readApp,
+    applyOutbox,
+    /** Applies what the death of a process left of a user's. */
+    sweep: async (appName: string, userId: string): Promise<void> => {
+      const outbox = await connection.run((redis) => redis.xrange(keys.appOutbox(appName, userId), '-', '+'));
+      await applyOutbox(appName, userId, outbox);
+    },
+  };
+}
+
+export type AppState = ReturnType<typeof appState>;
+
+/** Orders the commits of users at one instant, and does not tell who they are. */
+export function writerOf(keys: Keys, { appName, userId }: { appName: string; userId: string }): string {
+  return createHash('sha256').update(keys.user(appName, userId)).digest('base64url').slice(0, 16);
+}
+
+/** A field holds `<outbox id> <writer> <json>`. */
+function withoutVersion(value: string): string {
+  return value.slice(value.indexOf(' ', value.indexOf(' ') + 1) + 1);
+}

@@ -1,0 +1,89 @@
+import { script } from '../scripts/script.ts';
+
+/** How long runs that waited for a session stay in its queue after its deletion, to be told of it, in ms. */
+const tellMs = 600_000;
+
+/**
+ * KEYS session. From now on it is gone for all but its deletion: nothing is committed and nobody takes it. Its hash, and its place in the user's list,
+ * stay to the end of the deletion, so that one that was cut short is found again, and its id is not given anew meanwhile.
+ */
+export const closeSessionScript = script(`
+return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until')
+`);
+
+/**
+ * KEYS session, events, state, sessions, hidden sessions, answered, pending, waiting, waiting runs, ends of sessions. ARGV id, token. Large values are freed beside the
+ * server's work.
+ */
+export const deleteSessionScript = script(`
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
+redis.call('ZREM', KEYS[4], ARGV[1])
+redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('ZREM', KEYS[10], ARGV[1])
+local waiting = ARGV[2] .. ':'
+for _, field in ipairs(redis.call('HKEYS', KEYS[7])) do
+  if string.sub(field, 1, #waiting) == waiting then redis.call('HDEL', KEYS[7], field) end
+end
+redis.call('PEXPIRE', KEYS[8], ${tellMs})
+redis.call('PEXPIRE', KEYS[9], ${tellMs})
+return 1
+`);
+
+/** KEYS index, then invocations that the log names. ARGV session token. One of another session keeps what is that one's. */
+export const deleteInvocationsScript = script(`
+local own = 'event:' .. ARGV[1] .. ':'
+for n = 2, #KEYS do
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then
+    redis.call('UNLINK', KEYS[n])
+    redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
+  else
+    redis.call('HDEL', KEYS[n], 'from:' .. ARGV[1])
+    for _, field in ipairs(redis.call('HKEYS', KEYS[n])) do
+      if string.sub(field, 1, #own) == own then redis.call('HDEL', KEYS[n], field) end
+    end
+  end
+end
+return 1
+`);
+
+/** KEYS index, then invocations. ARGV session token. Returns how many of them were the session's own. */
+export const deleteOwnScript = script(`
+local count = 0
+for n = 2, #KEYS do
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then
+    redis.call('UNLINK', KEYS[n])
+    count = count + redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
+  end
+end
+return count
+`);
+
+/** KEYS index, then keys in its slot. ARGV members of the index that go too. Returns how many keys there were. */
+export const deleteKeptScript = script(`
+local count = 0
+for n = 2, #KEYS do
+  count = count + redis.call('UNLINK', KEYS[n])
+  redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
+end
+for _, member in ipairs(ARGV) do redis.call('ZREM', KEYS[1], member) end
+return count
+`);
+
+/** KEYS user state, pending. Returns how many fields each had. */
+export const deleteUserScript = script(`
+local counts = { #redis.call('HKEYS', KEYS[1]), #redis.call('HKEYS', KEYS[2]) }
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return counts
+`);
+
+/** KEYS app. ARGV how the user stands there as the one who wrote a value last. The values are the app's, and stay. */
+export const forgetWriterScript = script(`
+local all = redis.call('HGETALL', KEYS[1])
+for n = 1, #all, 2 do
+  local id, writer, json = string.match(all[n + 1], '^(%S+) (%S+) (.*)$')
+  for _, name in ipairs(ARGV) do
+    if writer == name then redis.call('HSET', KEYS[1], all[n], id .. ' - ' .. json) end
+  end
+end
+return 1
+`);

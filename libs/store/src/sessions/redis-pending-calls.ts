@@ -1,0 +1,231 @@
+import {
+  type AnswerClaim,
+  type AnswerState,
+  type CallRef,
+  continuationPrefix,
+  type PendingCall,
+  type PendingCalls,
+  type pendingChanges,
+  type RunId,
+  runName,
+  type turnChanges,
+} from '@agentmesh/agent';
+import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import {
+  acceptScript,
+  callStateScript,
+  forgetPendingScript,
+  noteAskingScript,
+  noteCallScript,
+  progressScript,
+  releaseClaimScript,
+} from './pending-scripts.ts';
+import { scriptArgs } from './state-delta.ts';
+
+const dayMs = 86_400_000;
+/** How long a call is found by its id alone, in ms: as long as it may wait, and a while after its answer. */
+const askingMs = 90 * dayMs;
+const answeredMs = dayMs;
+
+type Accepted = [AnswerState['state'] | 'changed', ('agent' | 'user')?];
+type Changes = ReturnType<typeof pendingChanges>;
+
+/** What waits for an answer, in the user's slot; found by call id and by deadline through keys of their own. */
+export class RedisPendingCalls implements PendingCalls {
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+
+  constructor(connection: RedisConnection, keys: Keys) {
+    this.#connection = connection;
+    this.#keys = keys;
+  }
+
+  /** Before the commit: an entry too many, of a commit that never came, is found to be none; one too few would never be found. */
+  async before(ref: SessionRef, { opened }: Changes): Promise<void> {
+    const { appName, userId } = ref;
+    for (const { id, deadline, service } of opened.filter(isNamed)) {
+      const keptMs = Math.max(askingMs, (deadline ?? 0) - Date.now() + dayMs);
+      // First, so that nothing is kept of the user that the user's deletion would not find.
+      await this.#connection.script(
+        noteCallScript,
+        [this.#keys.index(appName, userId)],
+        [keptCall(ref, { id, service }), keptMs],
+      );
+      await this.#connection.script(noteAskingScript, [this.#keys.asking(id)], [memberOf(ref), askingMs]);
+      if (deadline === undefined || service === undefined) continue;
+      const key = this.#keys.deadlines(service);
+      await this.#connection.write(key, (redis) => redis.zadd(key, deadline, memberOf(ref, id)));
+    }
+  }
+
+  /** After the commit. */
+  async after(_ref: SessionRef, { closed }: Changes): Promise<void> {
+    for (const { id } of closed.filter(isNamed)) {
+      await this.#connection.run((redis) => redis.pexpire(this.#keys.asking(id), answeredMs));
+    }
+  }
+
+  async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
+    const key = this.#keys.pending(appName, userId);
+    const all = await this.#connection.run((redis) => redis.hvals(key));
+    const calls = all
+      .map((json) => JSON.parse(json) as PendingCall)
+      .filter((call) => sessionId === undefined || call.sessionId === sessionId);
+    const gone = await this.#goneSessions({ appName, userId }, calls);
+    const left = calls.filter((call) => gone.has(call.sessionId));
+    if (left.length > 0) {
+      const fields = left.map((call) => pendingField(call.sessionId, call.id));
+      await this.#connection.script(forgetPendingScript, [key], fields);
+    }
+    return calls
+      .filter((call) => !gone.has(call.sessionId))
+      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Of calls: the sessions that have expired. What waits there is of no use to anybody. */
+  async #goneSessions(
+    user: Omit<SessionRef, 'sessionId'>,
+    calls: readonly PendingCall[],
+  ): Promise<Set<string>> {
+    const ids = [...new Set(calls.map(({ sessionId }) => sessionId))];
+    const there = await Promise.all(
+      ids.map((sessionId) =>
+        this.#connection.run((redis) => redis.hexists(this.#keys.session({ ...user, sessionId }), 'seq')),
+      ),
+    );
+    return new Set(ids.filter((_, at) => there[at] === 0));
+  }
+
+  async get(ref: CallRef): Promise<PendingCall | undefined> {
+    const key = this.#keys.pending(ref.appName, ref.userId);
+    const json = await this.#connection.run((redis) => redis.hget(key, fieldOf(ref)));
+    return json === null ? undefined : (JSON.parse(json) as PendingCall);
+  }
+
+  async sessionsAsking(callId: string): Promise<SessionRef[]> {
+    if (!isToken(callId)) return [];
+    const members = await this.#connection.run((redis) => redis.smembers(this.#keys.asking(callId)));
+    return members.flatMap((member) => {
+      const { data } = sessionMember.safeParse(JSON.parse(member));
+      return data ? [{ appName: data[0], userId: data[1], sessionId: data[2] }] : [];
+    });
+  }
+
+  async accept(ref: CallRef, { key, digest, run, callers }: AnswerClaim): Promise<AnswerState> {
+    const { appName, userId, callId } = ref;
+    const end = run ? [this.#keys.invocation(appName, userId, run.invocationId), endField(run)] : ['', ''];
+    const names = callers.flatMap((invocationId) => [
+      runName({ invocationId }),
+      continuationPrefix(invocationId),
+    ]);
+    for (;;) {
+      const named = await this.#connection.run((redis) =>
+        redis.hget(this.#keys.answered(ref), `r:${callId}`),
+      );
+      const [state, by] = await this.#connection.script<Accepted>(
+        acceptScript,
+        [...this.#callKeys(ref), this.#keys.session(ref), ...(named === null ? [] : [named])],
+        [fieldOf(ref), callId, key, digest, ...end, ...names],
+      );
+      if (state === 'changed') continue;
+      return state === 'answered' ? { state, by: by ?? 'user' } : { state };
+    }
+  }
+
+  async stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'> {
+    return await this.#connection.script(callStateScript, this.#callKeys(ref), [fieldOf(ref), ref.callId]);
+  }
+
+  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
+    const answered = this.#keys.answered(ref);
+    return (await this.#connection.run((redis) => redis.hget(answered, `k:${ref.callId}`))) === key;
+  }
+
+  async release(ref: CallRef, key: string): Promise<void> {
+    const args = [fieldOf(ref), ref.callId, key];
+    await this.#connection.script(releaseClaimScript, this.#callKeys(ref), args);
+  }
+
+  async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
+    const args = [fieldOf(ref), ref.callId, seq];
+    return (await this.#connection.script<0 | 1>(progressScript, this.#callKeys(ref), args)) === 1;
+  }
+
+  async overdue(service: string, limit: number): Promise<CallRef[]> {
+    const members = await this.#connection.run((redis) =>
+      redis.zrangebyscore(this.#keys.deadlines(service), '-inf', Date.now(), 'LIMIT', 0, limit),
+    );
+    return members.flatMap((member) => {
+      const { data } = callMember.safeParse(JSON.parse(member));
+      return data ? [{ appName: data[0], userId: data[1], sessionId: data[2], callId: data[3] }] : [];
+    });
+  }
+
+  async postponeDeadline(service: string, ref: CallRef, until: number): Promise<void> {
+    const key = this.#keys.deadlines(service);
+    await this.#connection.write(key, (redis) => redis.zadd(key, 'XX', until, memberOf(ref, ref.callId)));
+  }
+
+  async forgetDeadline(service: string, ref: CallRef): Promise<void> {
+    const key = this.#keys.deadlines(service);
+    await this.#connection.write(key, (redis) => redis.zrem(key, memberOf(ref, ref.callId)));
+  }
+
+  #callKeys(ref: CallRef): string[] {
+    return [this.#keys.pending(ref.appName, ref.userId), this.#keys.answered(ref)];
+  }
+}
+
+/** Ids of calls are ours; one of another make that no key can hold is found by its session alone. */
+export const isNamed = ({ id }: { id: string }) => isToken(id);
+
+const sessionMember = z.tuple([z.string(), z.string(), z.string()]);
+const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);
+
+/** A member of the sets that lead from a call to its session. */
+export function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
+  return JSON.stringify([appName, userId, sessionId, ...more]);
+}
+
+/** The member of the user's index that stands for what is kept of a call under other keys. */
+export function keptCall(
+  { sessionId }: SessionRef,
+  { id, service }: { id: string; service?: string | undefined },
+) {
+  return `call ${JSON.stringify([sessionId, id, service ?? ''])}`;
+}
+
+/** Where the end of a run stands in its invocation's hash; see `endField`. */
+function endField(run: RunId): string {
+  return run.resume === undefined ? 'end' : `end:${runName(run)}`;
+}
+
+/** Field of a call in the hash of what waits. */
+export function pendingField(sessionId: string, callId: string): string {
+  return `${encodeToken(sessionId)}:${callId}`;
+}
+
+const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
+
+/** What turns to come need to know of an event, as the commit script reads it. */
+export function turnArgs({
+  asks,
+  answers,
+  summary,
+  isRewind,
+  author,
+}: ReturnType<typeof turnChanges>): (string | number)[] {
+  const { agent, throughSeq } = summary ?? { agent: '', throughSeq: isRewind ? 'rewound' : '' };
+  return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq, author];
+}
+
+/** What an event changes, as the commit script reads it. */
+export function pendingArgs({ opened, closed }: Changes, sessionId: string): (string | number)[] {
+  return [
+    ...scriptArgs(opened.map((call) => [pendingField(sessionId, call.id), JSON.stringify(call)])),
+    closed.length,
+    ...closed.flatMap(({ id, by, digest }) => [pendingField(sessionId, id), `a:${id}`, `${by} ${digest}`]),
+  ];
+}

@@ -1,0 +1,112 @@
+import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent';
+import type { Keys, SessionRef } from '@agentmesh/protocol';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import { type AppState, writerOf } from './app-state.ts';
+import { deleteKeptScript, deleteUserScript, forgetWriterScript } from './delete-scripts.ts';
+import { forgetCall, readKept } from './delete-session.ts';
+import { memberOf } from './redis-pending-calls.ts';
+import { stateOf } from './state-delta.ts';
+
+interface Place {
+  connection: RedisConnection;
+  keys: Keys;
+  app: AppState;
+}
+
+/** Members of the index that are looked at in one go. */
+const pageSize = 200;
+
+/** What Redis keeps of a user beside the sessions. */
+export class RedisUserRecords implements UserRecords {
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  async sessionIds({ appName, userId }: UserOwner): Promise<string[]> {
+    const { connection, keys } = this.#place;
+    const lists = [keys.sessions(appName, userId), keys.hiddenSessions(appName, userId)];
+    const found = await Promise.all(
+      lists.map((list) => connection.run((redis) => redis.zrange(list, '0', '-1'))),
+    );
+    return found.flat();
+  }
+
+  async readSession(ref: SessionRef): Promise<KeptSession | undefined> {
+    const { connection, keys } = this.#place;
+    const [[created, updated, seq, hidden, initial], own] = await Promise.all([
+      connection.run((redis) =>
+        redis.hmget(keys.session(ref), 'created', 'updated', 'seq', 'hidden', 'initial'),
+      ),
+      connection.run((redis) => redis.hgetall(keys.state(ref))),
+    ]);
+    if (seq == null) return undefined;
+    return {
+      sessionId: ref.sessionId,
+      hidden: hidden === '1',
+      created: Number(created),
+      updated: Number(updated),
+      seq: Number(seq),
+      state: stateOf('session', Object.entries(own).flat()),
+      initialState: JSON.parse(initial ?? '{}'),
+    };
+  }
+
+  async runsIn(ref: SessionRef) {
+    const { connection, keys } = this.#place;
+    const [[lease, until], waiting] = await Promise.all([
+      connection.run((redis) => redis.hmget(keys.session(ref), 'lease', 'until')),
+      connection.run((redis) => redis.zrange(keys.waiting(ref), '0', '-1')),
+    ]);
+    const holder = lease != null && Number(until) > Date.now() ? [lease] : [];
+    return [...holder, ...waiting].map((name) => ({ ...ref, ...runOfName(name) }));
+  }
+
+  async readState({ appName, userId }: UserOwner): Promise<Record<string, unknown>> {
+    const { connection, keys } = this.#place;
+    const fields = await connection.run((redis) => redis.hgetall(keys.user(appName, userId)));
+    return stateOf('user', Object.entries(fields).flat());
+  }
+
+  async deleteRest(user: UserOwner) {
+    const { connection, keys, app } = this.#place;
+    const { appName, userId } = user;
+    // What the user wrote for all users of the app is theirs: it must not be lost with the outbox.
+    await app.sweep(appName, userId);
+    const others = await this.#deleteKept(user);
+    const [stateKeys, pending] = await connection.script<[number, number]>(
+      deleteUserScript,
+      [keys.user(appName, userId), keys.pending(appName, userId)],
+      [],
+    );
+    // As it is written now, and as it was before it was hashed.
+    const names = [writerOf(keys, user), keys.user(appName, userId)];
+    await connection.script(forgetWriterScript, [keys.app(appName)], names);
+    return { stateKeys, pending, others };
+  }
+
+  async forgetQueue(ref: SessionRef): Promise<void> {
+    const { connection, keys } = this.#place;
+    const { waitingSessions } = keys;
+    const index = keys.index(ref.appName, ref.userId);
+    await connection.script(deleteKeptScript, [index, keys.waiting(ref), keys.waitingRuns(ref)], []);
+    await connection.write(waitingSessions, (redis) => redis.zrem(waitingSessions, memberOf(ref)));
+  }
+
+  /** All that the index names: in pages, what lies in other slots first. */
+  async #deleteKept(user: UserOwner): Promise<number> {
+    const { connection, keys } = this.#place;
+    const index = keys.index(user.appName, user.userId);
+    let count = 0;
+    for (;;) {
+      const page = await connection.run((redis) => redis.zrange(index, '0', String(pageSize - 1)));
+      if (page.length === 0) return count;
+      const kept = page.map(readKept);
+      for (const { call } of kept) if (call) await forgetCall(this.#place, { ...user, ...call }, call);
+      const own = kept.flatMap(({ key }) => key ?? []);
+      const others = page.filter((_, at) => kept[at]?.key === undefined);
+      count += await connection.script<number>(deleteKeptScript, [index, ...own], others);
+    }
+  }
+}

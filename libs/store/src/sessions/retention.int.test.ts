@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createEvent,
+  forkSession,
+  importSession,
+  logIndex,
+  rewindSession,
+  type Session,
+  SessionHeads,
+  unreadBefore,
+} from '@agentmesh/agent';
+import { keys as keysOf } from '@agentmesh/protocol';
+import { type Server, startRedis, until } from '@agentmesh/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connectRedisStore } from '../redis-store.ts';
+import type { Retention } from './retention.ts';
+
+let server: Server;
+let admin: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+const ref = { appName: 'shop', userId: 'ann', sessionId: 's' };
+
+/** A store that keeps sessions of the shop so long, and those of all other apps for ever. */
+async function connect(retention: Retention) {
+  const prefix = randomUUID();
+  const ofApp = (app: string) => (app === 'shop' ? retention : {});
+  const store = await connectRedisStore({ url: server.url, prefix, retention: ofApp });
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  return { sessions: store.sessions, keys: keysOf(prefix), prefix };
+}
+
+const said = (n: number, stateDelta: Record<string, unknown> = {}) =>
+  createEvent({ invocationId: `e-${n}`, author: 'helper', actions: { stateDelta } });
+
+const asks = (id: string, invocationId: string) =>
+  createEvent({
+    invocationId,
+    author: 'helper',
+    content: { role: 'model', parts: [{ functionCall: { id, name: 'order', args: {} } }] },
+    longRunningToolIds: [id],
+  });
+
+describe('a session with an end', () => {
+  test('goes so long after its last event, with all that belongs to it', async () => {
+    const { sessions, prefix } = await connect({ sessionTtlMs: 400 });
+    const session = await sessions.createSession({ ...ref, state: { a: 1 } });
+    const other = await sessions.createSession({ ...ref, appName: 'other' });
+    await sessions.appendEvent({ session, event: asks('c1', 'e-1') });
+    await sessions.appendEvent({ session: other, event: said(1) });
+    const user = { appName: 'shop', userId: 'ann' };
+    expect((await sessions.listSessions(user)).totalItems).toBe(1);
+    await until(async () => (await sessions.getSession(ref)) === undefined);
+    expect(await sessions.listSessions(user)).toMatchObject({ sessions: [], totalItems: 0 });
+    expect(await sessions.pending.list(user)).toEqual([]);
+    const left = (await admin.keys(`${prefix}:{shop:ann}:*`)).map((key) => key.split('}:')[1]?.split(':')[0]);
+    expect(left.sort()).toEqual(['index', 'invocation']);
+    expect(await sessions.getSession({ ...ref, appName: 'other' })).toBeDefined();
+    await expect(sessions.appendEvent({ session, event: said(2) })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  test('stays as long as something is said in it', async () => {
+    const { sessions, keys } = await connect({ sessionTtlMs: 60_000 });
+    const session = await sessions.createSession(ref);
+    await admin.pexpire(keys.session(ref), 1_000);
+    await sessions.appendEvent({ session, event: said(1, { b: 1 }) });
+    const all = [keys.session(ref), keys.events(ref), keys.state(ref)];
+    const ends = await Promise.all(all.map((key) => admin.pexpiretime(key)));
+    expect(new Set(ends).size).toBe(1);
+    expect(await admin.pttl(keys.session(ref))).toBeGreaterThan(50_000);
+  });
+
+  test('made of events from elsewhere has one too', async () => {
+    const { sessions, keys } = await connect({ sessionTtlMs: 60_000 });
+    await sessions.createSession(ref);
+    await sessions.appendHistory(ref, { afterSeq: 0, events: [said(1, { b: 1 })] });
+    for (const key of [keys.session(ref), keys.events(ref), keys.state(ref)])
+      expect(await admin.pttl(key)).toBeGreaterThan(50_000);
+  });
+});
+
+describe('a session among others', () => {
+  test('is on the list as long as it is there, whatever time its events bear', async () => {
+    const { sessions } = await connect({ sessionTtlMs: 86_400_000 });
+    const old = createEvent({
+      invocationId: 'e-1',
+      author: 'helper',
+      timestamp: Date.now() - 9 * 86_400_000,
+    });
+    await importSession(sessions, { ...ref, events: [old] });
+    const session = (await sessions.getSession(ref)) ?? expect.fail();
+    await sessions.appendEvent({ session, event: { ...old, id: 'again' } });
+    expect((await sessions.listSessions({ appName: 'shop', userId: 'ann' })).totalItems).toBe(1);
+  });
+
+  test('of an agent that is used as a tool is there for long, whatever is said in its parent', async () => {
+    const { sessions, keys } = await connect({ sessionTtlMs: 400 });
+    const child = await sessions.createSession({ ...ref, sessionId: 'child', hidden: true });
+    await sessions.appendEvent({ session: child, event: asks('c1', 'e-1') });
+    for (const key of [keys.session, keys.events])
+      expect(await admin.pttl(key({ ...ref, sessionId: 'child' }))).toBeGreaterThan(80 * 86_400_000);
+  });
+});
+
+describe('a session of which only the last events are kept', () => {
+  const talk = async (
+    sessions: Awaited<ReturnType<typeof connect>>['sessions'],
+    session: Session,
+    count: number,
+  ) => {
+    for (let n = 1; n <= count; n += 1) await sessions.appendEvent({ session, event: said(n, { n }) });
+  };
+
+  test('has them, with their numbers, and its state', async () => {
+    const { sessions, keys } = await connect({ maxEvents: 50 });
+    const session = await sessions.createSession(ref);
+    await talk(sessions, session, 300);
+    const read = (await sessions.getSession(ref)) ?? expect.fail();
+    expect(read.seq).toBe(300);
+    expect(read.state).toEqual({ n: 300 });
+    expect(read.events.length).toBeGreaterThanOrEqual(50);
+    expect(read.events.length).toBeLessThanOrEqual(56);
+    expect(read.events.at(-1)?.invocationId).toBe('e-300');
+    expect(read.events[0]?.invocationId).toBe(`e-${unreadBefore(read) + 1}`);
+    expect(await admin.xlen(keys.events(ref))).toBe(read.events.length);
+    const turn = await sessions.readTurn({ ...ref, invocationId: 'new' }, {});
+    expect(turn?.firstSeq).toBe(unreadBefore(read) + 1);
+    expect(turn?.session.events).toHaveLength(read.events.length);
+    expect(await sessions.getSession({ ...ref, config: { numRecentEvents: 200 } })).toMatchObject({
+      seq: 300,
+    });
+  });
+
+  test('keeps all that a call which waits goes back to', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const session = await sessions.createSession(ref);
+    await talk(sessions, session, 10);
+    await sessions.appendEvent({ session, event: asks('c1', 'asking') });
+    await talk(sessions, session, 100);
+    const { events } = (await sessions.getSession(ref)) ?? expect.fail();
+    expect(events[0]?.invocationId).toBe('asking');
+  });
+
+  test('keeps what the run at work goes back to, whoever commits beside it', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const session = await sessions.createSession(ref);
+    const run = { ...ref, invocationId: 'run' };
+    const taken = await sessions.takeSession(run, { run: '', whenBusy: 'reject' });
+    if (taken.state !== 'held') expect.fail('the session is not free');
+    const step = () => createEvent({ invocationId: 'run', author: 'helper' });
+    for (let n = 0; n < 60; n += 1)
+      await sessions.appendEvent({ session, event: step(), token: taken.token });
+    await sessions.appendEvent({ session, event: said(1) });
+    const { events } = (await sessions.getSession(ref)) ?? expect.fail();
+    expect(events).toHaveLength(61);
+  });
+
+  test('shows nothing of what was rewound, also when its beginning is cut off later', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const heads = new SessionHeads({ sessions });
+    const session = await sessions.createSession(ref);
+    const add = async (invocationId: string) =>
+      await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'helper' }) });
+    for (let n = 1; n <= 60; n += 1) await add(`e-${n}`);
+    await rewindSession(sessions, ref, 'e-50');
+    const shown = async (need = {}) => {
+      const opened = (await heads.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
+      heads.keep(opened);
+      const events = logIndex(opened.events).visible();
+      return events.map(({ invocationId }) => invocationId).filter((id) => Number(id.slice(2)) >= 50);
+    };
+    expect(await shown()).toEqual([]);
+    expect(await shown({ last: 15 })).toEqual([]);
+    for (let n = 0; n < 11; n += 1) {
+      await add(`later-${n}`);
+      expect(await shown()).toEqual([]);
+      expect(await shown({ last: 15 })).toEqual([]);
+    }
+  });
+
+  test('is copied as it is, and goes back only as far as its state is known', async () => {
+    const { sessions } = await connect({ maxEvents: 20 });
+    const session = await sessions.createSession({ ...ref, state: { first: 1 } });
+    await sessions.appendEvent({ session, event: said(0, { old: 1 }) });
+    await talk(sessions, session, 100);
+    await sessions.appendEvent({ session, event: said(101, { old: 2 }) });
+    const copy = await forkSession(sessions, ref);
+    expect(copy.state).toEqual({ first: 1, n: 100, old: 2 });
+    expect(unreadBefore(copy)).toBe(0);
+    await expect(rewindSession(sessions, ref, 'e-101')).rejects.toThrow('what old was before is not known');
+    await rewindSession(sessions, ref, 'e-99').catch((error) => expect(String(error)).toContain('old'));
+  });
+});

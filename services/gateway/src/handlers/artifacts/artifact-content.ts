@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import { isMimeType } from '@agentmesh/agent';
+import { MeshError } from '@agentmesh/protocol';
+import type { Handler } from '../../context/route.ts';
+import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
+
+/** A file's bytes, as they come from where they are kept. */
+export const downloadArtifact: Handler = async (context, request, reply) => {
+  const ref = await readVersionRef(context, request);
+  const artifact = found(await context.mesh.artifacts.loadArtifactStream(ref), ref);
+  const { mimeType, size, version, stream } = artifact;
+  reply.headers({
+    'content-type': isMimeType(mimeType) ? mimeType : 'application/octet-stream',
+    'content-length': size,
+    'artifact-version': version,
+    // Whoever made it, a browser must not take it for a page of this address.
+    'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(ref.filename)}`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
+  });
+  return reply.send(Readable.fromWeb(stream));
+};
+
+/** A new version of the bytes that the body is, as they come. */
+export const uploadArtifact: Handler = async (context, request) => {
+  const { mesh, config } = context;
+  const ref = await readOwner(context, await readArtifactRef(context, request));
+  const mimeType = request.headers['content-type'];
+  const stream = limited(bytesOf(request.body), config.uploadLimit);
+  const version = await mesh.artifacts.saveArtifactStream({ ...ref, stream, mimeType });
+  return found(await mesh.artifacts.getArtifactVersion({ ...ref, version }), { ...ref, version });
+};
+
+/** A request without a body uploads nothing, and that is a file too. */
+function bytesOf(body: unknown): AsyncIterable<Uint8Array> {
+  return body instanceof Readable ? body : Readable.from([]);
+}
+
+function limited(bytes: AsyncIterable<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
+  let size = 0;
+  async function* pass() {
+    for await (const chunk of bytes) {
+      size += chunk.length;
+      if (size > limit) {
+        throw new MeshError(
+          'invalid_argument',
+          `the file is over ${limit} bytes, which is the most that this gateway takes (MESH_UPLOAD_LIMIT)`,
+        );
+      }
+      yield chunk;
+    }
+  }
+  return ReadableStream.from(pass());
+}

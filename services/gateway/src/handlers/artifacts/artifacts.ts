@@ -1,0 +1,80 @@
+import { MeshError } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { sendNull } from '../../http/send-null.ts';
+import {
+  assertNoQuery,
+  found,
+  readArtifactRef,
+  readOwner,
+  readVersionRef,
+} from '../../params/artifact-ref.ts';
+import { readBody, readSession } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+
+/** The largest file that is given within JSON, in bytes: it is held in memory thrice for that. */
+const maxPartBytes = 32 * 1024 * 1024;
+
+/** One of the first three is there, or the artifact has no content. */
+const part = z.looseObject({
+  text: z.string().optional(),
+  inlineData: z.looseObject({ data: z.string().optional(), mimeType: z.string().optional() }).optional(),
+  fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
+});
+
+const body = z.object({
+  filename: z.string().min(1),
+  artifact: part,
+  customMetadata: z.record(z.string(), z.unknown()).nullish(),
+});
+
+/** Those of the user are there whatever becomes of a session; where there is nothing, there may be no session. */
+export const listArtifacts: Handler = async (context, request) => {
+  assertNoQuery(request);
+  const ref = await readSession(context, request);
+  const names = await context.mesh.artifacts.listArtifactKeys(ref);
+  if (names.length === 0) await requireSession(context, ref, { numRecentEvents: 0 });
+  return names;
+};
+
+export const saveArtifact: Handler = async (context, request) => {
+  const { artifacts } = context.mesh;
+  assertNoQuery(request);
+  const { filename, customMetadata, artifact } = readBody(body, request);
+  const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
+  const version = await artifacts.saveArtifact({
+    ...ref,
+    artifact: artifact as Parameters<typeof artifacts.saveArtifact>[0]['artifact'],
+    customMetadata: customMetadata ?? undefined,
+  });
+  return found(await artifacts.getArtifactVersion({ ...ref, version }), { filename, version });
+};
+
+export const getArtifact: Handler = async (context, request) => {
+  const { artifacts } = context.mesh;
+  const ref = await readVersionRef(context, request);
+  const { size, version } = found(await artifacts.getArtifactVersion(ref), ref);
+  if (size > maxPartBytes) {
+    throw new MeshError(
+      'failed_precondition',
+      `artifact ${ref.filename} has ${size} bytes, which is too much for JSON; get it from …/content`,
+    );
+  }
+  return found(await artifacts.loadArtifact({ ...ref, version }), ref);
+};
+
+export const deleteArtifact: Handler = async (context, request, reply) => {
+  await context.mesh.artifacts.deleteArtifact(await readArtifactRef(context, request));
+  return sendNull(reply);
+};
+
+export const listArtifactVersions: Handler = async (context, request) =>
+  await context.mesh.artifacts.listVersions(await readArtifactRef(context, request));
+
+export const listArtifactMetadata: Handler = async (context, request) =>
+  await context.mesh.artifacts.listArtifactVersions(await readArtifactRef(context, request));
+
+export const getArtifactMetadata: Handler = async (context, request) => {
+  const ref = await readVersionRef(context, request);
+  return found(await context.mesh.artifacts.getArtifactVersion(ref), ref);
+};

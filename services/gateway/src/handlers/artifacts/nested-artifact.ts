@@ -1,0 +1,63 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { Handler } from '../../context/route.ts';
+import { downloadArtifact, uploadArtifact } from './artifact-content.ts';
+import {
+  deleteArtifact,
+  getArtifact,
+  getArtifactMetadata,
+  listArtifactMetadata,
+  listArtifactVersions,
+} from './artifacts.ts';
+
+/** The ends of a path behind an artifact's name, the longer ones first. */
+const ends: [end: RegExp, handle: Handler][] = [
+  [/\/versions\/(?<version>[^/]+)\/content$/, downloadArtifact],
+  [/\/versions\/(?<version>[^/]+)\/metadata$/, getArtifactMetadata],
+  [/\/versions\/metadata$/, listArtifactMetadata],
+  [/\/versions\/(?<version>[^/]+)$/, getArtifact],
+  [/\/versions$/, listArtifactVersions],
+  [/\/content$/, downloadArtifact],
+];
+
+/** Reads an artifact whose name holds slashes that the client has not encoded, as ADK's web UI sends it. */
+export const getNestedArtifact: Handler = (context, request, reply) => {
+  const path = pathOf(request);
+  for (const [end, handle] of ends) {
+    const found = end.exec(path);
+    if (!found) continue;
+    const version = found.groups?.version;
+    name(request, { artifact: path.slice(0, found.index), ...(version !== undefined && { version }) });
+    return handle(context, request, reply);
+  }
+  name(request, { artifact: path });
+  return getArtifact(context, request, reply);
+};
+
+/** Deletes an artifact whose name holds slashes. */
+export const deleteNestedArtifact: Handler = (context, request, reply) => {
+  name(request, { artifact: pathOf(request) });
+  return deleteArtifact(context, request, reply);
+};
+
+/** Takes the bytes of an artifact whose name holds slashes. */
+export const uploadNestedArtifact: Handler = (context, request, reply) => {
+  const [artifact, end] = splitLast(pathOf(request));
+  if (end !== 'content') throw new MeshError('not_found', 'upload the bytes of an artifact to …/content');
+  name(request, { artifact });
+  return uploadArtifact(context, request, reply);
+};
+
+function pathOf({ params }: FastifyRequest): string {
+  return (params as { '*': string })['*'];
+}
+
+function splitLast(path: string): [string, string] {
+  const at = path.lastIndexOf('/');
+  return [path.slice(0, at), path.slice(at + 1)];
+}
+
+/** Gives the parameters of the path as the routes of names without slashes have them. */
+function name(request: FastifyRequest, parameters: { artifact: string; version?: string }): void {
+  Object.assign(request.params as object, parameters);
+}

@@ -1,4 +1,0 @@
-import { appNames } from '@agentmesh/mesh';
-import type { Handler } from './index.ts';
-
-export const listApps: Handler = ({ mesh }) => appNames(mesh);

@@ -1,0 +1,27 @@
+import { MeshError } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { readQuery, readUser } from '../../params/params.ts';
+import { requireMemory } from '../../params/require-memory.ts';
+
+const query = {
+  sessionId: z.string().min(1).optional(),
+  all: z.literal('true', 'must be true, or be left out').optional(),
+};
+
+/** Forgets what was said in a session, or all of the user, where that is said: a session that was not named must not cost everything. */
+export const deleteMemories: Handler = async (context, request) => {
+  const { sessionId, all } = readQuery(query, request);
+  if ((sessionId === undefined) === (all === undefined)) {
+    throw new MeshError(
+      'invalid_argument',
+      'say what to forget: ?sessionId=… what was said in a session, ?all=true all of the user',
+    );
+  }
+  const owner = await readUser(context, request);
+  const deleted = await requireMemory(context).deleteMemories({
+    ...owner,
+    ...(sessionId !== undefined && { sessionId }),
+  });
+  return { deleted };
+};

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { pageSize, readQuery, readUser } from '../../params/params.ts';
+import { requireMemory } from '../../params/require-memory.ts';
+
+const query = {
+  query: z.string().optional(),
+  limit: pageSize.optional(),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be `next` of the page before')
+    .optional(),
+};
+
+/** With a query: what fits it, best first. Without: all of the user's memories, page by page. */
+export const listMemories: Handler = async (context, request) => {
+  const { query: words, limit, after } = readQuery(query, request);
+  const owner = { ...(await readUser(context, request)), ...(limit !== undefined && { limit }) };
+  const memory = requireMemory(context);
+  if (words !== undefined) return await memory.searchMemory({ ...owner, query: words });
+  return await memory.listMemories({ ...owner, ...(after !== undefined && { after }) });
+};

@@ -1,0 +1,19 @@
+import { cancelInvocation as cancel, readInvocation } from '@agentmesh/mesh';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { readBody, readInvocationRef } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+
+const body = z.object({ reason: z.string().min(1).max(1_000).default('the client cancelled it') });
+
+/**
+ * Marks that an invocation shall end, and answers 202 with how it stands: `running` until those at work have stopped. One that has not begun yet
+ * may be cancelled too; as it cannot be told from one that never was, no id is refused here. One that has ended stays as it is.
+ */
+export const cancelInvocation: Handler = async (context, request, reply) => {
+  const { reason } = readBody(body, request);
+  const ref = await readInvocationRef(context, request);
+  await requireSession(context, ref, { numRecentEvents: 0 });
+  await cancel(context.mesh, ref, reason);
+  return reply.status(202).send(await readInvocation(context.mesh, ref));
+};

@@ -1,0 +1,36 @@
+import { followRun } from '@agentmesh/mesh';
+import { parse } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { position, readInvocationRef, readQuery } from '../../params/params.ts';
+import { watchUntil } from '../../runs/run-watch.ts';
+import { runHeaders, streamRun } from '../../runs/stream-run.ts';
+
+const query = { after: position.optional(), resume: z.string().min(1).optional() };
+const headers = z.object({ 'last-event-id': position.optional() });
+
+/**
+ * Comes back to a run, at any gateway and at any time: what was committed after `Last-Event-ID` or `?after=`, then what happens, until the end.
+ * With `?resume=` only what a run that continues the invocation does. The header counts, where both are given: a browser's EventSource sends it and keeps the address. When there is nothing more to come the answer is
+ * 204, on which an EventSource stops asking.
+ */
+export const followInvocation: Handler = async (context, request, reply) => {
+  const { after, resume } = readQuery(query, request);
+  // An empty one is what is sent by a client that has not got any.
+  const { 'last-event-id': lastId } = parse(
+    headers,
+    { 'last-event-id': request.headers['last-event-id'] || undefined },
+    'the headers',
+  );
+  const ref = { ...(await readInvocationRef(context, request)), resume };
+  const { invocationId } = ref;
+  using until = watchUntil(context, reply);
+  const afterSeq = lastId ?? after ?? 0;
+  const { state, numbered, end } = await followRun(context.mesh, ref, { afterSeq, signal: until.signal });
+  if (state.status !== 'running' && afterSeq > 0 && afterSeq >= state.lastSeq) {
+    return reply.status(204).headers(runHeaders(state)).send();
+  }
+  reply.hijack();
+  await streamRun(context, reply, until, { invocationId, resume: state.resume, numbered, end });
+  return undefined;
+};

@@ -1,0 +1,10 @@
+import type { Handler } from '../../context/route.ts';
+import { readUser } from '../../params/params.ts';
+import { makeSession, readNewSession } from './new-session.ts';
+import { sessionJson } from './session-json.ts';
+
+/** A session, with events from elsewhere if there are any. */
+export const createSession: Handler = async (context, request) => {
+  const user = await readUser(context, request);
+  return sessionJson(await makeSession(context, user, readNewSession(request.body)));
+};

@@ -1,0 +1,21 @@
+import { forkSession } from '@agentmesh/agent';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { readBody, readSession } from '../../params/params.ts';
+import { sessionJson } from './session-json.ts';
+
+const body = z.strictObject({
+  sessionId: z.string().min(1).optional(),
+  beforeInvocationId: z.string().min(1).optional(),
+});
+
+/** A copy of the session, whole or up to an invocation. */
+export const fork: Handler = async (context, request) => {
+  const ref = await readSession(context, request);
+  const { sessionId, beforeInvocationId } = readBody(body, request);
+  const options = {
+    ...(sessionId !== undefined && { sessionId }),
+    ...(beforeInvocationId !== undefined && { beforeInvocationId }),
+  };
+  return sessionJson(await forkSession(context.mesh.sessions, ref, options));
+};

@@ -1,0 +1,18 @@
+import type { Handler } from '../../context/route.ts';
+import { readQuery, readSession, wholeNumber } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+import { sessionJson } from './session-json.ts';
+
+const number = wholeNumber.optional();
+const query = { numRecentEvents: number, afterTimestamp: number, afterSeq: number };
+
+/** A session with its events, or with those that the query wants. */
+export const getSession: Handler = async (context, request) => {
+  const { numRecentEvents, afterTimestamp, afterSeq } = readQuery(query, request);
+  const config = {
+    ...(numRecentEvents !== undefined && { numRecentEvents }),
+    ...(afterTimestamp !== undefined && { afterTimestamp }),
+    ...(afterSeq !== undefined && { afterSeq }),
+  };
+  return sessionJson(await requireSession(context, await readSession(context, request), config));
+};

@@ -1,0 +1,17 @@
+import { createEvent, newInvocationId } from '@agentmesh/agent';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { readBody, readSession } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+import { sessionJson } from './session-json.ts';
+
+const body = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
+
+/** Changes the state by an event of the user, so that the log tells of it. */
+export const patchSession: Handler = async (context, request) => {
+  const { stateDelta } = readBody(body, request);
+  const session = await requireSession(context, await readSession(context, request));
+  const event = createEvent({ invocationId: newInvocationId(), author: 'user', actions: { stateDelta } });
+  await context.mesh.sessions.appendEvent({ session, event });
+  return sessionJson(session);
+};

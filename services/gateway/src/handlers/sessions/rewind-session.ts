@@ -1,0 +1,16 @@
+import { rewindSession } from '@agentmesh/agent';
+import { z } from 'zod';
+import type { Handler } from '../../context/route.ts';
+import { readBody, readSession } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+import { sessionJson } from './session-json.ts';
+
+const body = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
+
+/** The session goes on as it was before an invocation. */
+export const rewind: Handler = async (context, request) => {
+  const ref = await readSession(context, request);
+  const { rewindBeforeInvocationId } = readBody(body, request);
+  await rewindSession(context.mesh.sessions, ref, rewindBeforeInvocationId);
+  return sessionJson(await requireSession(context, ref));
+};

@@ -1,0 +1,32 @@
+import { Readable } from 'node:stream';
+import { exportUserData, type UserRecord } from '@agentmesh/mesh';
+import { MeshError } from '@agentmesh/protocol';
+import type { Handler } from '../../context/route.ts';
+import { readAnyUser } from '../../params/params.ts';
+
+/** All that is kept of the user, a JSON object a line. What ends without a line of kind `end` is not whole. */
+export const exportUser: Handler = async (context, request, reply) => {
+  const user = readAnyUser(request);
+  const path = `/apps/${encodeURIComponent(user.appName)}/users/${encodeURIComponent(user.userId)}`;
+  async function* lines() {
+    try {
+      for await (const record of exportUserData(context.mesh, user))
+        yield `${JSON.stringify(lineOf(record, path))}\n`;
+    } catch (thrown) {
+      // The status has been sent.
+      context.log.error({ err: thrown }, 'an export was cut short');
+      yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire() })}\n`;
+    }
+  }
+  reply.header('content-type', 'application/x-ndjson');
+  return reply.send(Readable.from(lines()));
+};
+
+/** Of a file the address of its bytes. */
+function lineOf(record: UserRecord, path: string) {
+  if (record.kind !== 'artifact') return record;
+  const { open: _open, ...about } = record;
+  const { sessionId = '-', filename, version, fileUri } = about;
+  const file = `${path}/sessions/${encodeURIComponent(sessionId)}/artifacts/${encodeURIComponent(filename)}`;
+  return { ...about, ...(fileUri === undefined && { content: `${file}/versions/${version}/content` }) };
+}

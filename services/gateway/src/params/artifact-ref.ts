@@ -1,0 +1,64 @@
+import type { ArtifactRef } from '@agentmesh/agent';
+import { camelizeKeys, MeshError, parse } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { GatewayContext } from '../context/context.ts';
+import { readSession } from './params.ts';
+import { requireSession } from './require-session.ts';
+
+const number = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number from 0, or latest')
+  .transform(Number);
+const version = z.union([z.literal('latest').transform(() => undefined), number]).optional();
+const params = z.object({ artifact: z.string().min(1), version });
+const versionQuery = z.strictObject({ version });
+const noQuery = z.strictObject({});
+
+/** The file of a path, in the version that the path or the query names; by default the latest. */
+export async function readVersionRef(
+  context: GatewayContext,
+  request: FastifyRequest,
+): Promise<ArtifactRef & { version?: number | undefined }> {
+  const path = parse(params, request.params, 'the path');
+  const isNamed = (request.params as { version?: string }).version !== undefined;
+  const asked = isNamed ? assertNoQuery(request) : readQuery(versionQuery, request);
+  const session = await readSession(context, request);
+  return { ...session, filename: path.artifact, version: path.version ?? asked.version };
+}
+
+/** The file of a path, with all its versions. */
+export async function readArtifactRef(
+  context: GatewayContext,
+  request: FastifyRequest,
+): Promise<ArtifactRef> {
+  assertNoQuery(request);
+  const { artifact: filename } = parse(params, request.params, 'the path');
+  return { ...(await readSession(context, request)), filename };
+}
+
+/** What nobody reads must not look as if it were heeded. @throws MeshError `invalid_argument` */
+export function assertNoQuery(request: FastifyRequest): { version?: undefined } {
+  return readQuery(noQuery, request);
+}
+
+/** In either spelling. */
+function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
+  return parse(schema, camelizeKeys(request.query ?? {}), 'the query');
+}
+
+/** A file that is to be saved: of a session that there is, unless it is the user's. @throws MeshError `not_found` */
+export async function readOwner(context: GatewayContext, ref: ArtifactRef): Promise<ArtifactRef> {
+  if (!ref.filename.startsWith('user:')) await requireSession(context, ref, { numRecentEvents: 0 });
+  return ref;
+}
+
+/** @throws MeshError `not_found` */
+export function found<T>(
+  artifact: T | undefined,
+  { filename, version: wanted }: { filename: string; version?: number | undefined },
+): T {
+  if (artifact !== undefined) return artifact;
+  const which = wanted === undefined ? '' : ` in version ${wanted}`;
+  throw new MeshError('not_found', `there is no artifact ${filename}${which}`);
+}

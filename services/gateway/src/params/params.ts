@@ -1,0 +1,75 @@
+import { rootOf } from '@agentmesh/mesh';
+import { assertNoTypos, camelizeKeys, isToken, maxTokenLength, parse } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { GatewayContext } from '../context/context.ts';
+
+const name = z
+  .string()
+  .min(1)
+  .refine(
+    isToken,
+    `must be well-formed and at most ${maxTokenLength} characters, fewer if they are not letters or digits`,
+  );
+const userParams = z.object({ app: name, user: name });
+const sessionParams = userParams.extend({ session: z.string().min(1) });
+const invocationParams = z.object({ invocation: z.string().min(1) });
+
+/** A number of a query, from 0. */
+export const wholeNumber = z
+  .string('must be given once')
+  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .transform(Number);
+
+const pageAllowed = 'must be 1 to 1000';
+/** How much of a list is wanted at once. */
+export const pageSize = wholeNumber.pipe(z.number().min(1, pageAllowed).max(1_000, pageAllowed));
+
+/** The number of an event in its session, as a client sends it. */
+export const position = z
+  .string('must be given once')
+  .regex(/^\d{1,15}$/, 'must be a whole number: the id of the last event that came')
+  .transform(Number);
+
+/** The user of a path, in an app that there is. @throws MeshError `not_found` */
+export async function readUser(
+  { mesh }: GatewayContext,
+  request: FastifyRequest,
+): Promise<{ appName: string; userId: string }> {
+  const { app, user } = parse(userParams, request.params, 'the path');
+  await rootOf(mesh, app);
+  return { appName: app, userId: user };
+}
+
+/** The user of a path, in any app: what is kept of users outlives the agents of an app. */
+export function readAnyUser(request: FastifyRequest): { appName: string; userId: string } {
+  const { app, user } = parse(userParams, request.params, 'the path');
+  return { appName: app, userId: user };
+}
+
+/** The session of a path, in an app that there is. @throws MeshError `not_found` */
+export async function readSession(context: GatewayContext, request: FastifyRequest) {
+  const { session } = parse(sessionParams, request.params, 'the path');
+  return { ...(await readUser(context, request)), sessionId: session };
+}
+
+/** The invocation of a path, in an app that there is. @throws MeshError `not_found` */
+export async function readInvocationRef(context: GatewayContext, request: FastifyRequest) {
+  const { invocation: invocationId } = parse(invocationParams, request.params, 'the path');
+  return { ...(await readSession(context, request)), invocationId };
+}
+
+/** A query in either spelling of its keys. @throws MeshError `invalid_argument` also for keys that it does not have: who misspells one means something by it */
+export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, request: FastifyRequest) {
+  return parse(z.strictObject(shape), camelizeKeys(request.query), 'the query');
+}
+
+/** A body in either spelling of its keys; an absent one is empty. @throws MeshError `invalid_argument` also for misspelled fields */
+export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$ZodObjectConfig>(
+  schema: z.ZodObject<Shape, Config>,
+  request: FastifyRequest,
+): z.output<z.ZodObject<Shape, Config>> {
+  const data = camelizeKeys(request.body ?? {});
+  assertNoTypos(schema, data, 'the body');
+  return parse(schema, data, 'the body');
+}

@@ -1,0 +1,85 @@
+import type { InvocationRef } from '@agentmesh/agent';
+import { type StartedRun, startRun } from '@agentmesh/mesh';
+import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { GatewayContext } from '../context/context.ts';
+import { readBody } from '../params/params.ts';
+
+/** Model calls of one run at most: what runs have that are not told. */
+const { maxLlmCalls: mostLlmCalls } = runConfigSchema.parse({});
+
+/** A client may have a run cost less than the mesh allows, not more: ADK's 0 for no limit is refused too. */
+const callsAllowed = `may be 1 to ${mostLlmCalls}`;
+const maxLlmCalls = z
+  .number(callsAllowed)
+  .int(callsAllowed)
+  .min(1, callsAllowed)
+  .max(mostLlmCalls, callsAllowed)
+  .default(mostLlmCalls);
+
+const body = z.object({
+  appName: z.string().min(1),
+  userId: z.string().min(1),
+  sessionId: z.string().min(1),
+  newMessage: messageSchema,
+  invocationId: z.string().min(1).nullish(),
+  streaming: z.boolean().default(false),
+  stateDelta: z.record(z.string(), z.unknown()).nullish(),
+  runConfig: runConfigSchema
+    .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true, plainTextToolConfirmation: true })
+    .extend({ maxLlmCalls })
+    .prefault({}),
+  whenBusy: whenBusySchema.default('enqueue'),
+});
+
+/** Reads a run request and starts it. When `signal` aborts, the watching ends; the run itself goes on. */
+export async function startRequestedRun(
+  { mesh, config }: GatewayContext,
+  request: FastifyRequest,
+  signal: AbortSignal,
+  streams: boolean,
+): Promise<StartedRun & { ref: InvocationRef }> {
+  const { appName, userId, sessionId, ...run } = readBody(body, request);
+  const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
+  // Only agents call functions: a call in a person's message would be a forged one.
+  if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
+    throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
+  }
+  if (!newMessage.parts?.length)
+    throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
+  if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
+    throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
+  }
+  const started = await startRun(
+    mesh,
+    {
+      app: appName,
+      user: userId,
+      session: sessionId,
+      // Whoever comes in here is the user, whatever role it claims.
+      message: { ...newMessage, role: 'user' },
+      ...(invocationId && { invocationId }),
+      ...(stateDelta && { stateDelta }),
+      runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
+      whenBusy,
+      answeredBy: { by: userId, via: 'rest' },
+    },
+    {
+      headers: traceHeaders(request),
+      timeoutMs: config.runTimeoutMs,
+      whenAbsent: config.whenAbsent,
+      signal,
+    },
+  );
+  const { resume } = started;
+  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
+}
+
+function traceHeaders({ headers }: FastifyRequest): Headers {
+  const { traceparent, tracestate } = headers;
+  return {
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { NumberedEvent } from '@agentmesh/mesh';
+import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
+import type { FastifyReply } from 'fastify';
+import type { GatewayContext } from '../context/context.ts';
+import { errorBody } from '../http/answer-error.ts';
+import { openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
+import type { RunWatch } from './run-watch.ts';
+
+export interface StreamedRun {
+  invocationId: string;
+  resume?: string | undefined;
+  numbered: AsyncIterable<NumberedEvent>;
+  end: Promise<InvocationEnd>;
+  /** Default `before`. */
+  idPlace?: SseOptions['idPlace'];
+}
+
+/** By which a client comes back to a run: the invocation and, where the run continues one, the run. */
+export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocationId' | 'resume'>) {
+  return { 'x-invocation-id': invocationId, ...(resume !== undefined && { 'x-resume-id': resume }) };
+}
+
+/**
+ * Tells a client what happens in a run, as server-sent events, until the end. A committed event comes with its number in the session as its id, a
+ * piece of one without. What goes wrong is told by a last frame `{"error": …}`. Returns whether the run is over.
+ */
+export async function streamRun(
+  { config, stopping, log }: GatewayContext,
+  { raw }: FastifyReply,
+  { signal, left }: RunWatch,
+  { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
+): Promise<boolean> {
+  const headers = runHeaders({ invocationId, resume });
+  const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs, idPlace });
+  let isOver = false;
+  let last: SseFrame | undefined;
+  try {
+    for await (const { event, seq } of numbered) await sse.send({ data: event, id: seq });
+    const { status, error } = await end;
+    isOver = true;
+    if (status === 'failed' && error) last = { data: errorBody(MeshError.fromWire(error)) };
+  } catch (thrown) {
+    const error = MeshError.from(thrown, 'the gateway failed; its log has the cause');
+    if (error.code === 'internal' && !left.aborted) log.error({ err: thrown, invocationId }, 'stream failed');
+    if (error.code === 'resource_exhausted')
+      log.warn({ invocationId }, 'let go of a client that does not read');
+    last = { data: errorBody(error) };
+  } finally {
+    sse.close(last);
+  }
+  return isOver;
+}
