@@ -8,7 +8,12 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = [
   'README.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'deploy/README.md',
+  'services/gateway/README.md',
+  'services/agents/README.md',
+  'services/tools/README.md',
+  ...readdirSync(join(root, 'libs')).map((name) => `libs/${name}/README.md`),
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
