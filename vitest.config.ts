@@ -15,7 +15,7 @@ export default defineConfig({
             'libs/**/*.test.ts',
             'services/**/*.test.ts',
             'deploy/**/*.test.ts',
-            'test/architecture.test.ts',
+            'test/{architecture,rooms}.test.ts',
             'test/docs.test.ts',
           ],
           exclude: [...never, '**/*.int.test.ts'],
@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: integration,
-          exclude: [...never, 'test/architecture.test.ts', 'test/docs.test.ts'],
+          exclude: [...never, 'test/{architecture,rooms}.test.ts', 'test/docs.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

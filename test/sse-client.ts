@@ -30,7 +30,7 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame, void,
 }
 
 /** The blocks of a stream of server-sent events: what stands between empty lines. */
-export async function* blocksOf({ body }: Response): AsyncGenerator<string, void, void> {
+async function* blocksOf({ body }: Response): AsyncGenerator<string, void, void> {
   let rest = '';
   for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const blocks = (rest + text).split('\n\n');

@@ -62,6 +62,8 @@ async function check(env) {
   await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.');
   step('checking types');
   await quietly('tsc', 'node_modules/typescript/bin/tsc', '--noEmit');
+  step('looking for unused files, exports and dependencies');
+  await quietly('knip', 'node_modules/knip/bin/knip.js', '--no-progress', '--treat-config-hints-as-errors');
   return 0;
 }
 

@@ -1,4 +1,5 @@
-import type { SessionService, StoredEvent } from '@agentmesh/agent';
+import type { SessionService } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { agentNames, countingTools, onceTools } from './agents.ts';

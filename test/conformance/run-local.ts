@@ -24,7 +24,7 @@ export async function scriptServer(script: Record<string, ModelReply[]>): Promis
 }
 
 /** A kit whose parts are all in this process. */
-export function localKit(library: typeof agentmesh, scenario: Scenario): Kit {
+function localKit(library: typeof agentmesh, scenario: Scenario): Kit {
   const part = (name: string): Part => {
     const make = scenario.parts[name];
     if (!make) throw new Error(`scenario ${scenario.name} has no part ${name}`);

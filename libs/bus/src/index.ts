@@ -1,3 +1,11 @@
+export type { OnError } from './bus/broker-link.ts';
+export type {
+  ObjectBucket,
+  OpenedObject,
+  RecordBucket,
+  StoredObject,
+  StoredRecord,
+} from './bus/buckets.ts';
 export type {
   Bus,
   BusStatus,
@@ -15,26 +23,18 @@ export type {
   Started,
   WorkItem,
   WorkOutcome,
-} from './bus.ts';
-export { heartbeatMs, queueGroup } from './bus.ts';
-export type { OnError } from './link.ts';
-export type { MemoryConnectOptions, MemoryHubOptions } from './memory/hub.ts';
-export { MemoryHub } from './memory/hub.ts';
-export type { NatsOptions } from './nats/connect.ts';
-export { connectNats } from './nats/connect.ts';
-export type { DeadLetters, StoredDeadLetter } from './nats/dead-letters.ts';
-export { openDeadLetters } from './nats/dead-letters.ts';
-export type { NatsAddress } from './nats/dial.ts';
-export type { OrphanQueues, Orphans } from './nats/orphans.ts';
-export { openOrphans } from './nats/orphans.ts';
-export type { ProvisionOptions } from './nats/provision.ts';
-export { provision } from './nats/provision.ts';
-export type { OperatorOptions, StoredCards } from './nats/stored-cards.ts';
-export { openCards } from './nats/stored-cards.ts';
-export type {
-  ObjectBucket,
-  OpenedObject,
-  RecordBucket,
-  StoredObject,
-  StoredRecord,
-} from './objects/buckets.ts';
+} from './bus/bus.ts';
+export { heartbeatMs, queueGroup } from './bus/bus.ts';
+export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub.ts';
+export { MemoryHub } from './memory/memory-hub.ts';
+export type { NatsOptions } from './nats/connect-nats.ts';
+export { connectNats } from './nats/connect-nats.ts';
+export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
+export { openDeadLetters } from './nats/operator/dead-letters.ts';
+export type { OrphanQueues, Orphans } from './nats/operator/orphans.ts';
+export { openOrphans } from './nats/operator/orphans.ts';
+export type { ProvisionOptions } from './nats/operator/provision.ts';
+export { provision } from './nats/operator/provision.ts';
+export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
+export { openCards } from './nats/operator/stored-cards.ts';
+export type { NatsAddress } from './nats/wire/dial.ts';

@@ -1,7 +1,10 @@
 export { unlessAborted } from './abort.ts';
-export type { AgentCard, Card, CardInput, ToolCard } from './card.ts';
-export { agentCardSchema, cardSchema, toolCardSchema } from './card.ts';
-export { camelizeKeys, withoutNulls } from './casing.ts';
+export type { RedisAddress } from './addresses/redis-address.ts';
+export { parseRedisUrl } from './addresses/redis-address.ts';
+export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
+export { errorTable, MeshError } from './errors/mesh-error.ts';
+export type { AgentCard, Card, CardInput, ToolCard } from './messages/card.ts';
+export { agentCardSchema, cardSchema, toolCardSchema } from './messages/card.ts';
 export type {
   Answer,
   AnsweredBy,
@@ -16,7 +19,7 @@ export type {
   ToolCallInput,
   ToolResult,
   WaitingRun,
-} from './command.ts';
+} from './messages/command.ts';
 export {
   answeredBySchema,
   answerSchema,
@@ -30,41 +33,34 @@ export {
   toolResultSchema,
   waitingRunSchema,
   whenBusySchema,
-} from './command.ts';
-export { contentSchema, messageSchema } from './content.ts';
-export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors.ts';
-export { errorTable, MeshError } from './errors.ts';
-export type { Event, EventActions, InputRequest, ToolConfirmation } from './event.ts';
-export { eventActionsSchema, eventSchema, inputRequestSchema, replicaKey, stepKey } from './event.ts';
-export type { Frame, FrameType } from './frame.ts';
-export { frameTypes, isFrameType } from './frame.ts';
-export type { Headers } from './headers.ts';
-export { header, maxDepth } from './headers.ts';
-export type { JsonEntry } from './json.ts';
-export { jsonEntries, toJson } from './json.ts';
-export type { Keys, MemoryKeys } from './keys.ts';
-export { keys } from './keys.ts';
-export { assertKnownFields, assertNoTypos } from './known-fields.ts';
-export { agentNameSchema, assertName, toolNameSchema } from './names.ts';
-export { nearest } from './nearest.ts';
+} from './messages/command.ts';
+export { contentSchema, messageSchema } from './messages/content.ts';
+export type { Event, EventActions, InputRequest, ToolConfirmation } from './messages/event.ts';
+export {
+  eventActionsSchema,
+  eventSchema,
+  inputRequestSchema,
+  replicaKey,
+  stepKey,
+} from './messages/event.ts';
+export type { Frame, FrameType } from './messages/frame.ts';
+export { frameTypes, isFrameType } from './messages/frame.ts';
+export type { Headers } from './messages/headers.ts';
+export { header, maxDepth } from './messages/headers.ts';
 export type {
   Job,
   JobInput,
   OperationUpdate,
   OperationUpdateInput,
   PendingNews,
-} from './operation.ts';
-export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './operation.ts';
-export type { OptionNames, OptionRules } from './options.ts';
-export { assertOptions } from './options.ts';
-export { parse } from './parse.ts';
-export { keptJson, maxPayloadBytes } from './payload-limit.ts';
-export type { RedisAddress } from './redis-address.ts';
-export { parseRedisUrl } from './redis-address.ts';
-export { createReplicaId, isReplicaOf } from './replica.ts';
-export type { SecretBox } from './secret-box.ts';
-export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secret-box.ts';
-export { shortId } from './short-id.ts';
+} from './messages/operation.ts';
+export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './messages/operation.ts';
+export { nextTrace, traceIdOf } from './messages/trace.ts';
+export type { Keys, MemoryKeys } from './names/keys.ts';
+export { keys } from './names/keys.ts';
+export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
+export { createReplicaId, isReplicaOf } from './names/replica.ts';
+export { shortId } from './names/short-id.ts';
 export type {
   ClaimKind,
   QueueKind,
@@ -73,8 +69,8 @@ export type {
   SessionRef,
   SubjectKind,
   Subjects,
-} from './subjects.ts';
-export { every, subjects, subjectTable } from './subjects.ts';
+} from './names/subjects.ts';
+export { every, subjects, subjectTable } from './names/subjects.ts';
 export {
   decodeToken,
   encodeName,
@@ -82,5 +78,15 @@ export {
   isToken,
   maxNameTokenLength,
   maxTokenLength,
-} from './token.ts';
-export { nextTrace, traceIdOf } from './trace.ts';
+} from './names/token.ts';
+export { camelizeKeys, withoutNulls } from './parsing/casing.ts';
+export { assertKnownFields, assertNoTypos } from './parsing/known-fields.ts';
+export { nearest } from './parsing/nearest.ts';
+export type { OptionNames, OptionRules } from './parsing/options.ts';
+export { assertOptions } from './parsing/options.ts';
+export { parse } from './parsing/parse.ts';
+export { keptJson, maxPayloadBytes } from './parsing/payload-limit.ts';
+export type { JsonEntry } from './parsing/to-json.ts';
+export { jsonEntries, toJson } from './parsing/to-json.ts';
+export type { SecretBox } from './secrets/secret-box.ts';
+export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secrets/secret-box.ts';

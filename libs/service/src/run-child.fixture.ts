@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { MeshError } from '@agentmesh/protocol';
 import { startHealth } from './health.ts';
 import { createLogger } from './logger.ts';
-import { runService } from './run.ts';
+import { runService } from './run-service.ts';
 
 const [mode = 'well', graceMs = '20000'] = process.argv.slice(2);
 const log = createLogger({ service: 'child', replica: 'child-1', level: 'debug' });

@@ -1,7 +1,7 @@
 import { createReplicaId, MeshError } from '@agentmesh/protocol';
-import { type Config, type ConfigShape, readConfig } from './config.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { runService } from './run.ts';
+import { type Config, type ConfigShape, readConfig } from './read-config.ts';
+import { runService } from './run-service.ts';
 import { serviceConfig } from './service-config.ts';
 
 export interface MainContext {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
 import { z } from 'zod';
-import type { Config } from './config.ts';
+import type { Config } from './read-config.ts';
 import { integer, oneOf, perApp, variable } from './variable.ts';
 
 const token = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -');

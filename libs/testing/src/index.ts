@@ -1,5 +1,3 @@
-export type { Certificate } from './certificate.ts';
-export { makeCertificate, redisTlsArgs } from './certificate.ts';
 export type { PlannedFault, PlanOptions } from './faults/fault-plan.ts';
 export { planFaults } from './faults/fault-plan.ts';
 export type { MethodName } from './faults/intercept.ts';
@@ -14,31 +12,33 @@ export type { PausedProcess } from './faults/process-pause.ts';
 export { pauseProcess, pauseProcessFor } from './faults/process-pause.ts';
 export type { Random } from './faults/random.ts';
 export { seededRandom } from './faults/random.ts';
-export type { RestartableServer, ServerPlace } from './faults/restartable-server.ts';
-export { startRestartable } from './faults/restartable-server.ts';
 export type { Direction, TcpProxy, TcpProxyOptions } from './faults/tcp-proxy.ts';
 export { startTcpProxy } from './faults/tcp-proxy.ts';
-export { findBinary } from './find-binary.ts';
-export { freePort } from './free-port.ts';
-export type { ModelReply, ScriptedCall, ScriptedError } from './gemini-reply.ts';
-export type { ModelRequest } from './gemini-request.ts';
-export { latestFunctionResponses, latestUserText } from './gemini-request.ts';
-export type { GuardedSpawnOptions } from './guarded-spawn.ts';
-export { endProcess, hasEnded, spawnGuarded } from './guarded-spawn.ts';
-export type { ClusterNode, NatsCluster } from './nats-cluster.ts';
-export { startNatsCluster } from './nats-cluster.ts';
-export type { RedisCluster, RedisClusterOptions, RedisNode } from './redis-cluster.ts';
-export { startRedisCluster } from './redis-cluster.ts';
-export type { RedisSentinel, RedisSentinelOptions } from './redis-sentinel.ts';
-export { startRedisSentinel } from './redis-sentinel.ts';
+export type { ModelReply, ScriptedCall, ScriptedError } from './models/gemini-reply.ts';
+export type { ModelRequest } from './models/gemini-request.ts';
+export { latestFunctionResponses, latestUserText } from './models/gemini-request.ts';
 export type {
   ModelScript,
   RecordedRequest,
   ScriptedGemini,
   ScriptedGeminiOptions,
-} from './scripted-gemini.ts';
-export { sequence, startScriptedGemini } from './scripted-gemini.ts';
-export type { NatsOptions, RedisOptions, Server } from './servers.ts';
-export { startNats, startRedis } from './servers.ts';
-export type { UntilOptions } from './wait.ts';
-export { until } from './wait.ts';
+} from './models/scripted-gemini.ts';
+export { sequence, startScriptedGemini } from './models/scripted-gemini.ts';
+export { findBinary } from './processes/find-binary.ts';
+export { freePort } from './processes/free-port.ts';
+export type { GuardedSpawnOptions } from './processes/guarded-spawn.ts';
+export { endProcess, hasEnded, spawnGuarded } from './processes/guarded-spawn.ts';
+export type { UntilOptions } from './processes/wait.ts';
+export { until } from './processes/wait.ts';
+export type { Certificate } from './servers/certificate.ts';
+export { makeCertificate, redisTlsArgs } from './servers/certificate.ts';
+export type { ClusterNode, NatsCluster } from './servers/nats-cluster.ts';
+export { startNatsCluster } from './servers/nats-cluster.ts';
+export type { RedisCluster, RedisClusterOptions, RedisNode } from './servers/redis-cluster.ts';
+export { startRedisCluster } from './servers/redis-cluster.ts';
+export type { RedisSentinel, RedisSentinelOptions } from './servers/redis-sentinel.ts';
+export { startRedisSentinel } from './servers/redis-sentinel.ts';
+export type { RestartableServer, ServerPlace } from './servers/restartable-server.ts';
+export { startRestartable } from './servers/restartable-server.ts';
+export type { NatsOptions, RedisOptions, Server } from './servers/server.ts';
+export { startNats, startRedis } from './servers/servers.ts';

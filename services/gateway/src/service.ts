@@ -2,9 +2,9 @@ import { connectService, servePending } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type MainContext, startHealth } from '@agentmesh/service';
 import { startArtifactSweep } from './artifact-sweep.ts';
+import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
 import { orderlyClose } from './http/close-server.ts';
-import { buildServer } from './server.ts';
 
 /** What is left of the grace period when clients that still wait are sent away, in ms. */
 const closingMs = 2_000;

@@ -45,32 +45,10 @@ async function main(): Promise<void> {
     ...prompts.map((prompt) => owners.use(processWorld('agentmesh', prompt))),
     ...(['none', 'full'] as const).map((prompt) => owners.use(processWorld('adk', prompt))),
   ];
-  const figures = new Map<string, Figures>();
-  const of = (world: World, past: number) => {
-    const key = `${world.name} ${past}`;
-    const found = figures.get(key) ?? { times: [], costs: [] };
-    figures.set(key, found);
-    return found;
-  };
   const sessions = await makeSessions(worlds);
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const past of lengths) {
-      for (const world of worlds) {
-        if (world.isSlow && past >= longLength && round > slowRounds) continue;
-        const session = sessions.get(`${world.name} ${past}`)?.[isLong(past) ? 0 : round] ?? '';
-        let ms = 0;
-        const turn = async () => {
-          ms = await world.turn(session);
-        };
-        const cost = meshWorlds.includes(world) ? await redisCostOf(redis, turn) : await turn();
-        // The first round warms up.
-        if (round === 0) continue;
-        of(world, past).times.push(ms);
-        if (cost) of(world, past).costs.push(cost);
-      }
-    }
-    process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
-  }
+  const of = await measure(worlds, sessions, (world, turn) =>
+    meshWorlds.includes(world) ? redisCostOf(redis, turn) : turn().then(() => undefined),
+  );
   const p50 = (world: World, past: number) => median(of(world, past).times);
   const base = lengths[0] ?? 10;
   print(
@@ -93,6 +71,39 @@ async function main(): Promise<void> {
   );
   await printBytes(redis, sessions);
   redis.disconnect();
+}
+
+type FiguresOf = (world: World, past: number) => Figures;
+
+/** Times a turn of each world at each length, round by round; the first round warms up. */
+async function measure(
+  worlds: readonly World[],
+  sessions: ReadonlyMap<string, string[]>,
+  costOf: (world: World, turn: () => Promise<void>) => Promise<RedisCost | undefined>,
+): Promise<FiguresOf> {
+  const figures = new Map<string, Figures>();
+  const of: FiguresOf = (world, past) => {
+    const key = `${world.name} ${past}`;
+    const found = figures.get(key) ?? { times: [], costs: [] };
+    figures.set(key, found);
+    return found;
+  };
+  const cases = lengths.flatMap((past) => worlds.map((world) => ({ world, past })));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { world, past } of cases) {
+      if (world.isSlow && past >= longLength && round > slowRounds) continue;
+      const session = sessions.get(`${world.name} ${past}`)?.[isLong(past) ? 0 : round] ?? '';
+      let ms = 0;
+      const cost = await costOf(world, async () => {
+        ms = await world.turn(session);
+      });
+      if (round === 0) continue;
+      of(world, past).times.push(ms);
+      if (cost) of(world, past).costs.push(cost);
+    }
+    process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
+  }
+  return of;
 }
 
 /** From this length on a few turns more make no difference, and one session serves all rounds. */

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import { type History, type InvocationHistory, nameOf, type Violation } from './history.ts';
 import { isEnd, ofInvocation } from './log.ts';
 

@@ -1,4 +1,5 @@
-import { createEvent, type StoredEvent } from '@agentmesh/agent';
+import { createEvent } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
 import type { History, SessionHistory } from './history.ts';
 
@@ -27,7 +28,7 @@ export const answered = (id = 'c1', more: Partial<Event> = {}) =>
   });
 export const ended = (id = 'end', more: Partial<Event> = {}) => said(id, more);
 
-export function numbered(events: readonly Event[]): StoredEvent[] {
+function numbered(events: readonly Event[]): StoredEvent[] {
   return events.map((event, at) => ({ seq: at + 1, event }));
 }
 

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 
 /** A session as it is in the store when all is over. */

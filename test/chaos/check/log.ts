@@ -1,4 +1,5 @@
-import { getFunctionCalls, getFunctionResponses, type StoredEvent } from '@agentmesh/agent';
+import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
 
 export function ofInvocation(events: readonly StoredEvent[], invocationId: string): StoredEvent[] {

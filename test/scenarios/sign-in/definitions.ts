@@ -29,7 +29,7 @@ export const calendar = new AuthenticatedFunctionTool({
 });
 
 /** A tool that gets a token as the application, for nobody in particular. */
-export const rooms = new AuthenticatedFunctionTool({
+const rooms = new AuthenticatedFunctionTool({
   name: 'rooms',
   description: 'lists rooms',
   authConfig: {

@@ -12,7 +12,7 @@ export const artifactAboutSchema = z.object({
 
 export type ArtifactAbout = z.infer<typeof artifactAboutSchema>;
 
-export const octetStream = 'application/octet-stream';
+const octetStream = 'application/octet-stream';
 /** Longest name of a file, in bytes of UTF-8. */
 const maxNameBytes = 512;
 /** Longest record of a version beside its bytes, in characters of JSON. */

@@ -4,8 +4,8 @@ import type { BaseAgent } from '../base/base-agent.ts';
 import type { BaseCodeExecutor, CodeExecutionResult } from '../base/base-code-executor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { createEvent, getFunctionCalls } from '../events/event.ts';
-import { trailingCode } from '../events/event-queries.ts';
 import { turnOf } from '../journal/journal.ts';
+import { trailingCode } from '../journal/step-mark.ts';
 import { cutAtCode, failuresInARow, languageOf } from './code-blocks.ts';
 
 /**

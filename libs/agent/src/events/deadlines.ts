@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 
 /** Key in `customMetadata`: call id → until when its answer is waited for, epoch ms. */
-export const deadlinesKey = 'mesh:deadlines';
+const deadlinesKey = 'mesh:deadlines';
 
 /** Until when an answer to a call of this event is waited for, epoch ms; undefined for ever. */
 export function deadlineOfCall({ customMetadata }: Event, callId: string): number | undefined {

@@ -1,5 +1,4 @@
 import type { Event } from '@agentmesh/protocol';
-import type { Content, ExecutableCode } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
 
 /** Has the event a part that the model thought, and did not say? */
@@ -28,9 +27,4 @@ export function findMatchingFunctionCall(events: readonly Event[]): Event | unde
   const last = events.at(-1);
   const id = last && getFunctionResponses(last)[0]?.id;
   return id === undefined ? undefined : findEventByFunctionCallId(events, id, events.length - 1);
-}
-
-/** The code of an event that has no result yet: its last part. */
-export function trailingCode({ parts = [] }: Content = {}): ExecutableCode | undefined {
-  return parts.at(-1)?.executableCode;
 }

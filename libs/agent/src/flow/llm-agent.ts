@@ -23,16 +23,12 @@ import type {
 import type { ReadonlyContext } from '../base/context.ts';
 import { assertCompactors, type BaseContextCompactor } from '../base/context-compactor.ts';
 import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
-import { runCode } from '../code-executors/run-code.ts';
 import { breathe } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
 import { describeFailure } from '../models/model-failure.ts';
 import { LLMRegistry } from '../models/registry.ts';
 import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
 import { resolveTools, type StepTools } from './build-request.ts';
-import { callModel } from './call-model.ts';
-import { callTools } from './call-tools.ts';
-import { isFirstPart } from './hold-step.ts';
 import {
   callbacksIn,
   callbacksOf,
@@ -44,6 +40,7 @@ import {
 } from './llm-agent-config.ts';
 import { nextStep } from './next-step.ts';
 import { StepMemory } from './step-memory.ts';
+import { isFirstTry, takeStep } from './take-step.ts';
 
 export type { LlmAgentConfig } from './llm-agent-config.ts';
 
@@ -231,20 +228,15 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     let tools: StepTools | undefined;
     for (;;) {
       await breathe(context.abortSignal);
-      const { forStep, forPrompt } = memory.contexts();
-      const step = nextStep(forStep);
+      const contexts = memory.contexts();
+      const step = nextStep(contexts.forStep);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
       const asked = tools;
       tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
-      const events =
-        step.kind === 'call-model'
-          ? callModel(this, forPrompt, tools)
-          : step.kind === 'run-code'
-            ? runCode(this, forStep, step.event)
-            : callTools(this, forStep, { ...step, tools, resumed: !asked && !isFirstTry(step, context) });
+      const resumed = !asked && !isFirstTry(step, context);
       let hasStepped = false;
-      for await (const event of events) {
+      for await (const event of takeStep(this, step, contexts, tools, resumed)) {
         hasStepped ||= !event.partial;
         memory.note(event);
         yield event;
@@ -283,11 +275,6 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       });
     }
   }
-}
-
-/** Are these calls made for the first time, though another process has committed them? They waited for a person, or for who commits them. */
-function isFirstTry({ answered }: { answered?: true }, { attempt, held }: InvocationContext): boolean {
-  return attempt === 1 && (answered === true || (held !== undefined && !isFirstPart(held)));
 }
 
 function elsewhere(to: string): MeshError {

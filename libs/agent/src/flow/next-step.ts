@@ -21,6 +21,9 @@ export type Step =
   | { kind: 'transfer'; to: string }
   | { kind: 'done' };
 
+/** A step that the agent takes itself. */
+export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
+
 /**
  * Reads the next step from the committed events alone, so that any process can go on where another one stopped: nothing that
  * has its result in the log is done again.
@@ -36,17 +39,25 @@ export function nextStep(context: InvocationContext): Step {
   const last = steps.at(-1) ?? start;
   const isOwn = last !== undefined && stepAuthor(last) === agent.name && last !== start;
   if (isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };
-  const asking = last && callsBehind(last, context);
-  if (asking) {
-    if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
-    const calls = last && stepAuthor(last) === agent.name ? openCalls(asking, context) : [];
-    if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
-    if (isWaiting(asking, context)) return { kind: 'done' };
-  }
-  if (last === undefined || !isOwn) return { kind: 'call-model' };
+  if (last === undefined) return { kind: 'call-model' };
+  return stepAtCalls(last, context) ?? (isOwn ? stepBehind(last, agent) : { kind: 'call-model' });
+}
+
+/** The next step where the last event has to do with calls: making them, or waiting; undefined once all have their responses. */
+function stepAtCalls(last: Event, context: InvocationContext): Step | undefined {
+  const asking = callsBehind(last, context);
+  if (!asking) return undefined;
+  if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
+  const calls = stepAuthor(last) === context.agent.name ? openCalls(asking, context) : [];
+  if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
+  return isWaiting(asking, context) ? { kind: 'done' } : undefined;
+}
+
+/** The next step behind an event of the agent's own. */
+function stepBehind(last: Event, agent: BaseAgent): Step {
   if (getFunctionCalls(last).length > 0) return { kind: 'done' };
-  if (hasOpenCode(context.agent, last)) return { kind: 'run-code', event: last };
-  return endsTurn(context.agent, last) ? { kind: 'done' } : { kind: 'call-model' };
+  if (hasOpenCode(agent, last)) return { kind: 'run-code', event: last };
+  return endsTurn(agent, last) ? { kind: 'done' } : { kind: 'call-model' };
 }
 
 /** A subclass of the agent may say something of its own, and run the flow more than once in a turn. */

@@ -1,7 +1,8 @@
 import { type Event, stepKey } from '@agentmesh/protocol';
+import type { Content, ExecutableCode } from '@google/genai';
 import { z } from 'zod';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
-import { hasTrailingCodeExecutionResult, trailingCode } from '../events/event-queries.ts';
+import { hasTrailingCodeExecutionResult } from '../events/event-queries.ts';
 
 /**
  * Notes what an event means for the next step of its agent, where the event's content may not tell: code of the user's may have changed it, or made it.
@@ -67,4 +68,9 @@ export function endsTurn(agent: CodingAgent, event: Event): boolean {
   if (getFunctionCalls(event).length > 0) return false;
   if (getFunctionResponses(event).length > 0) return isFinalResponse(event);
   return !hasOpenCode(agent, event) && !hasTrailingCodeExecutionResult(event);
+}
+
+/** The code of an event that has no result yet: its last part. */
+export function trailingCode({ parts = [] }: Content = {}): ExecutableCode | undefined {
+  return parts.at(-1)?.executableCode;
 }

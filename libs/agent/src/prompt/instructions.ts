@@ -13,7 +13,7 @@ const artifactKey = /^artifact\.(.+)$/;
  *
  * @throws MeshError `failed_precondition` that names what is missing.
  */
-export async function fillInstruction(
+async function fillInstruction(
   template: string,
   state: Record<string, unknown>,
   loadArtifact?: (name: string) => Promise<Part | undefined>,

@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 
 /** Stands in the details of the error for a message that was not taken: nothing of it is kept, and what it answers stays open. */
-export const refusedReason = 'message_refused';
+const refusedReason = 'message_refused';
 
 /** What `read` gives; what it throws is marked as a refusal of the message. */
 export function orRefused<T>(read: () => T): T {

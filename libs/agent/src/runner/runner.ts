@@ -4,7 +4,6 @@ import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from '../artifacts/in-memory-artifact-service.ts';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BasePlugin } from '../base/base-plugin.ts';
-import { BaseToolset } from '../base/base-toolset.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
 import { type OnFailure, printFailure } from '../base/failure.ts';
 import { type InvocationServices, invocationServiceNames } from '../base/invocation-context.ts';
@@ -15,7 +14,6 @@ import { InMemoryCredentialService } from '../credentials/in-memory-credential-s
 import { InMemorySignInService } from '../credentials/in-memory-sign-in-service.ts';
 import type { SignInService } from '../credentials/sign-in-service.ts';
 import { newInvocationId, newResumeId } from '../events/event.ts';
-import { LlmAgent } from '../flow/llm-agent.ts';
 import { runInvocation } from '../invocation/invocation.ts';
 import { turnNeed } from '../invocation/turn-need.ts';
 import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
@@ -25,6 +23,7 @@ import { SessionHeads } from '../sessions/session-cache.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { InvocationRef, SessionService } from '../sessions/session-service.ts';
 import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
+import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { type RunConfig, readRunConfig } from './run-config.ts';
 
@@ -228,15 +227,6 @@ export class Runner {
   async close(): Promise<void> {
     await closeToolsets(this.agent);
   }
-}
-
-/** Closes the toolsets of an agent and all below it. */
-export async function closeToolsets(agent: BaseAgent): Promise<void> {
-  const agents = [...agent.tree()].filter((each) => each instanceof LlmAgent);
-  const toolsets = new Set(
-    agents.flatMap(({ tools }) => tools).filter((tool) => tool instanceof BaseToolset),
-  );
-  await Promise.all([...toolsets].map((toolset) => toolset.close()));
 }
 
 export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}

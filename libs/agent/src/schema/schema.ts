@@ -166,16 +166,7 @@ function fromType(json: JsonSchema, at: References): Schema {
   if (known.length > 1) schema.anyOf = known.map((type) => ({ type }));
   else if (known[0]) schema.type = known[0];
   if (values) addValues(schema, values);
-  if (json.format !== undefined) schema.format = json.format;
-  if (json.pattern !== undefined) schema.pattern = json.pattern;
-  const minimum = json.minimum ?? json.exclusiveMinimum;
-  const maximum = json.maximum ?? json.exclusiveMaximum;
-  if (typeof minimum === 'number') schema.minimum = minimum;
-  if (typeof maximum === 'number') schema.maximum = maximum;
-  if (json.minLength !== undefined) schema.minLength = String(json.minLength);
-  if (json.maxLength !== undefined) schema.maxLength = String(json.maxLength);
-  if (json.minItems !== undefined) schema.minItems = String(json.minItems);
-  if (json.maxItems !== undefined) schema.maxItems = String(json.maxItems);
+  addLimits(schema, json);
   if (json.prefixItems) addTuple(schema, json.prefixItems as JsonSchema[], at);
   else if (json.items && !Array.isArray(json.items)) schema.items = toSchema(json.items as JsonSchema, at);
   if (json.properties) {
@@ -186,6 +177,19 @@ function fromType(json: JsonSchema, at: References): Schema {
     if (json.required?.length) schema.required = [...json.required];
   }
   return schema;
+}
+
+/** Copies what a value must look like. The API wants lengths as texts. */
+function addLimits(schema: Schema, json: JsonSchema): void {
+  if (json.format !== undefined) schema.format = json.format;
+  if (json.pattern !== undefined) schema.pattern = json.pattern;
+  const minimum = json.minimum ?? json.exclusiveMinimum;
+  const maximum = json.maximum ?? json.exclusiveMaximum;
+  if (typeof minimum === 'number') schema.minimum = minimum;
+  if (typeof maximum === 'number') schema.maximum = maximum;
+  for (const name of ['minLength', 'maxLength', 'minItems', 'maxItems'] as const) {
+    if (json[name] !== undefined) schema[name] = String(json[name]);
+  }
 }
 
 /** Lists of allowed values are for texts alone; of others the model is told in words. */

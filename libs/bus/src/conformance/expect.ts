@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@agentmesh/protocol';
 import { expect } from 'vitest';
-import type { ReceivedFrame, RequestHandler } from '../bus.ts';
-import type { Link, Packet } from '../link.ts';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
+import type { ReceivedFrame, RequestHandler } from '../bus/bus.ts';
 
 export async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
   const gathered: T[] = [];
@@ -45,7 +45,7 @@ export function hanging(): { handler: RequestHandler; started: Promise<void>; si
 
 /** What a plain client does: one request on an inbox of its own; gathers all that comes there. */
 export async function ask(
-  link: Link,
+  link: BrokerLink,
   subject: string,
   text: string,
   headers: Record<string, string> = {},

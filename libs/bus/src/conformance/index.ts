@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import type { Bus } from '../bus.ts';
-import type { Link } from '../link.ts';
+import type { BrokerLink } from '../bus/broker-link.ts';
+import type { Bus } from '../bus/bus.ts';
 import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';
@@ -18,7 +18,7 @@ export type { Scene, World, WorldConnectOptions } from './world.ts';
 export function busConformance(name: string, makeWorld: () => Promise<World>): void {
   describe(`bus: ${name}`, () => {
     let world: World;
-    const open: (Bus | Link)[] = [];
+    const open: (Bus | BrokerLink)[] = [];
 
     beforeAll(async () => {
       world = await makeWorld();

@@ -1,7 +1,7 @@
 import { type ClaimKind, header, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
-import type { Bus } from '../bus.ts';
+import type { Bus } from '../bus/bus.ts';
 import { gather, resultOf, textOf } from './expect.ts';
 import type { Scene } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { header, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
-import type { RequestHandler } from '../bus.ts';
+import type { RequestHandler } from '../bus/bus.ts';
 import { ask, echo, expectCode, gather, hanging, resultOf, textOf } from './expect.ts';
 import type { Scene } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
-import type { RequestHandler } from '../bus.ts';
+import type { RequestHandler } from '../bus/bus.ts';
 import { echo, expectCode, gather, hanging, resultOf } from './expect.ts';
 import type { Scene } from './world.ts';
 

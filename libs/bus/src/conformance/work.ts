@@ -1,7 +1,7 @@
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
-import type { Bus, WorkItem, WorkOutcome } from '../bus.ts';
+import type { Bus, WorkItem, WorkOutcome } from '../bus/bus.ts';
 import { expectCode } from './expect.ts';
 import type { Scene } from './world.ts';
 

@@ -1,5 +1,5 @@
-import type { Bus } from '../bus.ts';
-import type { Link, OnError } from '../link.ts';
+import type { BrokerLink, OnError } from '../bus/broker-link.ts';
+import type { Bus } from '../bus/bus.ts';
 
 export interface WorldConnectOptions {
   onError?: OnError;
@@ -10,7 +10,7 @@ export interface WorldConnectOptions {
 export interface World extends AsyncDisposable {
   connect(service: string, options?: WorldConnectOptions): Promise<Bus>;
   /** A connection without our code above it: what a client in another language sees. */
-  openLink(): Promise<Link>;
+  openLink(): Promise<BrokerLink>;
   /** Makes the queues of these agents. An item whose worker died is delivered again after `ackWaitMs`, or sooner. */
   provision(agents: string[], ackWaitMs: number): Promise<void>;
   /** Ends a bus as the death of its process would. */
@@ -21,7 +21,7 @@ export interface World extends AsyncDisposable {
 export interface Scene {
   /** Connects; closed after the test. */
   connect(service: string, options?: WorldConnectOptions): Promise<Bus>;
-  openLink(): Promise<Link>;
+  openLink(): Promise<BrokerLink>;
   provision(agents: string[], ackWaitMs?: number): Promise<void>;
   kill(bus: Bus): Promise<void>;
   /** A name nobody else uses. */

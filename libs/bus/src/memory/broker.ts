@@ -1,4 +1,4 @@
-import type { Packet } from '../link.ts';
+import type { Packet } from '../bus/broker-link.ts';
 import { subjectMatches } from './subject-match.ts';
 
 export interface Subscription {

@@ -1,5 +1,5 @@
 import { header } from '@agentmesh/protocol';
-import type { Delivery, Packet } from '../link.ts';
+import type { Delivery, Packet } from '../bus/broker-link.ts';
 import { subjectMatches } from './subject-match.ts';
 
 interface Item {

@@ -1,17 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
-import type { ConsumeOptions, Message, Started, WorkItem, WorkOutcome } from '../bus.ts';
-import type { Claims } from '../claims.ts';
-import { assertPositive } from '../limits.ts';
-import type { Delivery, Link, OnError, WorkSource } from '../link.ts';
-import { createMessage } from '../message.ts';
-import { startOnce, within } from '../started.ts';
-import type { Stats } from '../stats.ts';
+import { assertPositive } from '../bus/assert-positive.ts';
+import type { BrokerLink, Delivery, OnError, WorkSource } from '../bus/broker-link.ts';
+import type { ConsumeOptions, Message, Started, WorkItem, WorkOutcome } from '../bus/bus.ts';
+import { startOnce, within } from '../bus/started.ts';
+import type { Stats } from '../bus/stats.ts';
+import type { Claims } from '../claims/claims.ts';
+import { createMessage } from '../messages/create-message.ts';
 
 export type WorkHandler = (item: WorkItem) => Promise<WorkOutcome>;
 
 export interface Worker {
-  link: Link;
+  link: BrokerLink;
   claims: Claims;
   stats: Stats;
   onError: OnError;
@@ -120,9 +119,4 @@ async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message
   } finally {
     letGo();
   }
-}
-
-/** Waits before the next attempt; ends early when the signal is aborted. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => {});
 }

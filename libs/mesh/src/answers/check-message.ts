@@ -1,12 +1,12 @@
+import type { PendingCall } from '@agentmesh/agent';
 import {
   askerCancelled,
   askingEvent,
   assertContinues,
   functionCallIdPrefix,
   isPassedOn,
-  type PendingCall,
   readMessage,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { type Event, MeshError, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { openAnswers } from './sealed-answers.ts';

@@ -1,4 +1,5 @@
-import { answerDigest, type CallRef, deadlinePassed, endOfRun, type PendingCall } from '@agentmesh/agent';
+import type { PendingCall } from '@agentmesh/agent';
+import { answerDigest, type CallRef, deadlinePassed, endOfRun } from '@agentmesh/agent/internal';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { type Asked, giveToAgent, runFor } from './give-answer.ts';

@@ -1,4 +1,5 @@
-import { answerDigest, functionCallIdPrefix, type PendingCall, type RunId, runKey } from '@agentmesh/agent';
+import type { PendingCall } from '@agentmesh/agent';
+import { answerDigest, functionCallIdPrefix, type RunId, runKey } from '@agentmesh/agent/internal';
 import {
   type AnsweredBy,
   type Headers,

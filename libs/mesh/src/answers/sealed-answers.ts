@@ -1,4 +1,4 @@
-import { isCredentialQuestion, questionNames } from '@agentmesh/agent';
+import { isCredentialQuestion, questionNames } from '@agentmesh/agent/internal';
 import {
   credentialKeysVariable,
   encodeToken,

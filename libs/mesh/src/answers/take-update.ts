@@ -1,12 +1,5 @@
-import {
-  answerDigest,
-  createEvent,
-  createEventActions,
-  hasAnswer,
-  type PendingCall,
-  progressId,
-  type Session,
-} from '@agentmesh/agent';
+import { createEvent, createEventActions, type PendingCall, type Session } from '@agentmesh/agent';
+import { answerDigest, hasAnswer, progressId } from '@agentmesh/agent/internal';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,

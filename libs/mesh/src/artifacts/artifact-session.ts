@@ -1,4 +1,5 @@
-import { artifactsOfSession, type InvocationServices } from '@agentmesh/agent';
+import type { InvocationServices } from '@agentmesh/agent';
+import { artifactsOfSession } from '@agentmesh/agent/internal';
 
 /** What goes with a message from where the files are those of another session: its id. */
 export function artifactSessionOf({ artifactService }: Pick<InvocationServices, 'artifactService'>): {

@@ -1,4 +1,4 @@
-import type { ArtifactOwner } from '@agentmesh/agent';
+import type { ArtifactOwner } from '@agentmesh/agent/internal';
 import type { RecordBucket } from '@agentmesh/bus';
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
 import { z } from 'zod';

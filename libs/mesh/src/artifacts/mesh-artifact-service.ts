@@ -1,12 +1,12 @@
+import { BaseArtifactService } from '@agentmesh/agent';
 import {
   type ArtifactAbout,
   type ArtifactOwner,
   artifactAboutSchema,
   artifactUri,
-  BaseArtifactService,
   type OwnedFile,
   type StoredVersion,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { Bus, ObjectBucket, RecordBucket, StoredObject } from '@agentmesh/bus';
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
 import { changeManifest, type Manifest, manifestKey, readManifest, versionsIn } from './manifest.ts';

@@ -1,13 +1,13 @@
+import type { Session } from '@agentmesh/agent';
 import {
   heldCopy,
   type InvocationRef,
   openSession,
-  type Session,
   type SessionHeads,
   type TurnNeed,
   turnNeed,
   unreadBefore,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { type Ask, MeshError } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 

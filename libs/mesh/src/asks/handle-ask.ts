@@ -1,7 +1,7 @@
+import { type BaseAgent, ParallelAgent, type Session, type SessionService } from '@agentmesh/agent';
 import {
   type Attempt,
   answerToQuestion,
-  type BaseAgent,
   checkAsk,
   endsPart,
   heldSessions,
@@ -9,13 +9,10 @@ import {
   isInPath,
   newestRun,
   newInvocationId,
-  ParallelAgent,
   readAnswer,
   runInvocation,
-  type Session,
-  type SessionService,
   unreadBefore,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { IncomingRequest } from '@agentmesh/bus';
 import {
   type Answer,
@@ -33,11 +30,11 @@ import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { signalOf } from '../messages/deadline.ts';
-import { fencedSessions, tokenOf } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
+import { fencedSessions, tokenOf } from '../runs/fenced-sessions.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
 import { startNext } from '../runs/run-queue.ts';
 import { askSession, stepOptions } from './ask-session.ts';

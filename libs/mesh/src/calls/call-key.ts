@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ToolCall } from '@agentmesh/protocol';
 
 /**
- * An id is one call's within its session: nobody gets another user's result by guessing or repeating an id. A call that was made anew because
+ * The key of a call's result. An id is one call's within its session: nobody gets another user's result by guessing or repeating an id. A call that was made anew because
  * a person answered what it asked has a result of its own each time; the answer may come in a later invocation.
  */
 export function keyOf({ context, answers }: ToolCall, callId: string): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { BaseTool, CallRef, InvocationRef, InvocationServices } from '@agentmesh/agent';
+import type { BaseTool, InvocationServices } from '@agentmesh/agent';
+import type { CallRef, InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type Headers,

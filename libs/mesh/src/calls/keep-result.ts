@@ -1,4 +1,4 @@
-import { toolErrorText } from '@agentmesh/agent';
+import { toolErrorText } from '@agentmesh/agent/internal';
 import { MeshError, type ToolResult } from '@agentmesh/protocol';
 
 /**

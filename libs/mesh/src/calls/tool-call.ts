@@ -1,19 +1,21 @@
 import {
   type BaseTool,
   Context,
-  type ContextOptions,
-  type ContextOrigin,
   createEventActions,
   executeTool,
-  failureOf,
   type InvocationServices,
+} from '@agentmesh/agent';
+import {
+  type ContextOptions,
+  type ContextOrigin,
+  failureOf,
   isCallersFault,
   isCredentialFailure,
   newFunctionCallId,
   newInvocationId,
   toolErrorText,
   withCredentials,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
 

@@ -6,7 +6,7 @@ import {
   messageEventId,
   runKey,
   type StoredEvent,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { noSession } from '../mesh/no-session.ts';

@@ -1,4 +1,4 @@
-import type { InvocationRef } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 

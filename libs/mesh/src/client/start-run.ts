@@ -5,7 +5,7 @@ import {
   readRunConfig,
   runKey,
   type WhenBusy,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import {
   assertOptions,
   type Event,

@@ -1,4 +1,4 @@
-import { endOfRun, type InvocationRef } from '@agentmesh/agent';
+import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Message } from '@agentmesh/bus';
 import {
   type Event,

@@ -1,10 +1,12 @@
-import { type ArtifactService, SessionHeads } from '@agentmesh/agent';
+import type { ArtifactService } from '@agentmesh/agent';
+import { SessionHeads } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { deletingArtifacts } from '../artifacts/delete-with-session.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { forgettingCalls } from '../user-data/forget-calls.ts';
 
+/** The parts that a mesh is made of. */
 export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
   namespace?: string;
   /** How much the events may take that are kept between turns, in bytes; default 64 MiB. */
@@ -13,6 +15,7 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
   artifacts?: ArtifactService;
 };
 
+/** Makes a mesh of its parts; files and results of calls are deleted with their session. */
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
   const sessions = deletingArtifacts(forgettingCalls(parts.sessions, parts), artifacts);

@@ -1,19 +1,12 @@
-import type {
-  ArtifactService,
-  CredentialRecords,
-  CredentialServices,
-  InvocationServices,
-  MemoryService,
-  SessionHeads,
-  SessionService,
-} from '@agentmesh/agent';
+import type { ArtifactService, InvocationServices, MemoryService, SessionService } from '@agentmesh/agent';
+import type { CredentialRecords, CredentialServices, SessionHeads } from '@agentmesh/agent/internal';
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { CallResults, JobRecords } from '@agentmesh/store';
 import { logFailures } from './outcomes.ts';
 
-/** What everything on the mesh stands on: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
+/** The parts of a mesh that all its services use: messages, sessions, a log. Made by `connectMesh`, or by hand in tests. */
 export interface Mesh {
   readonly bus: Bus;
   readonly sessions: SessionService;

@@ -9,7 +9,7 @@ export interface OpenCall extends PendingCall {
   operationSubject?: string;
 }
 
-/** One of them. */
+/** Adds to a pending call where it can be answered. */
 export function openCall(
   { subjects }: Pick<Mesh, 'subjects'>,
   { app, user }: { app: string; user: string },

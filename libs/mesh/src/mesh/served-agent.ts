@@ -2,7 +2,7 @@ import type { BaseAgent, BaseContextCompactor, InvocationServices, PluginManager
 import type { Cancellations } from './cancellations.ts';
 import type { Mesh } from './mesh.ts';
 
-/** What agents use beside the session, and who looks on. */
+/** The services of a served agent beside its session, and the plugins that watch it. */
 export type AgentServices = InvocationServices & {
   pluginManager?: PluginManager;
   contextCompactors?: readonly BaseContextCompactor[];

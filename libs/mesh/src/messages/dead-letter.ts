@@ -1,4 +1,4 @@
-import { isCredentialQuestion } from '@agentmesh/agent';
+import { isCredentialQuestion } from '@agentmesh/agent/internal';
 import type { WorkItem } from '@agentmesh/bus';
 import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';

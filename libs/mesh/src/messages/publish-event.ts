@@ -1,4 +1,5 @@
-import { pendingChanges, type RunId, type Session } from '@agentmesh/agent';
+import type { Session } from '@agentmesh/agent';
+import { pendingChanges, type RunId } from '@agentmesh/agent/internal';
 import {
   type Event,
   type Headers,

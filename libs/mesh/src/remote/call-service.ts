@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { askedAgainReason } from '@agentmesh/agent';
+import { askedAgainReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -38,18 +38,21 @@ export async function* callService(
     } catch (error) {
       const failure = MeshError.from(error);
       const isAbsent = failure.details?.reason === 'no_responders';
-      const again = isAbsent
-        ? isKnown() && Date.now() < absentUntil
-        : attempt < attempts && isWorthRepeating(failure);
-      if (!again || options.signal?.aborted) throw failure;
-      if (!isAbsent) attempt += 1;
+      const mayCome = isAbsent && isKnown() && Date.now() < absentUntil;
+      const mayWork = !isAbsent && attempt < attempts && isWorthRepeating(failure);
+      if (!(mayCome || mayWork) || options.signal?.aborted) throw failure;
+      if (mayWork) attempt += 1;
       const why = { subject, ...ids, code: failure.code, reason: failure.message, tries };
       // Once for each call: it may be asked many times in a second.
       log[tries === 1 ? 'warn' : 'debug'](why, 'asking again');
-      const isBusy = failure.code === 'resource_exhausted';
-      await pause(isAbsent ? 200 : isBusy ? attempt * 50 : 0, options.signal);
+      await pause(isAbsent ? 200 : busyMs(failure, attempt), options.signal);
     }
   }
+}
+
+/** How long to wait before the next attempt at a busy callee, in ms; another one is asked at once. */
+function busyMs({ code }: MeshError, attempt: number): number {
+  return code === 'resource_exhausted' ? attempt * 50 : 0;
 }
 
 /**

@@ -1,20 +1,22 @@
 import {
-  type AgentAnswer,
-  type Askable,
   BaseAgent,
   type BaseAgentConfig,
   type Context,
+  type InvocationContext,
+  type ToolParameters,
+} from '@agentmesh/agent';
+import {
+  type AgentAnswer,
+  type Askable,
   forwardEvents,
   type HeldStep,
   hear,
   heldStep,
-  type InvocationContext,
   loggedSeq,
   newFunctionCallId,
   pickScopes,
-  type ToolParameters,
   unreadBefore,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import {
   type Answer,
   type AskInput,

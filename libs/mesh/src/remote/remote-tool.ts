@@ -1,4 +1,5 @@
-import { BaseTool, type Context, FirstWord, newFunctionCallId, type RunToolRequest } from '@agentmesh/agent';
+import { BaseTool, type Context, type RunToolRequest } from '@agentmesh/agent';
+import { FirstWord, newFunctionCallId } from '@agentmesh/agent/internal';
 import type { ReceivedFrame } from '@agentmesh/bus';
 import {
   assertKnownFields,

@@ -1,4 +1,4 @@
-import { endOfRun, type InvocationRecord, type InvocationRef, type RunEnd } from '@agentmesh/agent';
+import { endOfRun, type InvocationRecord, type InvocationRef, type RunEnd } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';

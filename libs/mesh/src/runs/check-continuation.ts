@@ -1,3 +1,4 @@
+import type { Session } from '@agentmesh/agent';
 import {
   assertContinues,
   logIndex,
@@ -5,8 +6,7 @@ import {
   notResumable,
   orRefused,
   readMessage,
-  type Session,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { AgentCard } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';

@@ -3,9 +3,9 @@ import {
   getFunctionCalls,
   LlmAgent,
   LongRunningFunctionTool,
-  newResumeId,
   SequentialAgent,
 } from '@agentmesh/agent';
+import { newResumeId } from '@agentmesh/agent/internal';
 import type { Event, RunCommandInput } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { followRun, readInvocation } from '../client/follow-run.ts';

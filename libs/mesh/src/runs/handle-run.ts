@@ -1,3 +1,4 @@
+import type { Session } from '@agentmesh/agent';
 import {
   endOfRun,
   type InvocationRef,
@@ -6,9 +7,8 @@ import {
   type RunEnd,
   runInvocation,
   runKey,
-  type Session,
   turnNeed,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
@@ -19,12 +19,12 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { deadlineOf, signalOf } from '../messages/deadline.ts';
-import { fencedSessions } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent, refOf } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
+import { fencedSessions } from './fenced-sessions.ts';
 import { keepAlive } from './keep-alive.ts';
 import { type DeliveredRun, type Run, sealRun } from './run.ts';
 import { startNext } from './run-queue.ts';

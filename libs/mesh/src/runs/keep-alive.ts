@@ -1,4 +1,4 @@
-import type { InvocationRef } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 

@@ -1,4 +1,5 @@
-import { getFunctionCalls, logIndex, noteUnread, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
+import { getFunctionCalls, type Session } from '@agentmesh/agent';
+import { logIndex, noteUnread, pathOf, unreadBefore } from '@agentmesh/agent/internal';
 import {
   type AgentCard,
   type Event,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runKey } from '@agentmesh/agent';
+import { runKey } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
 import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';

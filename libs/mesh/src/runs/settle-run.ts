@@ -1,18 +1,18 @@
+import { createEvent } from '@agentmesh/agent';
 import {
-  createEvent,
   failureEventId,
   type InvocationRef,
   isRefused,
   logIndex,
   messageEventId,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
-import { fencedSessions } from '../messages/fenced-sessions.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
+import { fencedSessions } from './fenced-sessions.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 

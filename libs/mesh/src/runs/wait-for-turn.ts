@@ -1,4 +1,4 @@
-import type { InvocationRef } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { header, MeshError, type WaitingRun } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';

@@ -1,18 +1,20 @@
 import {
-  assertResumability,
   type BaseAgent,
   type BasePlugin,
   BaseTool,
-  closeToolsets,
-  compactorsOf,
   type EventsCompactionConfig,
   type InvocationServices,
-  invocationServiceNames,
   LlmAgent,
   PluginManager,
   type ResumabilityConfig,
-  toGenaiSchema,
 } from '@agentmesh/agent';
+import {
+  assertResumability,
+  closeToolsets,
+  compactorsOf,
+  invocationServiceNames,
+  toGenaiSchema,
+} from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
 import { type AgentCard, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { expireCalls } from '../answers/expire-calls.ts';

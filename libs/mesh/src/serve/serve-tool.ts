@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type BaseTool,
-  type InvocationServices,
-  invocationServiceNames,
-  withEmitted,
-} from '@agentmesh/agent';
+import type { BaseTool, InvocationServices } from '@agentmesh/agent';
+import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,

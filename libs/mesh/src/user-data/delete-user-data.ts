@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InvocationRef, UserOwner } from '@agentmesh/agent';
+import type { InvocationRef, UserOwner } from '@agentmesh/agent/internal';
 import { assertOptions, MeshError, type OptionNames, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { cancelInvocation } from '../runs/cancel-invocation.ts';

@@ -1,13 +1,5 @@
-import type {
-  ArtifactVersion,
-  KeptCredential,
-  KeptSession,
-  PendingCall,
-  StoredEvent,
-  StoredMemory,
-  UserArtifact,
-  UserOwner,
-} from '@agentmesh/agent';
+import type { ArtifactVersion, PendingCall, StoredMemory, UserArtifact } from '@agentmesh/agent';
+import type { KeptCredential, KeptSession, StoredEvent, UserOwner } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 

@@ -1,4 +1,5 @@
-import { getFunctionCalls, getFunctionResponses, questionOf, type SessionService } from '@agentmesh/agent';
+import { getFunctionCalls, getFunctionResponses, type SessionService } from '@agentmesh/agent';
+import { questionOf } from '@agentmesh/agent/internal';
 import type { Event, SessionRef, ToolResult } from '@agentmesh/protocol';
 import type { CallResults } from '@agentmesh/store';
 import { jobOf, keyOf } from '../calls/call-key.ts';

@@ -1,4 +1,4 @@
-import type { CredentialOwner, CredentialRecords, KeptCredential } from '@agentmesh/agent';
+import type { CredentialOwner, CredentialRecords, KeptCredential } from '@agentmesh/agent/internal';
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { deleteCredentialsScript } from './credential-scripts.ts';

@@ -1,12 +1,5 @@
-import {
-  type AuthConfig,
-  type AuthCredential,
-  aboutCredential,
-  type CredentialOwner,
-  type CredentialService,
-  credentialToSave,
-  endOf,
-} from '@agentmesh/agent';
+import type { AuthConfig, AuthCredential, CredentialService } from '@agentmesh/agent';
+import { aboutCredential, type CredentialOwner, credentialToSave, endOf } from '@agentmesh/agent/internal';
 import { type Keys, type SecretBox, shortId, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { saveCredentialScript } from './credential-scripts.ts';

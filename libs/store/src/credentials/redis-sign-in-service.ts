@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { AuthCredential, SignInService } from '@agentmesh/agent';
 import {
-  type AuthCredential,
   type CredentialOwner,
   type KeptSignIn,
   type SignIn,
   type SignInRef,
-  type SignInService,
   type SignInStatus,
   signInTtlMs,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { toJson } from '@agentmesh/protocol';
 import {
   answerSignInScript,

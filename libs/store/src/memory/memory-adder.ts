@@ -1,14 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  changeOf,
-  isOlder,
-  type MemoryMark,
-  rememberedEvent,
-  type Session,
-  type SessionChange,
-  type StoredMemory,
-} from '@agentmesh/agent';
+import type { MemoryMark, Session, StoredMemory } from '@agentmesh/agent';
+import { changeOf, isOlder, rememberedEvent, type SessionChange } from '@agentmesh/agent/internal';
 import { encodeToken, MeshError, shortId } from '@agentmesh/protocol';
 import { type AddBatch, addCall, batches, prepareMemory } from './memory-batch.ts';
 import {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { impactOf, memoryJson, memoryText, type StoredMemory, textTerms } from '@agentmesh/agent';
+import type { StoredMemory } from '@agentmesh/agent';
+import { impactOf, memoryJson, memoryText, textTerms } from '@agentmesh/agent/internal';
 import { type MemoryKeys, shortId } from '@agentmesh/protocol';
 
 /** How much one script does at most: some ms, in which the server does nothing else. A single memory may have more terms. */

@@ -1,4 +1,5 @@
-import { type Embedder, memoryText } from '@agentmesh/agent';
+import type { Embedder } from '@agentmesh/agent';
+import { memoryText } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import { type MemoryPlace, type MemoryText, readEntries } from './memory-entries.ts';
 import type { Ranked } from './memory-fusion.ts';

@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type AddEventsRequest,
-  type AddMemoryRequest,
-  type FoundMemory,
-  type ListMemoriesRequest,
-  type MemoryMark,
-  type MemoryOwner,
-  type MemoryPage,
-  type MemoryService,
-  pageLimit,
-  rememberedEntry,
-  rememberedEvent,
-  type SearchMemoryRequest,
-  type Session,
-  searchLimit,
+import type {
+  AddEventsRequest,
+  AddMemoryRequest,
+  FoundMemory,
+  ListMemoriesRequest,
+  MemoryMark,
+  MemoryOwner,
+  MemoryPage,
+  MemoryService,
+  SearchMemoryRequest,
+  Session,
 } from '@agentmesh/agent';
+import { pageLimit, rememberedEntry, rememberedEvent, searchLimit } from '@agentmesh/agent/internal';
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { MemoryAdder, markField, readMark } from './memory-adder.ts';

@@ -1,4 +1,4 @@
-import { queryWords } from '@agentmesh/agent';
+import { queryWords } from '@agentmesh/agent/internal';
 import { KeyList, shortTerm } from './memory-batch.ts';
 import type { MemoryPlace } from './memory-entries.ts';
 import type { Ranked } from './memory-fusion.ts';

@@ -1,4 +1,4 @@
-/** The time of the Redis server, for all scripts that compare it. */
+// Reads the time of the Redis server, in ms: the clocks of processes differ.
 export const clock = `
 local function now_ms()
   local time = redis.call('TIME')

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createEvent, createEventActions, type DeleteSessionOptions } from '@agentmesh/agent';
+import { createEvent, createEventActions } from '@agentmesh/agent';
+import type { DeleteSessionOptions } from '@agentmesh/agent/internal';
 import { createSecretBox, keys as keysOf, newCredentialKeys } from '@agentmesh/protocol';
 import { type Server, startRedis } from '@agentmesh/testing';
 import { Redis } from 'ioredis';

@@ -1,11 +1,10 @@
+import { getFunctionCalls, type SessionService } from '@agentmesh/agent';
 import {
   type DeleteSessionOptions,
-  getFunctionCalls,
   isCredentialQuestion,
   pendingChanges,
-  type SessionService,
   type StoredEvent,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';

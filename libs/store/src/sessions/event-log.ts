@@ -1,10 +1,5 @@
-import {
-  deepFreeze,
-  type GetSessionConfig,
-  pickScopes,
-  type Session,
-  type StoredEvent,
-} from '@agentmesh/agent';
+import type { GetSessionConfig, Session } from '@agentmesh/agent';
+import { deepFreeze, pickScopes, type StoredEvent } from '@agentmesh/agent/internal';
 import { type Event, type EventActions, keptJson, MeshError, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 

@@ -1,4 +1,4 @@
-import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent';
+import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent/internal';
 
 const endPrefix = 'end:';
 

@@ -1,15 +1,15 @@
+import type { PendingCall } from '@agentmesh/agent';
 import {
   type AnswerClaim,
   type AnswerState,
   type CallRef,
   continuationPrefix,
-  type PendingCall,
   type PendingCalls,
   type pendingChanges,
   type RunId,
   runName,
   type turnChanges,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';

@@ -8,7 +8,7 @@ import {
   runOfName,
   type SessionLeases,
   type TakenSession,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';

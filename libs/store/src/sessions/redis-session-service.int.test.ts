@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { InvocationRef, Session, SessionService } from '@agentmesh/agent';
+import type { Session, SessionService } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import { type Event, keys } from '@agentmesh/protocol';
 import { type Server, startRedis } from '@agentmesh/testing';
 import { Redis } from 'ioredis';

@@ -1,28 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import type {
+  CreateSessionRequest,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  Session,
+  SessionService,
+} from '@agentmesh/agent';
 import {
   type Attempt,
   askedAgain,
-  type CreateSessionRequest,
   type DeleteSessionOptions,
   elsewhere,
   getOrCreateSession,
   hasAnswer,
   type InvocationRecord,
   type InvocationRef,
-  type ListSessionsRequest,
-  type ListSessionsResponse,
   pendingChanges,
   pickScopes,
   runName,
-  type Session,
   type SessionLeases,
-  type SessionService,
   type StoredEvent,
   type TakenSession,
   type TurnSession,
   tokensOf,
   turnChanges,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import {
   type Event,
   encodeToken,

@@ -1,4 +1,4 @@
-import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent';
+import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent/internal';
 import type { Keys, SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type AppState, writerOf } from './app-state.ts';

@@ -1,14 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createEvent,
-  forkSession,
-  importSession,
-  logIndex,
-  rewindSession,
-  type Session,
-  SessionHeads,
-  unreadBefore,
-} from '@agentmesh/agent';
+import { createEvent, forkSession, importSession, rewindSession, type Session } from '@agentmesh/agent';
+import { logIndex, SessionHeads, unreadBefore } from '@agentmesh/agent/internal';
 import { keys as keysOf } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';

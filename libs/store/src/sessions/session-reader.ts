@@ -1,15 +1,12 @@
+import type { ListSessionsRequest, ListSessionsResponse, Session, SessionService } from '@agentmesh/agent';
 import {
   type InvocationRef,
-  type ListSessionsRequest,
-  type ListSessionsResponse,
   listed,
-  type Session,
-  type SessionService,
   type StoredEvent,
   sliceOf,
   type TurnNeed,
   type TurnSession,
-} from '@agentmesh/agent';
+} from '@agentmesh/agent/internal';
 import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import type { RedisClient } from '../connection/redis-link.ts';

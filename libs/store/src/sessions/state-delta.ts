@@ -1,4 +1,4 @@
-import { type StateScope, scopeOf } from '@agentmesh/agent';
+import { type StateScope, scopeOf } from '@agentmesh/agent/internal';
 import { type JsonEntry, jsonEntries } from '@agentmesh/protocol';
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { startNats, startRedis } from '../servers.ts';
-import { until } from '../wait.ts';
+import { until } from '../processes/wait.ts';
+import { startRestartable } from '../servers/restartable-server.ts';
+import { startNats, startRedis } from '../servers/servers.ts';
 import { natsMessages } from './nats-messages.ts';
 import { pauseProcess, pauseProcessFor } from './process-pause.ts';
-import { startRestartable } from './restartable-server.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 
 interface Line extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { InvocationRef } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import { type StartedRun, startRun } from '@agentmesh/mesh';
 import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';

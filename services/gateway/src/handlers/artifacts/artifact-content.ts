@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { isMimeType } from '@agentmesh/agent';
+import { isMimeType } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import type { Handler } from '../../context/route.ts';
 import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';

@@ -1,4 +1,5 @@
-import { isRewind, type MemoryService, type Session } from '@agentmesh/agent';
+import type { MemoryService, Session } from '@agentmesh/agent';
+import { isRewind } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';

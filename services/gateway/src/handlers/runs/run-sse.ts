@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InvocationRef } from '@agentmesh/agent';
+import type { InvocationRef } from '@agentmesh/agent/internal';
 import { cancelInvocation } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-import { createEvent, newInvocationId } from '@agentmesh/agent';
+import { createEvent } from '@agentmesh/agent';
+import { newInvocationId } from '@agentmesh/agent/internal';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';

@@ -1,0 +1,33 @@
+import type { Event } from '@agentmesh/protocol';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import { runCode } from '../code-executors/run-code.ts';
+import type { StepTools } from './build-request.ts';
+import { callModel } from './call-model.ts';
+import { callTools } from './call-tools.ts';
+import { isFirstPart } from './hold-step.ts';
+import type { LlmAgent } from './llm-agent.ts';
+import type { WorkStep } from './next-step.ts';
+import type { StepContexts } from './step-memory.ts';
+
+/**
+ * Takes a step of an agent and yields its events.
+ *
+ * @param resumed the step's calls were made before, perhaps by a process that died
+ */
+export function takeStep(
+  agent: LlmAgent,
+  step: WorkStep,
+  { forStep, forPrompt }: StepContexts,
+  tools: StepTools,
+  resumed: boolean,
+): AsyncGenerator<Event, void, void> {
+  if (step.kind === 'call-model') return callModel(agent, forPrompt, tools);
+  if (step.kind === 'run-code') return runCode(agent, forStep, step.event);
+  return callTools(agent, forStep, { ...step, tools, resumed });
+}
+
+/** Are these calls made for the first time, though another process has committed them? They waited for a person, or for who commits them. */
+export function isFirstTry(step: WorkStep, { attempt, held }: InvocationContext): boolean {
+  const answered = step.kind === 'call-tools' && step.answered;
+  return attempt === 1 && (answered === true || (held !== undefined && !isFirstPart(held)));
+}

@@ -1,0 +1,100 @@
+/**
+ * Names for the other libraries of agentmesh, which run agents on the mesh and keep their sessions. They may change with
+ * every version: programs with agents and tools of their own import from `@agentmesh/agent`.
+ */
+export type { AgentAnswer } from './agent-tool/agent-answer.ts';
+export { readAnswer } from './agent-tool/agent-answer.ts';
+export type { Askable } from './agent-tool/agent-tool.ts';
+export { checkAsk } from './agent-tool/agent-tool.ts';
+export { openSession } from './agent-tool/child-session.ts';
+export { artifactsOfSession } from './agent-tool/forward-artifacts.ts';
+export { forwardEvents } from './agent-tool/forward-events.ts';
+export type { ArtifactOwner, OwnedFile, StoredVersion } from './artifacts/base-artifact-service.ts';
+export { artifactUri } from './artifacts/base-artifact-service.ts';
+export type { ArtifactAbout } from './artifacts/stored-part.ts';
+export { artifactAboutSchema, isMimeType } from './artifacts/stored-part.ts';
+export { isCredentialFailure } from './auth/credential-steps.ts';
+export type { CredentialServices } from './auth/find-credential.ts';
+export type { ContextOptions, ContextOrigin } from './base/context.ts';
+export { isCallersFault } from './base/failure.ts';
+export { invocationServiceNames } from './base/invocation-context.ts';
+export { compactorsOf } from './compaction/events-compaction-config.ts';
+export type { CredentialOwner, CredentialRecords, KeptCredential } from './credentials/credential-service.ts';
+export { aboutCredential } from './credentials/credential-service.ts';
+export type { KeptSignIn, SignIn, SignInRef, SignInStatus } from './credentials/sign-in-service.ts';
+export { signInTtlMs } from './credentials/sign-in-service.ts';
+export { credentialToSave, endOf } from './credentials/validity.ts';
+export { isInPath, pathOf } from './events/agent-path.ts';
+export { deadlinePassed } from './events/deadlines.ts';
+export {
+  functionCallIdPrefix,
+  newFunctionCallId,
+  newInvocationId,
+  newResumeId,
+  tokensOf,
+} from './events/event.ts';
+export { deepFreeze } from './events/freeze.ts';
+export { withEmitted } from './events/interleave.ts';
+export { logIndex, noteUnread } from './events/log-index.ts';
+export { questionNames, questionOf } from './events/question.ts';
+export { isCredentialQuestion } from './events/question-id.ts';
+export type { RunId } from './events/run-ids.ts';
+export {
+  continuationPrefix,
+  failureEventId,
+  isFailure,
+  messageEventId,
+  runKey,
+  runName,
+  runOfName,
+} from './events/run-ids.ts';
+export type { StateScope } from './events/state.ts';
+export { pickScopes, scopeOf } from './events/state.ts';
+export { progressId } from './flow/call-tools.ts';
+export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './flow/hold-step.ts';
+export { FirstWord, failureOf, toolErrorText } from './flow/run-tool.ts';
+export { withCredentials } from './flow/with-credentials.ts';
+export { runInvocation } from './invocation/invocation.ts';
+export { turnNeed } from './invocation/turn-need.ts';
+export type { HeldStep } from './journal/held-step.ts';
+export { newestRun } from './journal/journal.ts';
+export { impactOf } from './memory/ranking.ts';
+export {
+  memoryJson,
+  memoryText,
+  pageLimit,
+  rememberedEntry,
+  rememberedEvent,
+  searchLimit,
+} from './memory/remembered.ts';
+export type { SessionChange } from './memory/session-view.ts';
+export { changeOf, isOlder, isRewind } from './memory/session-view.ts';
+export { queryWords, textTerms } from './memory/words.ts';
+export { assertContinues } from './questions/assert-continues.ts';
+export { answerToQuestion, isPassedOn } from './questions/questions.ts';
+export { isRefused, orRefused } from './questions/refusal.ts';
+export { askerCancelled, readMessage } from './questions/user-message.ts';
+export { assertResumability, notResumable } from './runner/app.ts';
+export { closeToolsets } from './runner/close-toolsets.ts';
+export { readRunConfig } from './runner/run-config.ts';
+export { toGenaiSchema } from './schema/schema.ts';
+export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
+export { elsewhere } from './sessions/in-memory/session-service.ts';
+export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
+export { hasAnswer } from './sessions/pending-calls.ts';
+export { SessionHeads } from './sessions/session-cache.ts';
+export type { SessionLeases, TakenSession, WhenBusy } from './sessions/session-leases.ts';
+export { askedAgain, askedAgainReason, defaultLeaseMs } from './sessions/session-leases.ts';
+export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
+export type {
+  Attempt,
+  DeleteSessionOptions,
+  InvocationRecord,
+  InvocationRef,
+  RunEnd,
+  StoredEvent,
+  TurnNeed,
+  TurnSession,
+} from './sessions/session-service.ts';
+export { endOfRun, unreadBefore } from './sessions/session-service.ts';
+export type { KeptSession, UserOwner, UserRecords } from './sessions/user-records.ts';

@@ -1,0 +1,177 @@
+import { header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
+import {
+  type Bus,
+  type ConsumeOptions,
+  heartbeatMs as defaultHeartbeatMs,
+  type Message,
+  type Started,
+} from '../bus/bus.ts';
+import { startOnce } from '../bus/started.ts';
+import { createStats } from '../bus/stats.ts';
+import { whenConnected } from '../bus/when-connected.ts';
+import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from '../claims/claims.ts';
+import { isServed, register } from '../discovery/register-service.ts';
+import { createMessage } from '../messages/create-message.ts';
+import { encodeJson } from '../messages/json.ts';
+import { givenHeaders } from '../messages/message-headers.ts';
+import { assertSubject } from '../messages/subject.ts';
+import { createInbox } from '../requests/inbox.ts';
+import { request } from '../requests/request.ts';
+import { serve } from '../requests/serve.ts';
+import { consume, type WorkHandler } from '../work/consume.ts';
+
+export interface BusParts {
+  link: BrokerLink;
+  service: string;
+  replica: string;
+  subjects: Subjects;
+  directory: Bus['directory'];
+  onError: OnError;
+  /** Default: one second. */
+  heartbeatMs?: number | undefined;
+}
+
+/** Builds a bus on a link: the part that NATS and memory share. */
+export function createBus(parts: BusParts): Bus {
+  const { link, service, replica, subjects, directory, onError } = parts;
+  const { heartbeatMs = defaultHeartbeatMs } = parts;
+  const stats = createStats();
+  const claims = createClaims(link, subjects);
+  const sendInOrder = inOrderOfSending(link);
+  const inbox = createInbox(link, claims);
+  const running = new Set<Started>();
+  const own = { link, claims, replica, heartbeatMs, stats, onError };
+  let disposed: Promise<void> | undefined;
+
+  /** What is still running when the bus is closed is stopped with it. */
+  async function keep(starting: Promise<Started>): Promise<Started> {
+    const started = await starting;
+    running.add(started);
+    return startOnce(async (graceMs) => {
+      await started.stop({ graceMs });
+      running.delete(started);
+    });
+  }
+
+  async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
+    await whenConnected(link);
+    const source = await link.openWork(queue);
+    return keep(Promise.resolve(consume(own, source, handler, options)));
+  }
+
+  async function dispose() {
+    await Promise.all([...running].map((started) => started.stop({ graceMs: 0 })));
+    await link.close();
+  }
+
+  return {
+    replica,
+    directory,
+    status: () => ({ connected: link.connected && !link.closed.aborted }),
+
+    async publish(subject, payload, options) {
+      const packet = {
+        subject: assertSubject(subject),
+        headers: givenHeaders(options?.headers),
+        bytes: encodeJson(payload),
+      };
+      await sendInOrder(packet, async () => {
+        await whenConnected(link);
+        link.send(await claims.shrink(packet, 'news'));
+      });
+    },
+
+    subscribe: (subject, onMessage, onGap) => keep(subscribe(own, subject, onMessage, onGap)),
+    request: (subject, payload, options) =>
+      request({ link, claims, inbox, service, replica }, subject, payload, options),
+
+    async serve(subject, handler, options) {
+      await whenConnected(link);
+      return keep(serve(own, subject, handler, options));
+    },
+
+    async enqueue(subject, payload, { messageId, headers }) {
+      const packet = {
+        subject: assertSubject(subject),
+        headers: { ...givenHeaders(headers), [header.messageId]: messageId, [header.replica]: replica },
+        bytes: encodeJson(payload),
+      };
+      await whenConnected(link);
+      const small = await claims.shrink(packet, 'work');
+      const { duplicate, isSure } = await link.enqueue(small).catch((thrown) => {
+        // Of one that may have been stored its payload stays.
+        if (!MeshError.from(thrown).retryable) claims.drop(small);
+        throw thrown;
+      });
+      // The one that was first has a payload of its own.
+      if (duplicate && isSure) claims.drop(small);
+      return { duplicate };
+    },
+
+    consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
+    consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
+    consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
+
+    async announce(card) {
+      const bytes = encodeJson(card);
+      await whenConnected(link);
+      await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
+    },
+
+    objects: (bucket) => link.objects(bucket),
+    records: (bucket) => link.records(bucket),
+
+    async register(info, endpoints) {
+      await whenConnected(link);
+      return keep(register(own, info, endpoints));
+    },
+
+    isServed: (name) => isServed(inbox, service, name),
+
+    async [Symbol.asyncDispose]() {
+      disposed ??= dispose();
+      await disposed;
+    },
+  };
+}
+
+async function subscribe(
+  { link, claims, onError }: { link: BrokerLink; claims: Claims; onError: OnError },
+  subject: string,
+  onMessage: (message: Message) => void,
+  onGap?: () => void,
+): Promise<Started> {
+  await whenConnected(link);
+  const where = `subscribe ${subject}`;
+  const guarded = (run: () => void) => {
+    try {
+      run();
+    } catch (thrown) {
+      onError(thrown, where);
+    }
+  };
+  // Told when the broker knows the subscription again: what is read elsewhere then, and what comes here, leave no hole
+  // between.
+  const tell = onGap && (() => void link.flush().then(() => guarded(onGap)));
+  const arrive = inOrderOfArrival(claims);
+  const listening = await link.listen(
+    subject,
+    (packet: Packet) =>
+      arrive(packet, {
+        deliver: (whole) => guarded(() => onMessage(createMessage(whole))),
+        fail(error) {
+          onError(error, where);
+          tell?.();
+        },
+      }),
+    {
+      onLost: (error) => onError(error, where),
+    },
+  );
+  const forget = tell ? link.onConnected(tell) : () => {};
+  return startOnce(async () => {
+    forget();
+    await listening.drain();
+  });
+}

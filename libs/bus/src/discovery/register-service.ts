@@ -1,0 +1,105 @@
+import { header, MeshError } from '@agentmesh/protocol';
+import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
+import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
+import { startOnce } from '../bus/started.ts';
+import type { Stats } from '../bus/stats.ts';
+import { encodeJson } from '../messages/json.ts';
+import { firstReply, type Inbox } from '../requests/inbox.ts';
+
+const nameRule = /^[A-Za-z0-9_-]+$/;
+
+/** Subjects of the NATS services protocol (ADR-32 of NATS): for all services, for one, for one of its replicas. */
+function srvSubjects(verb: 'PING' | 'INFO' | 'STATS', name: string, id: string): string[] {
+  return [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`];
+}
+
+export interface Registrant {
+  link: BrokerLink;
+  replica: string;
+  stats: Stats;
+  onError: OnError;
+}
+
+/** Answers the NATS services protocol. See `Bus.register`. */
+export async function register(
+  { link, replica, stats, onError }: Registrant,
+  info: ServiceInfo,
+  subjects: string[],
+): Promise<Started> {
+  const { name, version, description, kind } = info;
+  assertServiceName(name);
+  const identity = { name, id: replica, version, metadata: { kind, name, replica } };
+  const started = new Date().toISOString();
+  const endpoint = (subject: string) => ({
+    name: subject.slice(subject.lastIndexOf('.') + 1),
+    subject,
+    queue_group: queueGroup,
+  });
+  const replies = {
+    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
+    INFO: () => ({
+      type: 'io.nats.micro.v1.info_response',
+      ...identity,
+      description,
+      endpoints: subjects.map((subject) => ({ ...endpoint(subject), metadata: {} })),
+    }),
+    STATS: () => ({
+      type: 'io.nats.micro.v1.stats_response',
+      ...identity,
+      started,
+      endpoints: subjects.map((subject) => ({ ...endpoint(subject), ...counters(stats, subject) })),
+    }),
+  };
+
+  const where = `register ${name}`;
+  const answer = (make: () => object) => (packet: Packet) => {
+    if (!packet.reply?.startsWith('_INBOX') || !link.connected) return;
+    try {
+      link.send({ subject: packet.reply, headers: {}, bytes: encodeJson(make()) });
+    } catch (thrown) {
+      onError(thrown, where);
+    }
+  };
+  const onLost = (error: MeshError) => onError(error, where);
+  const listening = await Promise.all(
+    (['PING', 'INFO', 'STATS'] as const).flatMap((verb) =>
+      srvSubjects(verb, name, replica).map((subject) =>
+        link.listen(subject, answer(replies[verb]), { onLost }),
+      ),
+    ),
+  );
+  return startOnce(async () => {
+    await Promise.all(listening.map((one) => one.drain()));
+  });
+}
+
+function counters(stats: Stats, subject: string) {
+  const { requests, errors, lastError, processingNs } = stats.of(subject);
+  return {
+    num_requests: requests,
+    num_errors: errors,
+    last_error: lastError,
+    processing_time: processingNs,
+    average_processing_time: requests === 0 ? 0 : Math.round(processingNs / requests),
+  };
+}
+
+const pingTimeoutMs = 1_000;
+
+/** Is a replica of the service there? See `Bus.isServed`. */
+export async function isServed(inbox: Inbox, caller: string, name: string): Promise<boolean> {
+  const ping: Packet = {
+    subject: `$SRV.PING.${assertServiceName(name)}`,
+    headers: { [header.caller]: caller },
+    bytes: new Uint8Array(),
+  };
+  return (await firstReply(inbox, ping, pingTimeoutMs)) !== undefined;
+}
+
+function assertServiceName(name: string): string {
+  if (nameRule.test(name)) return name;
+  throw new MeshError(
+    'invalid_argument',
+    `service name ${JSON.stringify(name)}: use letters, digits, _ and - alone`,
+  );
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { ObjectBucket, RecordBucket, StoredObject } from '../bus/buckets.ts';
+
+/** Buckets as JetStream has them; they are there when they are first used. */
+export interface MemoryBuckets {
+  objects(bucket: string): ObjectBucket;
+  records(bucket: string): RecordBucket;
+}
+
+type Kept = StoredObject & { chunks: Uint8Array[] };
+
+export function createBuckets(): MemoryBuckets {
+  const objects = new Map<string, ObjectBucket>();
+  const records = new Map<string, RecordBucket>();
+  const get = <T>(from: Map<string, T>, name: string, make: () => T): T => {
+    const known = from.get(name) ?? make();
+    from.set(name, known);
+    return known;
+  };
+  return {
+    objects: (bucket) => get(objects, bucket, memoryObjects),
+    records: (bucket) => get(records, bucket, memoryRecords),
+  };
+}
+
+function memoryObjects(): ObjectBucket {
+  const kept = new Map<string, Kept>();
+  const info = (id: string): StoredObject | undefined => {
+    const { chunks: _chunks, ...stored } = kept.get(id) ?? {};
+    return 'size' in stored ? structuredClone(stored) : undefined;
+  };
+  return {
+    async put(bytes, metadata = {}) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of bytes) chunks.push(chunk.slice());
+      const id = randomUUID();
+      const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      kept.set(id, { size, createTime: Date.now(), metadata: { ...metadata }, chunks });
+      return { id, size };
+    },
+    info: async (id) => info(id),
+    async open(id) {
+      const stored = info(id);
+      const bytes = ReadableStream.from(
+        (kept.get(id)?.chunks ?? []).filter(({ length }) => length > 0).map((chunk) => chunk.slice()),
+      );
+      return stored && { ...stored, bytes };
+    },
+    delete: async (id) => void kept.delete(id),
+    ids: async () => [...kept.keys()],
+    lastWritten: async (id) => kept.get(id)?.createTime,
+  };
+}
+
+function memoryRecords(): RecordBucket {
+  const kept = new Map<string, { value: Uint8Array; revision: number }>();
+  let last = 0;
+  const isCurrent = (key: string, revision: number) => (kept.get(key)?.revision ?? 0) === revision;
+  return {
+    async read(key) {
+      const { value, revision = 0 } = kept.get(key) ?? {};
+      return { value: value?.slice(), revision };
+    },
+    async write(key, value, revision) {
+      if (!isCurrent(key, revision)) return false;
+      last += 1;
+      kept.set(key, { value: value.slice(), revision: last });
+      return true;
+    },
+    async remove(key, revision) {
+      if (!isCurrent(key, revision)) return false;
+      kept.delete(key);
+      return true;
+    },
+    async keys(...tokens) {
+      const start = tokens.map((token) => `${token}.`).join('');
+      return [...kept.keys()].filter((key) => key.startsWith(start));
+    },
+  };
+}

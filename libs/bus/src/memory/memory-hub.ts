@@ -1,0 +1,105 @@
+import { assertOptions, createReplicaId, type OptionNames, subjects } from '@agentmesh/protocol';
+import type { BrokerLink, CardSink, OnError } from '../bus/broker-link.ts';
+import type { Bus } from '../bus/bus.ts';
+import { createBus } from '../connect/create-bus.ts';
+import { createDirectory } from '../discovery/directory.ts';
+import { createBroker } from './broker.ts';
+import { createBuckets } from './memory-buckets.ts';
+import { createMemoryLink, type MemoryLink } from './memory-link.ts';
+import { createWorkQueues } from './work-queue.ts';
+
+export interface MemoryHubOptions {
+  /** Default `mesh`. */
+  namespace?: string;
+}
+
+export interface MemoryConnectOptions {
+  /** Name of the service that connects. */
+  service: string;
+  /** Where defects are reported: what handlers throw, cards that cannot be read. Default: nowhere. */
+  onError?: OnError;
+  /** Interval of heartbeats in reply streams, in ms; default 1,000. */
+  heartbeatMs?: number;
+}
+
+const hubOptions: OptionNames<MemoryHubOptions> = { namespace: true };
+const connectOptions: OptionNames<MemoryConnectOptions> = { service: true, onError: true, heartbeatMs: true };
+
+/**
+ * The network in memory: buses of one hub talk to each other as if over NATS. Payloads are really written as JSON and
+ * read again. Work items live as long as the hub; nothing is provisioned.
+ */
+export class MemoryHub {
+  readonly #subjects;
+  readonly #broker = createBroker();
+  readonly #queues = createWorkQueues();
+  readonly #buckets = createBuckets();
+  readonly #cards = new Map<string, Uint8Array>();
+  readonly #sinks = new Set<CardSink>();
+  readonly #links = new WeakMap<Bus, MemoryLink>();
+
+  constructor(options: MemoryHubOptions = {}) {
+    assertOptions('a MemoryHub', options, hubOptions);
+    this.#subjects = subjects(options.namespace);
+  }
+
+  async connect(options: MemoryConnectOptions): Promise<Bus> {
+    assertOptions('connect', options, connectOptions);
+    const { service, onError = () => {}, heartbeatMs } = options;
+    const link = this.#open(service);
+    const { directory, sink } = createDirectory(this.#subjects, onError);
+    for (const [key, bytes] of this.#cards) sink.set(key, bytes);
+    this.#sinks.add(sink);
+    link.closed.addEventListener('abort', () => this.#sinks.delete(sink));
+    const replica = createReplicaId(service);
+    const bus = createBus({
+      link,
+      service,
+      replica,
+      subjects: this.#subjects,
+      directory,
+      onError,
+      heartbeatMs,
+    });
+    this.#links.set(bus, link);
+    return bus;
+  }
+
+  /**
+   * Ends a bus as the death of its process would: without a goodbye. Its calls end in silence, and its work items are
+   * delivered to others.
+   */
+  kill(bus: Bus): void {
+    this.#links.get(bus)?.kill();
+  }
+
+  /** How many work items or dead letters lie under a subject. */
+  queued(subject: string): number {
+    return this.#queues.count(subject);
+  }
+
+  /** What lies under a subject, as text, in order. */
+  queuedTexts(subject: string): string[] {
+    return this.#queues.texts(subject);
+  }
+
+  /** A connection without our code above it: what a client in another language sees. */
+  openLink(service: string): BrokerLink {
+    return this.#open(service);
+  }
+
+  #open(service: string): MemoryLink {
+    const parts = {
+      broker: this.#broker,
+      queues: this.#queues,
+      buckets: this.#buckets,
+      putCard: (key: string, bytes: Uint8Array) => this.#putCard(key, bytes),
+    };
+    return createMemoryLink(parts, this.#subjects, service);
+  }
+
+  #putCard(key: string, bytes: Uint8Array): void {
+    this.#cards.set(key, bytes.slice());
+    for (const sink of this.#sinks) queueMicrotask(() => sink.set(key, bytes));
+  }
+}

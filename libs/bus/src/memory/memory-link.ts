@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { Subjects } from '@agentmesh/protocol';
+import type { BrokerLink, Packet } from '../bus/broker-link.ts';
+import { assertMessageId } from '../messages/message-headers.ts';
+import { assertSize } from '../messages/message-size.ts';
+import type { Broker, Subscription } from './broker.ts';
+import type { MemoryBuckets } from './memory-buckets.ts';
+import type { WorkQueues } from './work-queue.ts';
+
+/** What the connections of one hub share. */
+export interface HubParts {
+  broker: Broker;
+  queues: WorkQueues;
+  buckets: MemoryBuckets;
+  putCard(key: string, bytes: Uint8Array): void;
+}
+
+/** A connection to a hub. */
+export interface MemoryLink extends BrokerLink {
+  /** Ends it as the death of its process would. */
+  kill(): void;
+}
+
+/** NATS' default limit. */
+const maxPayload = 1024 * 1024;
+const ackWaitMs = 10_000;
+
+export function createMemoryLink(hub: HubParts, subjects: Subjects, service: string): MemoryLink {
+  const closing = new AbortController();
+  const mine = new Set<Subscription>();
+  const owner = {};
+
+  function end() {
+    if (closing.signal.aborted) return;
+    closing.abort();
+    for (const subscription of mine) hub.broker.unsubscribe(subscription);
+    hub.queues.release(owner);
+  }
+
+  function checked(packet: Packet): Packet {
+    assertSize(packet, maxPayload);
+    return packet;
+  }
+
+  return {
+    inbox: `${subjects.inboxPrefix(service)}.${randomBytes(8).toString('hex')}`,
+    closed: closing.signal,
+    get connected() {
+      return !closing.signal.aborted;
+    },
+    maxPayload,
+    send(packet) {
+      if (!closing.signal.aborted) hub.broker.publish(checked(packet));
+    },
+    // Deliveries are microtasks, in order: one queued behind them runs after them.
+    flush: () => new Promise((resolve) => queueMicrotask(resolve)),
+    async listen(pattern, onPacket, { queue } = {}) {
+      const subscription = { pattern, queue, onPacket };
+      mine.add(subscription);
+      hub.broker.subscribe(subscription);
+      return {
+        async drain() {
+          // What was routed to it is still delivered: one turn of the queue of microtasks later it is.
+          await Promise.resolve();
+          hub.broker.unsubscribe(subscription);
+          mine.delete(subscription);
+        },
+      };
+    },
+    onConnected: () => () => {},
+    onDenied: () => () => {},
+    async enqueue(packet) {
+      assertMessageId(packet);
+      return { ...hub.queues.put(checked(packet)), isSure: true };
+    },
+    async openWork({ kind, name }) {
+      const subject = subjects.workSubject(kind, name);
+      const ending = new AbortController();
+      return {
+        ackWaitMs,
+        // What is dead asks for nothing.
+        pull: async () =>
+          closing.signal.aborted ? undefined : await hub.queues.take(subject, owner, ending.signal),
+        withdraw: async () => ending.abort(),
+      };
+    },
+    putCard: async (key, bytes) => hub.putCard(key, bytes),
+    objects: (bucket) => hub.buckets.objects(bucket),
+    records: (bucket) => hub.buckets.records(bucket),
+    close: async () => end(),
+    kill: end,
+  };
+}

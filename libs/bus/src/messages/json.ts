@@ -1,0 +1,24 @@
+import { MeshError } from '@agentmesh/protocol';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The bytes of a payload. @throws MeshError `invalid_argument` for what JSON cannot hold */
+export function encodeJson(payload: unknown): Uint8Array {
+  try {
+    const text = JSON.stringify(payload);
+    return encoder.encode(text ?? '');
+  } catch (cause) {
+    throw new MeshError('invalid_argument', 'the payload cannot be written as JSON', { cause });
+  }
+}
+
+/** Reads a payload; no bytes are `undefined`. @throws MeshError `invalid_argument` */
+export function decodeJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new MeshError('invalid_argument', 'the payload is not JSON', { cause });
+  }
+}

@@ -1,0 +1,29 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { Packet } from '../bus/broker-link.ts';
+
+const encoder = new TextEncoder();
+
+/** Far above what headers take: below it they need not be measured. */
+const headerRoom = 64 * 1024;
+
+/** Are payload and headers within the broker's limit in bytes? */
+export function fits(packet: Packet, limit: number): boolean {
+  return packet.bytes.length + headerRoom < limit || sizeOf(packet) <= limit;
+}
+
+function sizeOf({ bytes, headers }: Packet): number {
+  // `NATS/1.0`, the lines, an empty line.
+  const lines = Object.entries(headers).map(
+    ([name, value]) => encoder.encode(`${name}: ${value}\r\n`).length,
+  );
+  return lines.reduce((sum, length) => sum + length, bytes.length + 12);
+}
+
+/** Refuses a packet that is too large. @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
+export function assertSize(packet: Packet, limit: number): void {
+  if (fits(packet, limit)) return;
+  throw new MeshError(
+    'invalid_argument',
+    `a message of ${sizeOf(packet)} bytes, ${packet.bytes.length} of them payload, is over the server's limit of ${limit}; send less`,
+  );
+}

@@ -1,0 +1,115 @@
+import { parse } from '@agentmesh/protocol';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { BrokerLink } from '../../bus/broker-link.ts';
+import type { ObjectBucket, OpenedObject, StoredObject } from '../../bus/buckets.ts';
+import { messageOrNone, streamApi } from '../wire/jetstream-api.ts';
+import {
+  firstSeqKey,
+  type ObjectInfo,
+  objectInfoSchema,
+  objectSubjects,
+  readChunks,
+} from './object-reader.ts';
+import { writeObject } from './object-writer.ts';
+
+const attemptMs = 2_000;
+const isToken = /^[\w-]+$/;
+
+/**
+ * A bucket of the Object Store of NATS (its ADR-20), which its other clients can read and write too. Reads without consumers and makes and deletes no
+ * streams: what it needs is to publish below `$O.<bucket>`, and to look into and purge the one stream.
+ */
+export function openObjects(connection: NatsConnection, link: BrokerLink, bucket: string): ObjectBucket {
+  const stream = `OBJ_${bucket}`;
+  const api = streamApi(connection, link);
+  const js = jetstream(connection, { timeout: attemptMs });
+  const subjects = objectSubjects(bucket);
+  const writer = { connection, link, js, bucket, subjects };
+
+  async function readInfo(id: string): Promise<ObjectInfo | undefined> {
+    const message = await api.repeat(`read ${bucket}`, async () =>
+      messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: subjects.info(id) })),
+    );
+    const info = message && parse(objectInfoSchema, message.json(), `object ${id}`);
+    return info?.deleted ? undefined : info;
+  }
+
+  async function purge(filter: string) {
+    await api.repeat(`delete in ${bucket}`, async () =>
+      (await api.manager()).streams.purge(stream, { filter }),
+    );
+  }
+
+  async function remove(id: string) {
+    const info = await readInfo(id);
+    // The object first, so that nobody finds one without bytes; who comes again finds the chunks by its id.
+    await purge(subjects.info(id));
+    if (info && info.nuid !== id) await purge(subjects.chunks(info.nuid));
+    // A name that another client gave need be none that its pieces can have.
+    if (isToken.test(id)) await purge(subjects.chunks(id));
+  }
+
+  return {
+    async put(bytes, metadata = {}) {
+      let begun: string | undefined;
+      try {
+        return await writeObject(writer, bytes, metadata, (id) => {
+          begun = id;
+        });
+      } catch (error) {
+        if (begun !== undefined) await purge(subjects.chunks(begun)).catch(() => {});
+        throw error;
+      }
+    },
+
+    async info(id) {
+      const info = await readInfo(id);
+      return info && storedOf(info);
+    },
+
+    async open(id): Promise<OpenedObject | undefined> {
+      const info = await readInfo(id);
+      if (!info) return undefined;
+      const firstSeq = Number(info.metadata?.[firstSeqKey]) || 0;
+      const source = { connection, api, stream, subject: subjects.chunks(info.nuid), firstSeq };
+      return { ...storedOf(info), bytes: readChunks(source, info) };
+    },
+
+    delete: remove,
+
+    async ids() {
+      const all = await subjectsIn(stream, `$O.${bucket}.>`);
+      const found = all.map((subject) => idOf(bucket, subject));
+      return [...new Set(found.filter((id) => id !== undefined))];
+    },
+
+    async lastWritten(id) {
+      const message = await api.repeat(`read ${bucket}`, async () =>
+        messageOrNone(
+          (await api.manager()).streams.getMessage(stream, { last_by_subj: subjects.chunks(id) }),
+        ),
+      );
+      if (message) return message.time.getTime();
+      return (await readInfo(id).then((info) => info && storedOf(info)))?.createTime;
+    },
+  };
+
+  async function subjectsIn(name: string, filter: string): Promise<string[]> {
+    const info = await api.repeat(`list ${bucket}`, async () =>
+      (await api.manager()).streams.info(name, { subjects_filter: filter }),
+    );
+    return Object.keys(info.state.subjects ?? {});
+  }
+}
+
+function storedOf({ size, mtime, metadata }: ObjectInfo): StoredObject {
+  const { [firstSeqKey]: _first, ...own } = metadata ?? {};
+  return { size, createTime: mtime === undefined ? 0 : Date.parse(mtime), metadata: own };
+}
+
+function idOf(bucket: string, subject: string): string | undefined {
+  const [kind, token, ...more] = subject.slice(`$O.${bucket}.`.length).split('.');
+  if (token === undefined || more.length > 0) return undefined;
+  return kind === 'C' ? token : Buffer.from(token, 'base64url').toString();
+}

@@ -1,0 +1,130 @@
+import type { MeshError, Subjects } from '@agentmesh/protocol';
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import type { BrokerLink, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
+import { whenConnected } from '../bus/when-connected.ts';
+import { assertMessageId } from '../messages/message-headers.ts';
+import { assertSize } from '../messages/message-size.ts';
+import { openObjects } from './buckets/object-bucket.ts';
+import { openRecords } from './buckets/record-bucket.ts';
+import { enqueue, putCard } from './wire/enqueue.ts';
+import { fromNats } from './wire/nats-errors.ts';
+import { toNatsHeaders, toPacket } from './wire/packet.ts';
+import { watchStatus } from './wire/status.ts';
+import { openWorkSource } from './work/work-source.ts';
+
+export interface NatsLinkParts {
+  connection: NatsConnection;
+  subjects: Subjects;
+  inbox: string;
+  onError: OnError;
+}
+
+/** How long a connection may take to close in order; then it is cut, in ms. */
+const closeMs = 2_000;
+
+export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): BrokerLink {
+  const status = watchStatus(connection, onError);
+
+  function maxPayload() {
+    return connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+  }
+
+  function send(packet: Packet) {
+    assertSize(packet, maxPayload());
+    const { subject, headers, bytes, reply } = packet;
+    try {
+      const options = { headers: toNatsHeaders(headers), ...(reply === undefined ? {} : { reply }) };
+      connection.publish(subject, bytes, options);
+    } catch (thrown) {
+      throw fromNats(thrown, `send to ${subject}`);
+    }
+  }
+
+  async function flush() {
+    if (status.connected) await connection.flush().catch(() => {});
+  }
+
+  const link: BrokerLink = {
+    inbox,
+    closed: status.closed,
+    get connected() {
+      return status.connected;
+    },
+    get maxPayload() {
+      return maxPayload();
+    },
+    send,
+    flush,
+    listen: (subject, onPacket, options) => listen(connection, link, subject, onPacket, options),
+    onConnected: status.onConnected,
+    onDenied: status.onDenied,
+    async enqueue(packet) {
+      assertMessageId(packet);
+      assertSize(packet, maxPayload());
+      return enqueue(connection, link, packet);
+    },
+    openWork: (queue) => openWorkSource({ connection, link, subjects, onError }, queue),
+    objects: (bucket) => openObjects(connection, link, bucket),
+    records: (bucket) => openRecords(connection, link, bucket),
+    putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
+    async close() {
+      const timer = setTimeout(() => void connection.close(), closeMs);
+      if (status.connected) await connection.drain().catch(() => {});
+      await connection.close();
+      clearTimeout(timer);
+    },
+  };
+  return link;
+}
+
+async function listen(
+  connection: NatsConnection,
+  link: BrokerLink,
+  subject: string,
+  onPacket: (packet: Packet) => void,
+  { queue, onLost }: ListenOptions = {},
+): Promise<Listening> {
+  let confirmed = false;
+  let refused: MeshError | undefined;
+  const subscription = connection.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback(error, msg) {
+      if (!error) {
+        onPacket(toPacket(msg));
+        return;
+      }
+      refused = fromNats(error, `subscribe ${subject}`);
+      if (confirmed) onLost?.(refused);
+    },
+  });
+  await confirm(connection, link);
+  confirmed = true;
+  if (refused) throw refused;
+  return {
+    async drain() {
+      if (subscription.isClosed()) return;
+      // Without a connection there is nothing on its way, and nobody to confirm it.
+      if (link.connected) await subscription.drain().catch(() => {});
+      else subscription.unsubscribe();
+    },
+  };
+}
+
+/**
+ * Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by
+ * itself.
+ */
+async function confirm(connection: NatsConnection, link: BrokerLink): Promise<void> {
+  for (;;) {
+    await whenConnected(link);
+    try {
+      await connection.flush();
+      return;
+    } catch (thrown) {
+      if (thrown instanceof PermissionViolationError || connection.isClosed())
+        throw fromNats(thrown, 'flush');
+      // The client says `disconnected` before it tells us so: let it.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cardSchema, subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
+import { type Server, startNats } from '@agentmesh/testing/servers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bus } from '../bus/bus.ts';
+import { echo, expectCode, resultOf } from '../conformance/expect.ts';
+import { connectNats } from './connect-nats.ts';
+import { provision } from './operator/provision.ts';
+
+const names = subjects();
+
+describe('a NATS server that is killed and comes back', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mesh-bus-'));
+  const buses: Bus[] = [];
+  let server: Server;
+
+  async function connect(service: string): Promise<Bus> {
+    const bus = await connectNats({ url: server.url, service });
+    buses.push(bus);
+    return bus;
+  }
+
+  async function restart(): Promise<void> {
+    const { port } = server;
+    await server.kill();
+    server = await startNats({ dataDir, port });
+  }
+
+  beforeAll(async () => {
+    server = await startNats({ dataDir });
+    await provision({ url: server.url, agents: ['worker'], ackWaitMs: 1_000 });
+  });
+  afterAll(async () => {
+    await Promise.all(buses.map((bus) => bus[Symbol.asyncDispose]()));
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('loses no run that was taken in, and work goes on by itself', async () => {
+    const [sender, one, two] = [await connect('sender'), await connect('w'), await connect('w')];
+    const total = 200;
+    const finished = new Set<unknown>();
+    for (const bus of [one, two]) {
+      await bus.consumeRuns(
+        'worker',
+        async (item) => {
+          finished.add(item.json());
+          return { done: true };
+        },
+        { slots: 4 },
+      );
+    }
+    const sending = (async () => {
+      for (let n = 0; n < total; n += 1) {
+        await sender.enqueue(names.agentRun('worker'), n, { messageId: `r:${n}` });
+      }
+    })();
+    await until(() => finished.size > total / 4, { what: 'a quarter of the work' });
+    await restart();
+    await sending;
+    await until(() => finished.size === total, { what: 'all of the work' });
+  });
+
+  it('keeps an object as it is that is written and read meanwhile, and a record that is written', async () => {
+    const bus = await connect('files');
+    const objects = bus.objects(names.artifactBucket);
+    const records = bus.records(names.artifactBucket);
+    const bytes = randomBytes(4_000_000);
+    let restarted: Promise<void> | undefined;
+    const { id } = await objects.put(
+      (async function* () {
+        for (let at = 0; at < bytes.length; at += 65_536) {
+          if (at === 65_536 * 8) restarted = restart();
+          yield bytes.subarray(at, at + 65_536);
+        }
+      })(),
+    );
+    await restarted;
+    const written = records.write('restart', new TextEncoder().encode('1'), 0);
+    const read: Uint8Array[] = [];
+    const opened = (await objects.open(id)) ?? expect.fail();
+    for await (const chunk of opened.bytes) {
+      read.push(chunk);
+      if (read.length === 8) restarted = restart();
+    }
+    await restarted;
+    expect(Buffer.concat(read).equals(bytes)).toBe(true);
+    expect(await written).toBe(true);
+    expect((await records.read('restart')).revision).toBeGreaterThan(0);
+  });
+
+  it('carries large payloads again', async () => {
+    const [caller, callee] = [await connect('large_caller'), await connect('large_callee')];
+    const subject = names.toolCall('large');
+    await callee.serve(subject, echo);
+    await restart();
+    const text = 'x'.repeat(3_000_000);
+    // The one may be back before the other.
+    const answered = () => resultOf(caller.request(subject, text)).catch(() => undefined);
+    await until(async () => (await answered()) === text, { what: 'the answer' });
+  });
+
+  it('finds subscriptions, services and the card watch as they were', async () => {
+    const [service, watcher] = [await connect('s'), await connect('c')];
+    const seen: unknown[] = [];
+    let gaps = 0;
+    await watcher.subscribe(
+      names.invocationEvent('i'),
+      (message) => seen.push(message.json()),
+      () => {
+        gaps += 1;
+      },
+    );
+    await service.serve(names.agentAsk('a'), echo);
+    await service.register({ kind: 'agent', name: 'a', version: '1.0.0', description: '' }, []);
+    const card = (version: string) => cardSchema.parse({ kind: 'agent', name: 'a', version });
+    await service.announce(card('1.0.0'));
+    await until(() => watcher.directory.get('agent', 'a')?.version === '1.0.0', { what: 'the first card' });
+
+    const { port } = server;
+    await server.kill();
+    await until(() => !watcher.status().connected && !service.status().connected, {
+      what: 'both to be cut off',
+    });
+    // What is sent while the server is away waits for it.
+    const published = service.publish(names.invocationEvent('i'), 'meanwhile');
+    const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
+    const announced = service.announce(card('2.0.0'));
+    for (const promise of [published, asked, announced]) promise.catch(() => {});
+    server = await startNats({ dataDir, port });
+
+    await until(() => gaps > 0, { what: 'the word of the gap' });
+    await published;
+    await announced;
+    await service.publish(names.invocationEvent('i'), 'afterwards');
+    await until(() => seen.includes('afterwards'), { what: 'a message' });
+    expect(await asked.catch(() => resultOf(watcher.request(names.agentAsk('a'), 'hello')))).toBe('hello');
+    expect(await watcher.isServed('a')).toBe(true);
+    await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0', { what: 'the second card' });
+  });
+
+  it('is unavailable while it is away, after five seconds', async () => {
+    const bus = await connect('c');
+    const { port } = server;
+    await server.kill();
+    await until(() => !bus.status().connected);
+    const startedAt = performance.now();
+    await Promise.all([
+      expectCode(bus.publish('mesh.x', 1), 'unavailable', /away/),
+      expectCode(bus.enqueue(names.agentRun('worker'), 1, { messageId: 'x' }), 'unavailable', /away/),
+      expectCode(resultOf(bus.request(names.agentAsk('a'), 1)), 'unavailable', /away|no sign of life/),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(7_000);
+    server = await startNats({ dataDir, port });
+  });
+});

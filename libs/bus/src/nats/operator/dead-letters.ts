@@ -1,0 +1,109 @@
+import {
+  type DeadLetter,
+  deadLetterSchema,
+  MeshError,
+  parse,
+  type Subjects,
+  subjects,
+} from '@agentmesh/protocol';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import { dial } from '../wire/dial.ts';
+import { fromNats, isMissing, provisionHint } from '../wire/nats-errors.ts';
+import type { OperatorOptions } from './stored-cards.ts';
+
+/** A dead letter with its number in the stream. */
+export interface StoredDeadLetter {
+  seq: number;
+  letter: DeadLetter;
+}
+
+/** What could not be worked on, for an operator: looked at, and taken away. */
+export interface DeadLetters extends AsyncDisposable {
+  /** Those after `afterSeq`, oldest first, `limit` at most (default 50). */
+  list(options?: { afterSeq?: number; limit?: number }): Promise<StoredDeadLetter[]>;
+  /** @throws MeshError `not_found` */
+  get(seq: number): Promise<StoredDeadLetter>;
+  /** @throws MeshError `not_found` */
+  remove(seq: number): Promise<void>;
+}
+
+/**
+ * Opens the dead letters of a mesh, as a user that may administer JetStream.
+ *
+ * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
+ */
+export async function openDeadLetters(options: OperatorOptions): Promise<DeadLetters> {
+  const names = subjects(options.namespace);
+  const inboxPrefix = names.inboxPrefix('provision');
+  const connection = await dial(options, 'dead-letters', inboxPrefix, options.connectTimeoutMs);
+  try {
+    return deadLetters(await jetstreamManager(connection), names, () => connection.close());
+  } catch (thrown) {
+    await connection.close();
+    throw fromNats(thrown, 'dead letters');
+  }
+}
+
+function deadLetters(
+  { streams }: JetStreamManager,
+  { deadStream }: Subjects,
+  close: () => Promise<void>,
+): DeadLetters {
+  const read = async (seq: number): Promise<StoredDeadLetter | undefined> => {
+    const message = await orUndefined(streams.getMessage(deadStream, { seq }));
+    return message && toLetter(message);
+  };
+  const bounds = async () => {
+    const info = await orUndefined(streams.info(deadStream));
+    if (!info)
+      throw new MeshError('failed_precondition', `there is no stream ${deadStream}; ${provisionHint}`);
+    return { first: info.state.first_seq, last: info.state.last_seq };
+  };
+  return {
+    async list({ afterSeq = 0, limit = 50 } = {}) {
+      const { first, last } = await bounds();
+      const found: StoredDeadLetter[] = [];
+      for (let seq = Math.max(first, afterSeq + 1); seq <= last && found.length < limit; seq += 1) {
+        const stored = await read(seq);
+        if (stored) found.push(stored);
+      }
+      return found;
+    },
+    async get(seq) {
+      const stored = await read(seq);
+      if (stored) return stored;
+      throw noLetter(seq);
+    },
+    async remove(seq) {
+      const removed = await orUndefined(streams.deleteMessage(deadStream, seq));
+      if (!removed) throw noLetter(seq);
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function toLetter(message: StoredMsg): StoredDeadLetter {
+  const { seq } = message;
+  return { seq, letter: parse(deadLetterSchema, message.json(), `dead letter ${seq}`) };
+}
+
+const noLetter = (seq: number) =>
+  new MeshError('not_found', `there is no dead letter ${seq}; list them to see which there are`);
+
+/** No message at this number: it was taken away, or never was. */
+const noMessageCode = 10037;
+
+async function orUndefined<T>(asked: Promise<T | null>): Promise<T | undefined> {
+  try {
+    return (await asked) ?? undefined;
+  } catch (thrown) {
+    const isGone = thrown instanceof JetStreamApiError && [noMessageCode, 10043].includes(thrown.code);
+    if (isGone || isMissing(thrown)) return undefined;
+    throw fromNats(thrown, 'dead letters');
+  }
+}

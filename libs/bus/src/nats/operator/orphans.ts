@@ -1,0 +1,144 @@
+import {
+  type DeadLetter,
+  decodeToken,
+  every,
+  header,
+  type QueueKind,
+  type ServiceKind,
+  type Subjects,
+  subjects,
+} from '@agentmesh/protocol';
+import { type JetStreamManager, jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { dial } from '../wire/dial.ts';
+import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import type { OperatorOptions } from './stored-cards.ts';
+
+/** Messages in a work queue that no consumer takes: of a name that no service has, most often a misspelled one. */
+export interface Orphans {
+  kind: QueueKind;
+  /** Where they lie; the subject is as the publisher wrote it, and may hold a literal `*`. */
+  subject: string;
+  count: number;
+}
+
+/** The messages in work queues that nobody takes, for an operator. */
+export interface OrphanQueues extends AsyncDisposable {
+  list(): Promise<Orphans[]>;
+  /** Moves the messages of a subject to the dead letters. Returns how many there were. */
+  bury(subject: string): Promise<number>;
+}
+
+const kinds: QueueKind[] = ['run', 'operation', 'job'];
+
+/**
+ * Opens the messages that nobody takes, as a user that may administer JetStream.
+ *
+ * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
+ */
+export async function openOrphans(options: OperatorOptions): Promise<OrphanQueues> {
+  const names = subjects(options.namespace);
+  const connection = await dial(options, 'orphans', names.inboxPrefix('provision'), options.connectTimeoutMs);
+  try {
+    return orphanQueues(connection, await jetstreamManager(connection), names);
+  } catch (thrown) {
+    await connection.close();
+    throw fromNats(thrown, 'orphans');
+  }
+}
+
+function orphanQueues(connection: NatsConnection, manager: JetStreamManager, names: Subjects): OrphanQueues {
+  const list = async () =>
+    (await Promise.all(kinds.map((kind) => orphansOf(manager, names, kind).catch(unlessMissing)))).flat();
+  return {
+    list,
+    async bury(subject) {
+      const found = (await list()).find((each) => each.subject === subject);
+      if (!found) return 0;
+      const stream = names.workStream(found.kind);
+      let count = 0;
+      for (;;) {
+        const message = await firstOf(manager, stream, subject);
+        if (!message) return count;
+        await letterOf(connection, names, found.kind, message);
+        await manager.streams.deleteMessage(stream, message.seq, false);
+        count += 1;
+      }
+    },
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+async function orphansOf(manager: JetStreamManager, names: Subjects, kind: QueueKind): Promise<Orphans[]> {
+  const stream = names.workStream(kind);
+  const taken: string[] = [];
+  for await (const { config } of manager.consumers.list(stream)) taken.push(config.filter_subject ?? '');
+  const { state } = await manager.streams.info(stream, { subjects_filter: names.workSubject(kind, every) });
+  return Object.entries(state.subjects ?? {})
+    .filter(([subject]) => !taken.some((filter) => covers(filter, subject)))
+    .map(([subject, count]) => ({ kind, subject, count }));
+}
+
+/** The filters of our consumers are subjects, or end with one `*`; what was published may hold a literal one. */
+function covers(filter: string, subject: string): boolean {
+  if (filter === subject) return !subject.includes('*');
+  return filter.endsWith('.*') && subject.startsWith(filter.slice(0, -1));
+}
+
+async function firstOf(
+  manager: JetStreamManager,
+  stream: string,
+  subject: string,
+): Promise<StoredMsg | undefined> {
+  const { state } = await manager.streams.info(stream);
+  for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
+    if (message?.subject === subject) return message;
+  }
+  return undefined;
+}
+
+/** Kept as what a service gives up is, under an id of its own: a second attempt makes no second letter. */
+async function letterOf(
+  connection: NatsConnection,
+  names: Subjects,
+  kind: QueueKind,
+  message: StoredMsg,
+): Promise<void> {
+  const owner: ServiceKind = kind === 'job' ? 'tool' : 'agent';
+  const letter: DeadLetter = {
+    subject: message.subject,
+    payload: payloadOf(message),
+    headers: Object.fromEntries([...message.header].map(([name, values]) => [name, values[0] ?? ''])),
+    error: { code: 'not_found', message: 'no service of this name took it; an operator buried it' },
+    attempts: 0,
+    replica: 'operator',
+    time: Date.now(),
+  };
+  await jetstream(connection).publish(names.dead(owner, nameIn(message.subject)), JSON.stringify(letter), {
+    msgID: `orphan:${message.header.get(header.messageId) || `${kind}:${message.seq}`}`,
+  });
+}
+
+/** The third token from the namespace on: the name of the agent or tool. */
+function nameIn(subject: string): string {
+  const token = subject.split('.')[3] ?? '';
+  try {
+    return decodeToken(token);
+  } catch {
+    return token;
+  }
+}
+
+function payloadOf(message: StoredMsg): unknown {
+  try {
+    return message.json();
+  } catch {
+    return message.string();
+  }
+}
+
+function unlessMissing(thrown: unknown): Orphans[] {
+  if (isMissing(thrown)) return [];
+  throw fromNats(thrown, 'orphans');
+}

@@ -1,0 +1,69 @@
+import { type Card, cardSchema, MeshError, parse, type ServiceKind, subjects } from '@agentmesh/protocol';
+import { Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { decodeJson } from '../../messages/json.ts';
+import { readBucket } from '../buckets/card-bucket.ts';
+import { dial, type NatsAddress } from '../wire/dial.ts';
+import { fromNats, isNobodyThere, isTimeout } from '../wire/nats-errors.ts';
+
+export interface OperatorOptions extends NatsAddress {
+  namespace?: string | undefined;
+  /** How long the connection is tried, in ms; default 10,000. */
+  connectTimeoutMs?: number | undefined;
+}
+
+/** The cards of a mesh, for an operator. A card outlives its service: one that was renamed or removed leaves it behind. */
+export interface StoredCards extends AsyncDisposable {
+  /** All cards, sorted by kind and name. */
+  list(): Promise<Card[]>;
+  /** Is any replica of the service up? */
+  isServed(name: string): Promise<boolean>;
+  /** @throws MeshError `not_found`; `failed_precondition` for a service that is up: it would be known to nobody until it starts anew */
+  remove(kind: ServiceKind, name: string): Promise<void>;
+}
+
+/**
+ * Opens the cards of a mesh, as a user that may write the bucket.
+ *
+ * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
+ */
+export async function openCards(options: OperatorOptions): Promise<StoredCards> {
+  const names = subjects(options.namespace);
+  const inboxPrefix = names.inboxPrefix('provision');
+  const connection = await dial(options, 'cards', inboxPrefix, options.connectTimeoutMs);
+  const isServed = (name: string) => answers(connection, `$SRV.PING.${names.shownAs(name)}`);
+  const list = async () => {
+    const stored = await readBucket(connection, names.cardBucket).catch((thrown: unknown) => {
+      throw fromNats(thrown, 'read cards');
+    });
+    const cards = [...stored].map(([key, bytes]) => parse(cardSchema, decodeJson(bytes), `card ${key}`));
+    return cards.sort((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
+  };
+  return {
+    list,
+    isServed,
+    async remove(kind, name) {
+      if (!(await list()).some((card) => card.kind === kind && card.name === name))
+        throw new MeshError(
+          'not_found',
+          `there is no card of ${kind} ${name}; list them to see which there are`,
+        );
+      if (await isServed(name)) {
+        throw new MeshError('failed_precondition', `${kind} ${name} is up; stop its replicas first`);
+      }
+      const bucket = await new Kvm(connection).open(names.cardBucket);
+      await bucket.delete(names.cardKey(kind, name));
+    },
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+async function answers(connection: NatsConnection, subject: string): Promise<boolean> {
+  try {
+    await connection.request(subject, undefined, { timeout: 1_000 });
+    return true;
+  } catch (thrown) {
+    if (isNobodyThere(thrown) || isTimeout(thrown)) return false;
+    throw fromNats(thrown, 'ask for replicas');
+  }
+}

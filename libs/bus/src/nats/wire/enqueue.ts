@@ -1,0 +1,86 @@
+import { header, MeshError } from '@agentmesh/protocol';
+import { jetstream } from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
+import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
+import { fromNats, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
+import { toNatsHeaders } from './packet.ts';
+
+const attemptMs = 1_000;
+const pauseMs = 100;
+/** On a single server a stream is there or it is not; a short while covers its start. */
+const missingMs = 300;
+
+/**
+ * Publishes to a stream until it is stored, always under the same id, so that a lost acknowledgement makes no second
+ * message.
+ */
+export async function enqueue(
+  connection: NatsConnection,
+  link: BrokerLink,
+  { subject, headers, bytes }: Packet,
+): Promise<{ duplicate: boolean; isSure: boolean }> {
+  const js = jetstream(connection, { timeout: attemptMs });
+  const natsHeaders = toNatsHeaders(headers);
+  const msgID = headers[header.messageId] ?? '';
+  let tries = 0;
+  const ack = await untilStored(connection, link, `enqueue to ${subject}`, () => {
+    tries += 1;
+    return js.publish(subject, bytes, { headers: natsHeaders, msgID });
+  });
+  return { duplicate: ack.duplicate, isSure: tries === 1 };
+}
+
+/** Writes a card into the bucket. Repeating it changes nothing. */
+export async function putCard(
+  connection: NatsConnection,
+  link: BrokerLink,
+  bucket: string,
+  key: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  const kv = await new Kvm(jetstream(connection, { timeout: attemptMs })).open(bucket);
+  await untilStored(connection, link, `write card ${key}`, () => kv.put(key, bytes));
+}
+
+/** Publishes until it is stored, or cannot be. @throws MeshError */
+export async function untilStored<T>(
+  connection: NatsConnection,
+  link: BrokerLink,
+  doing: string,
+  publish: () => Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now();
+  for (;;) {
+    await whenConnected(link);
+    try {
+      return await publish();
+    } catch (thrown) {
+      const passedMs = performance.now() - startedAt;
+      if (isNobodyThere(thrown)) {
+        // In a cluster nobody listens while a new leader is elected, too.
+        const limitMs = connection.info?.cluster ? connectionWaitMs : missingMs;
+        if (passedMs > limitMs) throw noStream(doing, thrown);
+      } else if (!isTimeout(thrown)) {
+        throw fromNats(thrown, doing);
+      } else if (passedMs > connectionWaitMs) {
+        throw notStored(doing, thrown);
+      }
+      await pause(pauseMs, link.closed);
+    }
+  }
+}
+
+function noStream(doing: string, cause: unknown): MeshError {
+  return new MeshError('failed_precondition', `${doing}: no stream takes it; ${provisionHint}`, { cause });
+}
+
+/** Whoever watches the cards hears one that no stream takes: then the server does not say that nobody listens. */
+function notStored(doing: string, cause: unknown): MeshError {
+  const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;
+  return new MeshError('unavailable', `${doing}: not stored within ${connectionWaitMs} ms; ${advice}`, {
+    cause,
+  });
+}

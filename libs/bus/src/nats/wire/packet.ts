@@ -1,0 +1,31 @@
+import type { Headers } from '@agentmesh/protocol';
+import { headers as createHeaders, type Msg, type MsgHdrs } from '@nats-io/nats-core';
+import type { Packet } from '../../bus/broker-link.ts';
+import { canonicalHeader } from '../../messages/message-headers.ts';
+
+/** A message of the NATS client as a packet. */
+export function toPacket(msg: Msg): Packet {
+  const headers: Headers = {};
+  if (msg.headers) {
+    for (const [name, values] of msg.headers) headers[canonicalHeader(name)] = values[0] ?? '';
+  }
+  return {
+    subject: msg.subject,
+    headers,
+    bytes: msg.data,
+    reply: msg.reply || undefined,
+    noResponders: statusOf(msg) === 503,
+  };
+}
+
+/** The number of a message that the server itself wrote (100 heartbeat, 408 timeout, 503 no responders …), else 0. */
+export function statusOf(msg: Msg): number {
+  return msg.data.length === 0 ? (msg.headers?.code ?? 0) : 0;
+}
+
+/** @throws the client's InvalidArgumentError for line breaks in a header */
+export function toNatsHeaders(headers: Headers): MsgHdrs {
+  const result = createHeaders();
+  for (const [name, value] of Object.entries(headers)) result.set(name, value);
+  return result;
+}

@@ -1,0 +1,61 @@
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import type { OnError } from '../../bus/broker-link.ts';
+import { fromNats } from './nats-errors.ts';
+
+export interface ConnectionStatus {
+  readonly connected: boolean;
+  readonly closed: AbortSignal;
+  onConnected(listener: () => void): () => void;
+  onDenied(listener: (subject: string) => void): () => void;
+}
+
+/** Follows what the client says of its connection. */
+export function watchStatus(connection: NatsConnection, onError: OnError): ConnectionStatus {
+  const closing = new AbortController();
+  const connectedListeners = new Set<() => void>();
+  const deniedListeners = new Set<(subject: string) => void>();
+  let connected = true;
+
+  async function follow() {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') connected = false;
+      if (status.type === 'reconnect') {
+        connected = true;
+        for (const listener of [...connectedListeners]) listener();
+      }
+      if (status.type === 'error') onServerError(status.error);
+      if (status.type === 'slowConsumer') onError(new Error('slow consumer'), 'nats connection');
+    }
+  }
+
+  /** A refused subscription is told to its callback by the client; of a refused publish this is the only word. */
+  function onServerError(error: Error) {
+    if (error instanceof PermissionViolationError) {
+      if (error.operation !== 'publish') return;
+      onError(fromNats(error, 'send'), 'nats connection');
+      for (const listener of [...deniedListeners]) listener(error.subject);
+      return;
+    }
+    onError(error, 'nats connection');
+  }
+
+  follow().catch((thrown) => onError(thrown, 'nats connection'));
+  void connection.closed().then(() => {
+    connected = false;
+    closing.abort();
+  });
+
+  return {
+    get connected() {
+      return connected;
+    },
+    closed: closing.signal,
+    onConnected: (listener) => add(connectedListeners, listener),
+    onDenied: (listener) => add(deniedListeners, listener),
+  };
+}
+
+function add<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

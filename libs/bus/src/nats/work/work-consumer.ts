@@ -1,0 +1,41 @@
+import type { QueueName, Subjects } from '@agentmesh/protocol';
+import { AckPolicy, DeliverPolicy, type JetStreamManager, ReplayPolicy } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import { isTaken } from '../wire/nats-errors.ts';
+
+/** Signs of life come three times as often; a run whose process died is noticed within it. */
+export const defaultAckWaitMs = 3_000;
+
+const maxAckPending = 1_000;
+/** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
+const maxWaiting = 4_096;
+
+/** Makes or updates the durable consumer of a queue. @throws the client's errors */
+export async function putConsumer(
+  manager: JetStreamManager,
+  names: Subjects,
+  queue: QueueName,
+  ackWaitMs: number,
+): Promise<void> {
+  const stream = names.workStream(queue.kind);
+  const name = names.workConsumer(queue.name);
+  const limits = {
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: maxAckPending,
+    max_deliver: -1,
+    filter_subject: names.workSubject(queue.kind, queue.name),
+  };
+  try {
+    await manager.consumers.add(stream, {
+      ...limits,
+      durable_name: name,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      replay_policy: ReplayPolicy.Instant,
+      max_waiting: maxWaiting,
+    });
+  } catch (thrown) {
+    if (!isTaken(thrown)) throw thrown;
+    await manager.consumers.update(stream, name, limits);
+  }
+}

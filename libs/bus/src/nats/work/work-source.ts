@@ -1,0 +1,134 @@
+import { MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { millis, type NatsConnection } from '@nats-io/nats-core';
+import type { BrokerLink, Delivery, OnError, WorkSource } from '../../bus/broker-link.ts';
+import { pause } from '../../bus/pause.ts';
+import { within } from '../../bus/started.ts';
+import {
+  fromNats,
+  isDenied,
+  isMissing,
+  isNobodyThere,
+  jetStreamOff,
+  provisionHint,
+} from '../wire/nats-errors.ts';
+import { toDelivery } from './delivery.ts';
+import { pullOne } from './pull.ts';
+import { defaultAckWaitMs, putConsumer } from './work-consumer.ts';
+
+export interface WorkSourceParts {
+  connection: NatsConnection;
+  link: BrokerLink;
+  subjects: Subjects;
+  onError: OnError;
+}
+
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+
+/**
+ * One work queue, by its durable pull consumer.
+ *
+ * @throws MeshError `failed_precondition` when it was not provisioned
+ */
+export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): Promise<WorkSource> {
+  const { connection, link, subjects, onError } = parts;
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const ackWaitMs = await prepareConsumer(manager, subjects, queue);
+  const stream = subjects.workStream(queue.kind);
+  const consumer = subjects.workConsumer(queue.name);
+  const where = `consume ${shown(queue)}`;
+  const subject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+  const ending = new AbortController();
+  const revoking = new AbortController();
+  const open = new Set<Promise<unknown>>();
+  let failures = 0;
+
+  async function ask(): Promise<Delivery | undefined> {
+    const inbox = `${link.inbox}.pull.${crypto.randomUUID()}`;
+    const asked = pullOne(connection, link, { subject, inbox }, revoking.signal);
+    const over = asked.catch(() => {}).finally(() => open.delete(over));
+    open.add(over);
+    const msg = await asked;
+    return msg && toDelivery(connection, link, msg);
+  }
+
+  return {
+    ackWaitMs,
+    async pull() {
+      await untilConnected(link, ending.signal);
+      if (ending.signal.aborted || link.closed.aborted) return undefined;
+      try {
+        const delivery = await ask();
+        failures = 0;
+        return delivery;
+      } catch (thrown) {
+        failures += 1;
+        // All slots fail together, and the queue may be gone for hours: once is enough.
+        if (failures === 1) onError(fromNats(thrown, where), where);
+        await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
+        return undefined;
+      }
+    },
+    async withdraw(withinMs) {
+      ending.abort();
+      await within(withinMs, Promise.all(open));
+      if (open.size === 0) return;
+      revoking.abort();
+      await Promise.all(open);
+      // A server 2.9 that finds nobody behind the requests but in the midst of a redelivery forgets that message for another
+      // ack wait. Looking at the consumer makes it clear them away.
+      if (link.connected) await manager.consumers.info(stream, consumer).catch(() => {});
+    },
+  };
+}
+
+/** The queue in words. */
+function shown({ kind, name }: QueueName): string {
+  return `${kind}s of ${name}`;
+}
+
+/** Resolves when the connection is there, however long it takes, or when there is no point in waiting. */
+async function untilConnected(link: BrokerLink, signal: AbortSignal): Promise<void> {
+  const stop = AbortSignal.any([signal, link.closed]);
+  if (link.connected || stop.aborted) return;
+  await new Promise<void>((resolve) => {
+    const forget = link.onConnected(finish);
+    stop.addEventListener('abort', finish);
+    function finish() {
+      forget();
+      stop.removeEventListener('abort', finish);
+      resolve();
+    }
+  });
+}
+
+/** Looks at the consumer, or makes it where that is allowed. Returns its ack wait in ms. */
+async function prepareConsumer(
+  manager: JetStreamManager,
+  subjects: Subjects,
+  queue: QueueName,
+): Promise<number> {
+  const stream = subjects.workStream(queue.kind);
+  const consumer = subjects.workConsumer(queue.name);
+  try {
+    const { config } = await manager.consumers.info(stream, consumer);
+    return millis(config.ack_wait ?? 0) || defaultAckWaitMs;
+  } catch (thrown) {
+    // Under tight permissions a service may use its consumer and not look at it.
+    if (isDenied(thrown)) return defaultAckWaitMs;
+    if (isNobodyThere(thrown)) throw jetStreamOff(thrown);
+    if (!isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
+  }
+  try {
+    await putConsumer(manager, subjects, queue, defaultAckWaitMs);
+    return defaultAckWaitMs;
+  } catch (thrown) {
+    if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
+    throw new MeshError(
+      'failed_precondition',
+      `stream ${stream} has no consumer ${consumer} for the ${shown(queue)}; ${provisionHint} with this name`,
+      { cause: thrown },
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MeshError } from '../errors/mesh-error.ts';
+import { assertName } from './names.ts';
+import { every, subjects } from './subjects.ts';
+import { decodeToken, encodeToken, maxTokenLength } from './token.ts';
+
+const anyText = fc.string({ unit: 'binary', maxLength: 24 });
+
+describe('tokens', () => {
+  it('round-trip every text', () => {
+    fc.assert(fc.property(anyText, (text) => decodeToken(encodeTokenOrSkip(text)) === text));
+  });
+
+  it('hold nothing that a subject or a key would read as syntax', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const token = encodeTokenOrSkip(text);
+        expect(token).toMatch(/^[A-Za-z0-9_=-]+$/);
+        expect(token.length).toBeLessThanOrEqual(maxTokenLength);
+      }),
+    );
+  });
+
+  it('never meet: different texts give different tokens', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (a, b) => (a === b) === (encodeTokenOrSkip(a) === encodeTokenOrSkip(b))),
+    );
+  });
+
+  it('refuse what encodeToken cannot have made', () => {
+    for (const token of ['', 'a.b', 'a b', '=4', '=GG', '=41', '=ff', '=FF', 'a=', '*', '>', 'é', 'a\n']) {
+      expect(() => decodeToken(token), JSON.stringify(token)).toThrow(MeshError);
+    }
+  });
+
+  it('refuse over-long names and ill-formed Unicode', () => {
+    expect(() => encodeToken('x'.repeat(maxTokenLength + 1))).toThrow(/too long/);
+    expect(() => encodeToken('ü'.repeat(17))).toThrow(/too long/);
+    expect(() => encodeToken('\ud800')).toThrow(/well-formed/);
+  });
+
+  it('leave plain names readable', () => {
+    expect(encodeToken('stock_agent')).toBe('stock_agent');
+    expect(encodeToken('alice@example.com')).toBe('alice=40example=2Ecom');
+    expect(encodeToken('')).toBe('=');
+  });
+});
+
+function encodeTokenOrSkip(text: string): string {
+  try {
+    return encodeToken(text);
+  } catch {
+    fc.pre(false);
+    return '';
+  }
+}
+
+describe('subjects', () => {
+  it('take no text for all of them: only the symbol is', () => {
+    const { invocationEvent, invocationCancel, sessionEvent } = subjects();
+    expect(invocationEvent('*')).toBe('mesh.v1.invocation.=2A.event');
+    expect(invocationCancel('>')).toBe('mesh.v1.invocation.=3E.cancel');
+    expect(invocationCancel(every)).toBe('mesh.v1.invocation.*.cancel');
+    expect(sessionEvent({ appName: '*', userId: '*', sessionId: 'a.b' })).toBe(
+      'mesh.v1.session.=2A.=2A.a=2Eb.event',
+    );
+  });
+});
+
+describe('names of tools', () => {
+  const { shownAs, toolCall, toolJob, workConsumer, cardKey } = subjects();
+
+  it('may hold what models take as names of functions', () => {
+    for (const name of ['a', '_x', 'files.read', 'mcp:files-read.v2', `a${'.'.repeat(63)}${'b'.repeat(64)}`])
+      expect(assertName('tool', name)).toBe(name);
+    for (const name of ['', '1a', '.a', 'a b', 'a/b', 'ä', 'x'.repeat(129)])
+      expect(() => assertName('tool', name), name).toThrow('at most 128');
+  });
+
+  it('are one token of a subject, of a key and of a consumer', () => {
+    expect(toolCall('files.read:all')).toBe('mesh.v1.tool.files=2Eread=3Aall.call');
+    expect(toolJob('x'.repeat(128))).toBe(`mesh.v1.tool.${'x'.repeat(128)}.job`);
+    expect(cardKey('tool', 'files.read')).toBe('tool.files=2Eread');
+    expect(decodeToken(workConsumer('files.read:all'))).toBe('files.read:all');
+    expect(() => workConsumer('.'.repeat(128))).toThrow('use at most 255');
+  });
+
+  it('are shown to the services protocol in its own letters, and never meet', () => {
+    expect(shownAs('get_weather')).toBe('get_weather');
+    expect(shownAs('files.read-all')).toBe('-files-2Eread-2Dall');
+    expect(subjects('dev').shownAs('a.b')).toBe('dev--a-2Eb');
+    const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.:-]{0,20}$/);
+    fc.assert(
+      fc.property(name, name, (a, b) => {
+        expect(shownAs(a)).toMatch(/^[A-Za-z0-9_-]+$/);
+        expect(shownAs(a) === shownAs(b)).toBe(a === b);
+      }),
+    );
+  });
+});

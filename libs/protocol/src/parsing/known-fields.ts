@@ -1,0 +1,98 @@
+import type { Part } from '@google/genai';
+import { z } from 'zod';
+import { MeshError } from '../errors/mesh-error.ts';
+import { nearest } from './nearest.ts';
+
+/** The fields of a part of a message. Models of the future may have more. */
+const partFields: readonly (keyof Part)[] = [
+  'text',
+  'thought',
+  'thoughtSignature',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'videoMetadata',
+  'mediaResolution',
+  'toolCall',
+  'toolResponse',
+  'partMetadata',
+];
+/** A misspelled name is at most so many characters longer or shorter. */
+const typoLength = 2;
+
+/**
+ * Checks that an object has no field that its schema does not know, below `runConfig` and in messages either: a misspelled one would be ignored in silence.
+ *
+ * @throws MeshError `invalid_argument` that names each such field, and the known one that is spelled most like it
+ */
+export function assertKnownFields(schema: z.ZodObject, data: unknown, what: string): void {
+  const unknown = unknownFields(schema, data, '');
+  if (unknown.length > 0)
+    throw new MeshError('invalid_argument', `${what} is not valid: ${unknown.join('; ')}`);
+}
+
+/**
+ * Checks that no unknown field of an object is a misspelled one. Other unknown fields pass: clients of ADK may send more than we read.
+ *
+ * @throws MeshError `invalid_argument` that names each such field, and the one that was probably meant
+ */
+export function assertNoTypos(schema: z.ZodObject, data: unknown, what: string): void {
+  const found = typosIn(schema, data, '');
+  if (found.length > 0) throw new MeshError('invalid_argument', `${what} is not valid: ${found.join('; ')}`);
+}
+
+function typosIn(schema: z.ZodObject, data: unknown, path: string): string[] {
+  const inner = fieldsOf(data).flatMap(([field, value]) => {
+    if (field === 'newMessage') return typosInMessage(value, `${path}${field}`);
+    const nested = objectIn(schema.shape[field]);
+    return nested ? typosIn(nested, value, `${path}${field}.`) : [];
+  });
+  return [...misspelled(Object.keys(schema.shape), data, path), ...inner];
+}
+
+function typosInMessage(message: unknown, path: string): string[] {
+  const parts = typeof message === 'object' && message !== null && 'parts' in message ? message.parts : [];
+  const inParts = (Array.isArray(parts) ? parts : []).flatMap((part, at) =>
+    misspelled(partFields, part, `${path}.parts.${at}.`),
+  );
+  return [...misspelled(['role', 'parts'], message, `${path}.`), ...inParts];
+}
+
+function misspelled(known: readonly string[], data: unknown, path: string): string[] {
+  return fieldsOf(data).flatMap(([field]) => {
+    const meant = known.includes(field) ? undefined : nearest(field, known);
+    if (meant === undefined || Math.abs(meant.length - field.length) > typoLength) return [];
+    return [`field ${JSON.stringify(`${path}${field}`)} is not known; did you mean ${path}${meant}?`];
+  });
+}
+
+function fieldsOf(data: unknown): [string, unknown][] {
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? Object.entries(data) : [];
+}
+
+function unknownFields(schema: z.ZodObject, data: unknown, path: string): string[] {
+  const known = Object.keys(schema.shape);
+  return fieldsOf(data).flatMap(([field, value]) => {
+    const name = `${path}${field}`;
+    if (field === 'runConfig' && known.includes(field)) {
+      const inner = objectIn(schema.shape[field]);
+      return inner ? unknownFields(inner, value, `${name}.`) : [];
+    }
+    if (field === 'message' && known.includes(field)) return typosInMessage(value, name);
+    if (known.includes(field)) return [];
+    const meant = nearest(field, known);
+    const advice = meant ? `did you mean ${path}${meant}?` : `the fields are ${known.join(', ')}`;
+    return [`field ${JSON.stringify(name)} is not known; ${advice}`];
+  });
+}
+
+/** The object within a schema that has a default or may be left out. */
+function objectIn(schema: unknown): z.ZodObject | undefined {
+  let inner = schema;
+  while (inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault || inner instanceof z.ZodOptional)
+    inner = inner.unwrap();
+  return inner instanceof z.ZodObject ? inner : undefined;
+}

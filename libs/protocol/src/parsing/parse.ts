@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { MeshError } from '../errors/mesh-error.ts';
+import { nearest } from './nearest.ts';
+
+/**
+ * Reads outside data by a schema, naming every problem with its path.
+ *
+ * @throws MeshError `invalid_argument`
+ */
+export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
+  const result = schema.safeParse(data);
+  if (result.success) return result.data;
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const problems = result.error.issues.map((issue) => {
+    const { path, message } = issue;
+    if (issue.code === 'unrecognized_keys' && path.length === 0)
+      return issue.keys.map((key) => unknownField(key, known)).join('; ');
+    const where = path.map(String).join('.');
+    if (!where) return message;
+    return valueAt(data, path) === undefined ? `${where} is missing` : `${where}: ${message}`;
+  });
+  throw new MeshError('invalid_argument', `${what} is not valid: ${problems.join('; ')}`, {
+    cause: result.error,
+  });
+}
+
+function unknownField(field: string, known: readonly string[]): string {
+  const meant = nearest(field, known);
+  const advice = meant ? `; did you mean ${meant}?` : '';
+  return `field ${JSON.stringify(field)} is not known${advice}`;
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
+    data,
+  );
+}

@@ -1,0 +1,41 @@
+import { MeshError } from '../errors/mesh-error.ts';
+
+/** A key of a state or delta, and its value as JSON. */
+export type JsonEntry = [key: string, json: string];
+
+/**
+ * JSON of a value that can be read back as what it was.
+ *
+ * @throws MeshError `invalid_argument` for what JSON drops or changes: functions, symbols, BigInt, NaN, cycles, Map, Set, and `undefined` in
+ * lists; `undefined` in objects is dropped
+ */
+export function toJson(value: unknown, what: string): string {
+  try {
+    return JSON.stringify(value, refuseLoss);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MeshError('invalid_argument', `${what} is not JSON: ${why}`, { cause });
+  }
+}
+
+function refuseLoss(this: unknown, key: string, value: unknown): unknown {
+  const lossy =
+    ['function', 'symbol', 'bigint'].includes(typeof value) ||
+    (typeof value === 'number' && !Number.isFinite(value)) ||
+    (value === undefined && Array.isArray(this)) ||
+    value instanceof Map ||
+    value instanceof Set;
+  if (!lossy) return value;
+  const kind = typeof value === 'object' ? value?.constructor.name : `${typeof value} ${String(value)}`;
+  throw new TypeError(`${JSON.stringify(key)} is a ${kind}`);
+}
+
+/** The entries of a state or delta. @throws MeshError `invalid_argument` */
+export function jsonEntries(record: Record<string, unknown>, what: string): JsonEntry[] {
+  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
+  return entries.map(([key, value]) => {
+    if (!key.isWellFormed())
+      throw new MeshError('invalid_argument', `${what}: keys must be well-formed Unicode`);
+    return [key, toJson(value, `${what}: ${key}`)];
+  });
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { freePort } from '../processes/free-port.ts';
+import { startLocalNats } from './local-programs.ts';
+import { type RestartableServer, startRestartable } from './restartable-server.ts';
+
+/** A node of a cluster, by the name under which JetStream reports leaders. */
+export interface ClusterNode extends RestartableServer {
+  readonly name: string;
+}
+
+export interface NatsCluster extends AsyncDisposable {
+  /** All nodes, with commas between: what clients connect to. */
+  readonly url: string;
+  readonly nodes: readonly ClusterNode[];
+}
+
+/**
+ * Starts NATS servers that form a cluster with JetStream, on loopback ports, each with a disk of its own: they may be killed and started
+ * again one by one. Always by the local `nats-server`.
+ *
+ * @throws Error that says what to install, or holds a server's own complaint
+ */
+export async function startNatsCluster({ size = 3 }: { size?: number } = {}): Promise<NatsCluster> {
+  const clusterName = `c-${randomUUID().slice(0, 8)}`;
+  const ports = await Promise.all(Array.from({ length: size }, () => freePort()));
+  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');
+  await using owners = new AsyncDisposableStack();
+  const nodes = await Promise.all(
+    ports.map(async (port, at) => {
+      const name = `${clusterName}-${at + 1}`;
+      const configuration = `cluster { name: "${clusterName}", listen: "127.0.0.1:${port}", routes: [${routes}] }`;
+      const server = await startRestartable((place) => startLocalNats({ ...place, name, configuration }));
+      return named(owners.use(server), name);
+    }),
+  );
+  const all = owners.move();
+  return {
+    url: nodes.map(({ url }) => url).join(','),
+    nodes,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+function named(server: RestartableServer, name: string): ClusterNode {
+  return Object.defineProperty(server, 'name', { value: name, enumerable: true }) as ClusterNode;
+}

@@ -1,0 +1,28 @@
+import { chooseServers } from './docker-engine.ts';
+import { startLocalNats, startLocalRedis } from './local-programs.ts';
+import type { NatsOptions, RedisOptions, Server } from './server.ts';
+
+export type { NatsOptions, RedisOptions, Server } from './server.ts';
+
+/**
+ * Starts a NATS server with JetStream on a loopback port: in a container where a Docker engine answers, else the local
+ * `nats-server`; `MESH_TEST_SERVERS=docker|local` decides otherwise.
+ *
+ * @throws Error that says what to install, or holds the server's own complaint
+ */
+export async function startNats(options: NatsOptions = {}): Promise<Server> {
+  return chooseServers(
+    'nats-server',
+    async () => (await import('./containers.ts')).startNatsContainer(options),
+    () => startLocalNats(options),
+  );
+}
+
+/** As {@link startNats}, for a Redis server without snapshots. */
+export async function startRedis(options: RedisOptions = {}): Promise<Server> {
+  return chooseServers(
+    'redis-server',
+    async () => (await import('./containers.ts')).startRedisContainer(options),
+    () => startLocalRedis(options),
+  );
+}

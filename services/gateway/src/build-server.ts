@@ -1,0 +1,74 @@
+import { MeshError } from '@agentmesh/protocol';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { GatewayConfig } from './context/config.ts';
+import type { GatewayContext } from './context/context.ts';
+import type { Route } from './context/route.ts';
+import { routes } from './handlers/index.ts';
+import { hostCheck } from './http/allowed-hosts.ts';
+import { answerClientError, answerError } from './http/answer-error.ts';
+
+/** Longest time in which the headers of a request must have arrived, in ms. */
+const headersTimeoutMs = 60_000;
+
+export type ServerOptions = Pick<
+  GatewayConfig,
+  'bodyLimit' | 'requestTimeoutMs' | 'httpHost' | 'allowedHosts'
+>;
+
+/** The HTTP server with all routes, not yet listening. */
+export function buildServer(
+  context: GatewayContext,
+  { bodyLimit, requestTimeoutMs, httpHost, allowedHosts }: ServerOptions,
+): FastifyInstance {
+  const server = fastify({
+    bodyLimit,
+    requestTimeout: requestTimeoutMs,
+    // Node heeds neither time when that for the headers is the longer one.
+    http: {
+      headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
+      connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
+    },
+    // Requests in hand end; idle keep-alive connections do not hold up the stop.
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (error, request, reply) => answerError(context.log, error, request, reply),
+    clientErrorHandler: answerClientError,
+  });
+  const checkHost = hostCheck(httpHost, allowedHosts);
+  server.addHook('onRequest', async ({ headers }) => checkHost(headers.host));
+  // JSON alone is understood: a body of another type must not be taken for it.
+  server.removeAllContentTypeParsers();
+  // An empty body is none, also where the client says that it is JSON.
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    try {
+      done(null, text === '' ? undefined : JSON.parse(String(text)));
+    } catch (cause) {
+      done(new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause }));
+    }
+  });
+  server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
+  server.setNotFoundHandler((request) => {
+    throw new MeshError(
+      'not_found',
+      `there is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is`,
+    );
+  });
+  const add = (to: FastifyInstance, { method, url, handle }: Route) =>
+    to.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
+  for (const route of routes.filter(({ takesBytes }) => !takesBytes)) add(server, route);
+  // By itself: to no other route is a body of any type what it asks for.
+  server.register((own, _options, registered) => {
+    own.removeAllContentTypeParsers();
+    own.setErrorHandler((error, request, reply) => {
+      const isType = (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+      const said = isType
+        ? new MeshError('invalid_argument', 'the content type is no MIME type; give one such as image/png')
+        : error;
+      answerError(context.log, said, request, reply);
+    });
+    own.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
+    for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(own, route);
+    registered();
+  });
+  return server;
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { circlesIn, importsIn, importsOf, sourcesIn } from './imports.ts';
+
+const root = join(import.meta.dirname, '..');
+
+/** The rooms of each package, from the bottom to the top: a file imports from its own room and from rooms before it. */
+const rooms: Record<string, readonly string[]> = {
+  'libs/agent/src': [
+    ...['events', 'schema', 'sessions', 'sessions/in-memory', 'credentials', 'artifacts', 'memory'],
+    ...['journal', 'base'],
+    ...['models', 'prompt', 'code-executors', 'compaction', 'auth', 'questions', 'tools', 'plugins'],
+    ...['flow', 'workflow', 'invocation', 'agent-tool', 'runner'],
+  ],
+  'libs/protocol/src': ['errors', 'names', 'parsing', 'secrets', 'addresses', 'messages'],
+  'libs/bus/src': [
+    ...['bus', 'messages', 'claims', 'nats/wire', 'requests', 'work', 'nats/buckets', 'nats/work'],
+    ...['discovery', 'nats/operator', 'connect', 'memory', 'nats'],
+  ],
+  'libs/store/src': ['scripts', 'connection', 'calls', 'credentials', 'memory', 'sessions'],
+  'libs/mesh/src': [
+    ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights'],
+    ...['runs', 'asks', 'client', 'user-data', 'serve', 'connect'],
+  ],
+  'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
+  'services/gateway/src': [
+    ...['context', 'http', 'params', 'handlers/about', 'runs'],
+    ...['artifacts', 'events', 'memory', 'sessions', 'users', 'runs'].map((name) => `handlers/${name}`),
+    'handlers',
+  ],
+};
+
+/** How many files a room may hold, tests included. */
+const mostFiles = 22;
+
+const isTest = (file: string) => /\.(?:test|fixture)\.ts$/.test(file);
+const isSuite = (file: string) => /(?:^|\/)(?:conformance|checks)\//.test(file);
+const roomOf = (file: string) => dirname(file);
+
+describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
+  const files = sourcesIn(join(root, folder));
+  const sources = files.filter((file) => !isTest(file) && !isSuite(file));
+  const imports = importsIn(join(root, folder), sources);
+  /** Files at the top level import from every room. */
+  const heightOf = (room: string) => (room === '.' ? order.length : order.indexOf(room));
+
+  it('are all in the list, and hold sources', () => {
+    const found = new Set(sources.map(roomOf).filter((room) => room !== '.'));
+    expect([...order].sort()).toEqual([...found].sort());
+  });
+
+  it('stand in the README of the package, from the top to the bottom', () => {
+    const readme = readFileSync(join(root, dirname(folder), 'README.md'), 'utf8');
+    const listed = [...readme.matchAll(/^- `([\w-]+)\/`: /gm)].map(([, room = '']) => room);
+    const fromTheTop = [...new Set(order.toReversed().map((room) => room.split('/')[0] ?? ''))];
+    expect(listed.filter((room) => fromTheTop.includes(room))).toEqual(fromTheTop);
+    const there = files.filter((file) => file.includes('/')).map((file) => file.split('/')[0] ?? '');
+    expect(listed.toSorted()).toEqual([...new Set(there)].sort());
+  });
+
+  it('import only from rooms below them, types included', () => {
+    const upwards = imports.filter(({ from, to }) => heightOf(roomOf(to)) > heightOf(roomOf(from)));
+    expect(upwards.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+});
+
+const packages = [
+  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing'].map(
+    (name) => `libs/${name}/src`,
+  ),
+  'services/gateway/src',
+];
+
+describe.each(packages)('the files of %s', (folder) => {
+  const files = sourcesIn(join(root, folder));
+
+  it('import each other in no circle at run time', () => {
+    expect(circlesIn(importsIn(join(root, folder), files).filter(({ isType }) => !isType))).toEqual([]);
+  });
+
+  it(`are ${mostFiles} in a folder at most`, () => {
+    const counts = Map.groupBy(files, roomOf);
+    const full = [...counts].filter(([, each]) => each.length > mostFiles);
+    expect(full.map(([room, each]) => `${room}: ${each.length}`)).toEqual([]);
+  });
+});
+
+describe('the reader of imports', () => {
+  it('tells imports of types alone from others', () => {
+    const text = `import type { A } from './a.ts';
+import { type B, type C } from '../b.ts';
+import { type D, e } from './d.ts';
+export * from './f.ts';
+const g = await import('./g.ts');
+`;
+    const found = importsOf('room/file.ts', text).map(({ to, isType }) => [to, isType]);
+    expect(found).toEqual([
+      ['room/a.ts', true],
+      ['b.ts', true],
+      ['room/d.ts', false],
+      ['room/f.ts', false],
+      ['room/g.ts', false],
+    ]);
+  });
+
+  it('finds circles, also behind a way into them', () => {
+    const edges = ['ab', 'bc', 'cb', 'cd', 'de', 'ef', 'fd'].map(([from = '', to = '']) => ({ from, to }));
+    expect(circlesIn(edges)).toEqual([
+      ['d', 'e', 'f'],
+      ['b', 'c'],
+    ]);
+  });
+});
