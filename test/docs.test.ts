@@ -8,7 +8,12 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = [
   'README.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'deploy/README.md',
+  'services/gateway/README.md',
+  'services/agents/README.md',
+  'services/tools/README.md',
+  ...readdirSync(join(root, 'libs')).map((name) => `libs/${name}/README.md`),
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
@@ -40,4 +45,28 @@ describe('the documents', () => {
       for (const path of named) expect(existsSync(join(root, path)), `${file}: ${path}`).toBe(true);
     }
   });
+
+  it('docs/architecture.md names an owner of every term that is there', () => {
+    const glossary = read('docs/architecture.md').split('\n## Glossary\n')[1] ?? '';
+    const entries = glossary.match(/^- \*\*.*$/gm) ?? [];
+    expect(entries.length).toBeGreaterThan(40);
+    for (const entry of entries) {
+      const [, identifier = '', folder = ''] = /\(`(\w+)` in `(libs\/\w+)`\)$/.exec(entry) ?? [];
+      expect(wordsOf(folder).has(identifier), entry).toBe(true);
+    }
+  });
 });
+
+const words = new Map<string, Set<string>>();
+
+/** Every word in the sources of a package. */
+function wordsOf(folder: string): Set<string> {
+  const known = words.get(folder);
+  if (known) return known;
+  const src = join(root, folder, 'src');
+  const files = existsSync(src) ? readdirSync(src, { recursive: true, encoding: 'utf8' }) : [];
+  const sources = files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  const found = new Set(sources.flatMap((name) => read(join(folder, 'src', name)).match(/\w+/g) ?? []));
+  words.set(folder, found);
+  return found;
+}

@@ -1,6 +1,6 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
-import { errorTable } from '@agentmesh/protocol';
+import { errorTable, subjects, subjectTable } from '@agentmesh/protocol';
 import { type ConfigShape, describeConfig, serviceConfig } from '@agentmesh/service';
 
 /** The tables of docs that are made from code, by file. `node test/write-docs.ts` writes them; a test compares. */
@@ -14,6 +14,15 @@ export const generatedTables: Record<string, () => string[]> = {
         retryable ? 'yes' : 'no',
         String(httpStatus),
         String(natsCode),
+      ]),
+    ]),
+  'docs/message-lifecycle.md': () =>
+    table([
+      ['subject', 'carried by', 'receivers'],
+      ...subjectTable.map(({ subject, carriedBy, receivers }) => [
+        `\`${subjects().root}.${subject}\``,
+        carriedBy,
+        receivers,
       ]),
     ]),
   'docs/configuration.md': () => [

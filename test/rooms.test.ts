@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circlesIn, importsIn, importsOf, sourcesIn } from './imports.ts';
@@ -47,6 +48,15 @@ describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
   it('are all in the list, and hold sources', () => {
     const found = new Set(sources.map(roomOf).filter((room) => room !== '.'));
     expect([...order].sort()).toEqual([...found].sort());
+  });
+
+  it('stand in the README of the package, from the top to the bottom', () => {
+    const readme = readFileSync(join(root, dirname(folder), 'README.md'), 'utf8');
+    const listed = [...readme.matchAll(/^- `([\w-]+)\/`: /gm)].map(([, room = '']) => room);
+    const fromTheTop = [...new Set(order.toReversed().map((room) => room.split('/')[0] ?? ''))];
+    expect(listed.filter((room) => fromTheTop.includes(room))).toEqual(fromTheTop);
+    const there = files.filter((file) => file.includes('/')).map((file) => file.split('/')[0] ?? '');
+    expect(listed.toSorted()).toEqual([...new Set(there)].sort());
   });
 
   it('import only from rooms below them, types included', () => {

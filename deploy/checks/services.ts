@@ -1,6 +1,8 @@
-import { agentConfig } from '@agentmesh/mesh';
+import { basename } from 'node:path';
+import { agentConfig, busName, gatewayManifest, type ServiceManifest } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig } from '@agentmesh/service';
 import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
+import { type Sample, samples } from '../local/samples.ts';
 
 /** A service of the mesh as the deployment files must have it. */
 export interface DeployedService {
@@ -12,36 +14,23 @@ export interface DeployedService {
   user: string;
   /** The name of its agent, when it is one: the consumer of its run commands. */
   agent?: string;
+  /** Its definition, when it is a tool. */
+  tool?: ServiceManifest;
 }
 
-function agent(folder: string, name = `${folder.replaceAll('-', '_')}_agent`): DeployedService {
-  const deployed = name.replaceAll('_', '-');
-  return { name: deployed, folder: `services/agents/${folder}`, user: `agent_${name}`, agent: name };
-}
-
-function tool(folder: string, name: string): DeployedService {
-  return { name: `${folder}-tool`, folder: `services/tools/${folder}`, user: `tool_${name}` };
-}
-
-/** All of them: the one list that compose and the Kubernetes base are compared with. */
+/** All services: the gateway, and each agent and tool that has a definition below `services`. */
 export const deployedServices: DeployedService[] = [
-  { name: 'gateway', folder: 'services/gateway', user: 'gateway' },
-  agent('assistant'),
-  agent('customer'),
-  agent('documents', 'document_agent'),
-  agent('files', 'file_agent'),
-  agent('reimbursement'),
-  agent('stock'),
-  agent('summary'),
-  agent('support'),
-  agent('time-off'),
-  agent('weather'),
-  tool('approval', 'ask_for_approval'),
-  tool('document-analysis', 'process_document'),
-  tool('file-processing', 'process_large_file'),
-  tool('payment', 'reimburse'),
-  tool('weather', 'get_weather'),
+  { name: 'gateway', folder: 'services/gateway', user: busName(gatewayManifest) },
+  ...samples.map(deployed),
 ];
+
+function deployed({ manifest, folder }: Sample): DeployedService {
+  const user = busName(manifest);
+  const { kind, name } = manifest;
+  return kind === 'agent'
+    ? { name: name.replaceAll('_', '-'), folder, user, agent: name }
+    : { name: `${basename(folder)}-tool`, folder, user, tool: manifest };
+}
 
 /** What a service is configured by, so that a variable in a deployment file that it does not know is found. */
 export function knownVariables(name: string): string[] {

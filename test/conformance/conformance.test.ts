@@ -13,7 +13,7 @@ afterAll(() => mesh?.[Symbol.asyncDispose]());
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const page = read('../../docs/adk-differences.md');
-const [reasons = '', withTests = ''] = page.split('## Differences that no scenario can show');
+const [reasons = '', withTests = ''] = page.split('## Differences outside the scenarios');
 const recorded: Record<string, string[]> = JSON.parse(read('differences.json'));
 
 // One after the other: both libraries read the model's address from the environment.

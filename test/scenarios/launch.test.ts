@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,23 +14,14 @@ const root = join(import.meta.dirname, '../..');
 
 describe('the launcher', () => {
   it('finds every agent and tool of the repository by its definition', () => {
-    expect(samples.map(({ manifest }) => manifest.name).sort()).toEqual([
-      'ask_for_approval',
-      'assistant_agent',
-      'customer_agent',
-      'document_agent',
-      'file_agent',
-      'get_weather',
-      'process_document',
-      'process_large_file',
-      'reimburse',
-      'reimbursement_agent',
-      'stock_agent',
-      'summary_agent',
-      'support_agent',
-      'time_off_agent',
-      'weather_agent',
-    ]);
+    const folders = ['services/agents', 'services/tools'].flatMap((parent) =>
+      readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
+    );
+    const packages = folders.filter((folder) => existsSync(join(root, folder, 'package.json')));
+    expect(samples.map(({ folder }) => folder).sort()).toEqual(packages.sort());
+    const kinds = new Map(samples.map(({ manifest }) => [manifest.name, manifest.kind]));
+    expect(kinds.get('stock_agent')).toBe('agent');
+    expect(kinds.get('get_weather')).toBe('tool');
   });
 
   it('ends with the reason of a service that cannot start, and leaves none of the others', async () => {

@@ -61,8 +61,16 @@ export { keys } from './names/keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
 export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
-export type { ClaimKind, QueueKind, QueueName, ServiceKind, SessionRef, Subjects } from './names/subjects.ts';
-export { every, subjects } from './names/subjects.ts';
+export type {
+  ClaimKind,
+  QueueKind,
+  QueueName,
+  ServiceKind,
+  SessionRef,
+  SubjectKind,
+  Subjects,
+} from './names/subjects.ts';
+export { every, subjects, subjectTable } from './names/subjects.ts';
 export {
   decodeToken,
   encodeName,

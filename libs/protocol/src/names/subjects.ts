@@ -110,3 +110,36 @@ function shownName(name: string): string {
 }
 
 export type Subjects = ReturnType<typeof subjects>;
+
+/** How the messages of a subject travel, and who receives them. */
+export interface SubjectKind {
+  /** Without namespace and version; a name in angle brackets stands for one encoded token. */
+  subject: string;
+  carriedBy:
+    | 'request, stream of frames'
+    | 'request'
+    | 'publish'
+    | 'JetStream work queue'
+    | 'JetStream stream';
+  receivers: string;
+}
+
+/** Every subject that `subjects` makes; `docs/message-lifecycle.md` shows it. */
+export const subjectTable: readonly SubjectKind[] = [
+  row('agent.<agent>.run', 'JetStream work queue', 'one replica of the agent'),
+  row('agent.<agent>.ask', 'request, stream of frames', 'one replica of the agent'),
+  row('agent.<agent>.delegate', 'request, stream of frames', 'one replica of the agent'),
+  row('tool.<tool>.call', 'request, stream of frames', 'one replica of the tool'),
+  row('tool.<tool>.job', 'JetStream work queue', 'one replica of the tool'),
+  row('operation.<agent>.<call>', 'JetStream work queue', 'one replica of the agent'),
+  row('invocation.<id>.event', 'publish', 'everyone who watches the run'),
+  row('invocation.<id>.cancel', 'publish', 'every process that works on the invocation'),
+  row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
+  row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
+  row('session.<app>.<user>.<session>.pending', 'publish', 'other services: questions and their answers'),
+  row('pending', 'request', 'one gateway: lists the open questions'),
+];
+
+function row(subject: string, carriedBy: SubjectKind['carriedBy'], receivers: string): SubjectKind {
+  return { subject, carriedBy, receivers };
+}

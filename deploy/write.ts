@@ -1,0 +1,11 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { generatedFiles, manifestFolders } from './generated.ts';
+
+// node deploy/write.ts, or npm run generate: after a service was added, removed or changed.
+const files = generatedFiles();
+for (const folder of manifestFolders) {
+  for (const name of readdirSync(new URL(`${folder}/`, import.meta.url))) {
+    if (!files.has(`${folder}/${name}`)) rmSync(new URL(`${folder}/${name}`, import.meta.url));
+  }
+}
+for (const [file, text] of files) writeFileSync(new URL(file, import.meta.url), text);

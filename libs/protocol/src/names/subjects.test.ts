@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { every, type Subjects, subjects, subjectTable } from './subjects.ts';
+
+const names = subjects();
+/** Members that make streams, buckets and other names of the broker; `workSubject` repeats the subjects of the queues. */
+const noSubjects: readonly (keyof Subjects)[] = [
+  'root',
+  'workStream',
+  'workConsumer',
+  'workSubject',
+  'deadStream',
+  'cardBucket',
+  'artifactBucket',
+  'claimBucket',
+  'cardKey',
+  'shownAs',
+  'inboxPrefix',
+];
+/** Subjects whose arguments are more than names, by the same subject for all of them. */
+const forAll: Partial<Record<keyof Subjects, string>> = {
+  dead: names.dead('agent', every).replace('agent', '*'),
+  sessionEvent: names.allSessionEvents,
+  sessionPending: names.allSessionPending,
+};
+
+it('lists in its table every subject that it makes, and no other', () => {
+  const members: [string, unknown][] = Object.entries(names);
+  const subjectMembers = members.filter(([name]) => !noSubjects.some((other) => other === name));
+  const made = subjectMembers.map(
+    ([name, member]) =>
+      forAll[name as keyof Subjects] ?? (typeof member === 'function' ? member(every, every) : member),
+  );
+  expect(made.length).toBeGreaterThan(10);
+  const listed = subjectTable.map(({ subject }) => `${names.root}.${subject.replaceAll(/<\w+>/g, '*')}`);
+  expect(listed.sort()).toEqual([...new Set(made)].sort());
+});

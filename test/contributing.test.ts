@@ -1,0 +1,187 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+// The steps of CONTRIBUTING.md, done in a copy of the repository with the commands that the page names. Slow machines install for minutes.
+const minutes = 60_000;
+const root = join(import.meta.dirname, '..');
+const copy = mkdtempSync(join(tmpdir(), 'agentmesh-contributing-'));
+const unwanted = ['node_modules', '.git', '.mesh', 'coverage'];
+const page = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
+/** Every file of the copy, as it was before any step. */
+let untouched: Map<string, string>;
+
+beforeAll(async () => {
+  await cp(root, copy, { recursive: true, filter: (path) => !unwanted.includes(basename(path)) });
+  await npmRun('check');
+  untouched = await filesOf(copy);
+}, 10 * minutes);
+afterAll(() => rm(copy, { recursive: true, force: true }));
+beforeEach(restore);
+
+/** Puts the copy back to how it was. */
+async function restore() {
+  const there = await filesOf(copy);
+  const added = [...there.keys()].filter((file) => !untouched.has(file));
+  await Promise.all(added.map((file) => rm(join(copy, file))));
+  const changed = [...untouched].filter(([file, text]) => there.get(file) !== text);
+  await Promise.all(changed.map(([file, text]) => writeFile(join(copy, file), text, 'latin1')));
+}
+
+async function filesOf(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const wanted = entries.filter(({ name }) => !unwanted.includes(name));
+  const found = await Promise.all(
+    wanted.map(async (entry): Promise<[string, string][]> => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return [...(await filesOf(path))];
+      return [[relative(copy, path), await readFile(path, 'latin1')]];
+    }),
+  );
+  return new Map(found.flat());
+}
+
+/** Runs a command of package.json in the copy, as a contributor does: what is new is installed. */
+async function npmRun(command: string, ...args: string[]): Promise<string> {
+  const { CI: _frozen, ...env } = process.env;
+  const { stdout } = await promisify(execFile)('npm', ['run', command, '--', ...args], {
+    cwd: copy,
+    env: { ...env, NO_COLOR: '1' },
+    maxBuffer: 16 * 1024 * 1024,
+  }).catch((error) => {
+    throw new Error(`npm run ${command}: ${error.stdout}\n${error.stderr}`);
+  });
+  return stdout;
+}
+
+/** Files that differ from the repository. */
+async function changedFiles(): Promise<string[]> {
+  const there = await filesOf(copy);
+  return [...there].flatMap(([file, text]) => (untouched.get(file) === text ? [] : [file])).sort();
+}
+
+interface Step {
+  file: string;
+  language: string;
+  text: string;
+}
+
+/** The blocks of a section, each with the last file that the text before it names. */
+function stepsOf(title: string): Step[] {
+  const section = page.split(`\n## ${title}\n`)[1]?.split('\n## ')[0];
+  if (section === undefined) throw new Error(`CONTRIBUTING.md has no section ${title}`);
+  let before = '';
+  const parts = section.split(/^ {3}```(?=\w)/m);
+  return parts.flatMap((part, at) => {
+    const [block = '', after = ''] = at === 0 ? ['', part] : part.split(/^ {3}```$/m);
+    const file = [...before.matchAll(/`([\w./-]+\.(?:ts|json))`/g)].at(-1)?.[1];
+    before += after;
+    if (at === 0) return [];
+    const [language = '', ...lines] = block.split('\n');
+    if (file === undefined) throw new Error(`${title}: a block without a file`);
+    return [{ file, language, text: lines.map((line) => line.slice(3)).join('\n') }];
+  });
+}
+
+/** Creates the file of a step, or makes its change where the unchanged lines of its diff are. */
+async function apply({ file, language, text }: Step) {
+  const path = join(copy, file);
+  if (language !== 'diff') {
+    expect(existsSync(path), `${file} is new`).toBe(false);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+    return;
+  }
+  const lines = text.trimEnd().split('\n');
+  const linesWithout = (sign: string) =>
+    `${lines.flatMap((line) => (line.startsWith(sign) ? [] : [line.slice(1)])).join('\n')}\n`;
+  const old = await readFile(path, 'utf8');
+  expect(old.split(linesWithout('+')).length, `${file} has the lines of the diff once`).toBe(2);
+  await writeFile(
+    path,
+    old.replace(linesWithout('+'), () => linesWithout('-')),
+  );
+}
+
+async function follow(title: string): Promise<string[]> {
+  const steps = stepsOf(title);
+  for (const step of steps) await apply(step);
+  const byHand = await changedFiles();
+  expect(byHand).toEqual([...new Set(steps.map(({ file }) => file))].sort());
+  await npmRun('generate');
+  await npmRun('check');
+  return byHand;
+}
+
+const checksOfGenerated = ['test/architecture.test.ts', 'test/docs.test.ts', 'deploy/kubernetes.test.ts'];
+
+const askEcho = `
+  import { launchMesh } from '@agentmesh/deploy/launch';
+  import { samples } from '@agentmesh/deploy/samples';
+  const services = samples.filter(({ manifest }) => manifest.name === 'echo_agent');
+  await using mesh = await launchMesh({ services });
+  const post = (path, body) => fetch(mesh.gatewayUrl + path, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+  });
+  await post('/apps/echo_app/users/ann/sessions/s1', {});
+  const newMessage = { role: 'user', parts: [{ text: 'Hello, mesh!' }] };
+  const answer = await post('/run', { appName: 'echo_app', userId: 'ann', sessionId: 's1', newMessage });
+  console.log(JSON.stringify(await answer.json()));`;
+
+describe('CONTRIBUTING.md', () => {
+  it(
+    'adds an agent that answers, with three files',
+    async () => {
+      const byHand = await follow('Add an agent');
+      expect(byHand).toHaveLength(3);
+      const generated = (await changedFiles()).filter((file) => !byHand.includes(file));
+      expect(generated).toEqual([
+        'deploy/README.md',
+        'deploy/compose.yaml',
+        'deploy/kubernetes/base/agents/echo.yaml',
+        'deploy/kubernetes/base/kustomization.yaml',
+        'deploy/kubernetes/overlays/example/kustomization.yaml',
+        'deploy/nats/nats-server.conf',
+        'pnpm-lock.yaml',
+      ]);
+      await npmRun('test:unit', ...checksOfGenerated, 'deploy/compose.test.ts');
+      const node = join(copy, 'node_modules/.bin/node');
+      const { stdout } = await promisify(execFile)(node, ['--input-type=module', '-e', askEcho], {
+        cwd: join(copy, 'test'),
+      });
+      const events = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as object[];
+      expect(events).toMatchObject([
+        { author: 'echo_agent', content: { parts: [{ text: 'Hello, mesh!' }] } },
+      ]);
+    },
+    5 * minutes,
+  );
+
+  it(
+    'adds an error code with one file',
+    async () => {
+      expect(await follow('Add an error code')).toHaveLength(1);
+      expect(await readFile(join(copy, 'docs/errors.md'), 'utf8')).toMatch(/^\| `data_loss` .* 500 /m);
+      await npmRun('test:unit', ...checksOfGenerated);
+    },
+    5 * minutes,
+  );
+
+  it(
+    'adds a subject with two files',
+    async () => {
+      const byHand = await follow('Add a subject');
+      expect(byHand).toHaveLength(2);
+      const generated = (await changedFiles()).filter((file) => !byHand.includes(file));
+      expect(generated).toEqual(['deploy/nats/nats-server.conf', 'docs/message-lifecycle.md']);
+      const rights = await readFile(join(copy, 'deploy/nats/nats-server.conf'), 'utf8');
+      expect(rights).toContain('"mesh.v1.agent.stock_agent.reload"');
+      await npmRun('test:unit', ...checksOfGenerated, 'libs/protocol/src/subjects.test.ts');
+    },
+    5 * minutes,
+  );
+});
