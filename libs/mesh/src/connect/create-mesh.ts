@@ -1,9 +1,8 @@
 import { type ArtifactService, SessionHeads } from '@agentmesh/agent';
 import { subjects } from '@agentmesh/protocol';
-import { deletingArtifacts } from '../artifacts/delete-with-session.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { forgettingCalls } from '../user-data/forget-calls.ts';
+import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
   namespace?: string;
@@ -15,7 +14,7 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
 
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
-  const sessions = deletingArtifacts(forgettingCalls(parts.sessions, parts), artifacts);
+  const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
   const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
   return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
 }

@@ -114,7 +114,8 @@ export class RedisSessionService implements SessionService {
   }
 
   async deleteSession(ref: SessionRef, options: DeleteSessionOptions = {}): Promise<void> {
-    await deleteSession({ ...this.#place, log: this.log }, ref, options);
+    const { connection, keys } = this.#place;
+    await deleteSession({ connection, keys, log: this.log, ref, options });
   }
 
   async appendEvent(request: AppendEventRequest): Promise<Event> {
