@@ -148,14 +148,20 @@ async function removeInvocations(
 async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
   const { appName, userId, sessionId } = ref;
   await connection.script(
-    deleteSessionScript,
-    [
-      ...[keys.session(ref), keys.events(ref), keys.state(ref)],
-      ...[keys.sessions(appName, userId), keys.hiddenSessions(appName, userId)],
-      ...[keys.answered(ref), keys.pending(appName, userId), keys.waiting(ref), keys.waitingRuns(ref)],
-      keys.sessionEnds(appName, userId),
-    ],
-    [sessionId, encodeToken(sessionId)],
+    ...deleteSessionScript.call({
+      session: keys.session(ref),
+      events: keys.events(ref),
+      state: keys.state(ref),
+      sessions: keys.sessions(appName, userId),
+      hiddenSessions: keys.hiddenSessions(appName, userId),
+      answered: keys.answered(ref),
+      pending: keys.pending(appName, userId),
+      waiting: keys.waiting(ref),
+      waitingRuns: keys.waitingRuns(ref),
+      sessionEnds: keys.sessionEnds(appName, userId),
+      id: sessionId,
+      sessionToken: encodeToken(sessionId),
+    }),
   );
 }
 
