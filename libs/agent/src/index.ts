@@ -262,7 +262,6 @@ export type {
 export { toGenaiSchema, zodToSchema, zodToSchema as zodObjectToSchema } from './schema/schema.ts';
 export type { ClosedCall, PendingCall } from './sessions/derive-pending.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
-export { elsewhere } from './sessions/in-memory/session-log.ts';
 export { InMemorySessionService } from './sessions/in-memory/session-service.ts';
 export type {
   Attempt,
@@ -281,6 +280,7 @@ export type { Session } from './sessions/session.ts';
 export { unreadBefore } from './sessions/session.ts';
 export type { SessionHeadsOptions } from './sessions/session-cache.ts';
 export { SessionHeads } from './sessions/session-cache.ts';
+export { elsewhere, noSession, notTheSame, takenOver } from './sessions/session-errors.ts';
 export type { ForkOptions } from './sessions/session-history.ts';
 export { forkSession, importSession, rewindSession } from './sessions/session-history.ts';
 export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';

@@ -39,7 +39,7 @@ export { eventActionsSchema, eventSchema, inputRequestSchema, replicaKey, stepKe
 export type { Frame, FrameType } from './frame.ts';
 export { frameTypes, isFrameType } from './frame.ts';
 export type { Headers } from './headers.ts';
-export { header, maxDepth } from './headers.ts';
+export { deadlineOf, header, maxDepth } from './headers.ts';
 export type { JsonEntry } from './json.ts';
 export { jsonEntries, toJson } from './json.ts';
 export type { Keys, MemoryKeys } from './keys.ts';

@@ -3,6 +3,7 @@ import {
   createEvent,
   createEventActions,
   hasAnswer,
+  noSession,
   type PendingCall,
   progressId,
   type Session,
@@ -19,7 +20,6 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';

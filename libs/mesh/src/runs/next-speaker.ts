@@ -1,4 +1,12 @@
-import { getFunctionCalls, logIndex, noteUnread, pathOf, type Session, unreadBefore } from '@agentmesh/agent';
+import {
+  getFunctionCalls,
+  logIndex,
+  noSession,
+  noteUnread,
+  pathOf,
+  type Session,
+  unreadBefore,
+} from '@agentmesh/agent';
 import {
   type AgentCard,
   type Event,
@@ -11,7 +19,6 @@ import {
 import { askedFor } from '../answers/check-message.ts';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
 
@@ -34,7 +41,7 @@ export async function speakerFor(
 
 /**
  * Whom the next message goes to: an answer to who asked, as `asked` tells ({@link askedFor}); anything else to the agent that spoke last, of those
- * that could give the conversation back.
+ * that could give the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on agents.
  */
 export async function speakerOf(
   mesh: Mesh,

@@ -6,9 +6,9 @@ import {
   type Invocations,
   type RunEnding,
   runName,
+  takenOver,
 } from '@agentmesh/agent';
 import { encodeToken, toJson } from '@agentmesh/protocol';
-import { takenOver } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
 import { attemptScript, countScript, endScript, readInvocationScript } from './invocation-scripts.ts';
 import { cancelScript } from './lease-scripts.ts';

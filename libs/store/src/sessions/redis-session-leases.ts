@@ -7,11 +7,11 @@ import {
   type SessionLeases,
   type TakenSession,
   type TakeOptions,
+  takenOver,
 } from '@agentmesh/agent';
 import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { takenOver } from './event-log.ts';
 import { giveBackScript, nextRunScript, promoteScript, renewScript, takeScript } from './lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 

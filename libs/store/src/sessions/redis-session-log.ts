@@ -2,6 +2,7 @@ import {
   elsewhere,
   type HistoryPart,
   type InvocationRef,
+  noSession,
   type ReadEventsRequest,
   type Session,
   type SessionLog,
@@ -200,8 +201,7 @@ export class RedisSessionLog implements SessionLog {
         authors: [...authors].flat(),
       }),
     );
-    if (found === 'gone')
-      throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    if (found === 'gone') throw noSession(ref);
     if (found !== 1) throw elsewhere(ref, afterSeq, found);
   }
 

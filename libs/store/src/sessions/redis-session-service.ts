@@ -9,25 +9,20 @@ import {
   hasAnswer,
   type ListSessionsRequest,
   type ListSessionsResponse,
+  noSession,
+  notTheSame,
   pendingChanges,
   pickScopes,
   type Session,
   type SessionService,
+  takenOver,
   tokensOf,
   turnChanges,
 } from '@agentmesh/agent';
 import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
-import {
-  bringUpToDate,
-  chooseEvents,
-  decodeEvent,
-  encodeEvent,
-  logPart,
-  notTheSame,
-  takenOver,
-} from './event-log.ts';
+import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
 import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
@@ -171,7 +166,7 @@ export class RedisSessionService implements SessionService {
         ...retentionValues(retention(appName)),
       }),
     );
-    if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
+    if (result === 'gone') throw noSession(ref);
     if (result === 'fenced') throw takenOver();
     if (result === 'repeated') throw askedAgain();
     if (result === 'other') throw notTheSame(session);
