@@ -82,7 +82,7 @@ export class RedisSessionLog implements SessionLog {
         known: knownSeq,
         sessionToken: encodeToken(ref.sessionId),
         last,
-        from: fromSeq,
+        fromSeq,
         summaries,
         answers,
         authors,

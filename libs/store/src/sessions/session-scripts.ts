@@ -180,12 +180,12 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
 
 /**
  * Reads a session for a turn, with `count` events at most, and the number of the first event that is needed: see `TurnNeed`. `known` is the last event that the
- * reader has or 0; `last` and `from` may be ''.
+ * reader has or 0; `last` and `fromSeq` may be ''.
  */
 export const readTurnScript = defineScript(
   {
     keys: ['session', 'state', 'user', 'events', 'outbox', 'invocation', 'answered'],
-    args: ['count', 'known', 'sessionToken', 'last', 'from'],
+    args: ['count', 'known', 'sessionToken', 'last', 'fromSeq'],
     lists: ['summaries', 'answers', 'authors'],
   },
   `
@@ -205,7 +205,7 @@ for _, author in ipairs(authors) do
 end
 if spoken > 0 then reach(spoken) end
 reach(redis.call('HGET', invocation, 'from:' .. session_token))
-if from ~= '' then reach(from) end
+if from_seq ~= '' then reach(from_seq) end
 first = math.max(first, 1, tonumber(meta[3] or 1))
 local start = string.format('0-%d', math.max(first, tonumber(known)))
 local newest = redis.call('XREVRANGE', events, '+', start, 'COUNT', count)
