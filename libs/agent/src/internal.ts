@@ -79,7 +79,6 @@ export { closeToolsets } from './runner/close-toolsets.ts';
 export { readRunConfig } from './runner/run-config.ts';
 export { toGenaiSchema } from './schema/schema.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
-export { elsewhere } from './sessions/in-memory/session-log.ts';
 export type {
   Attempt,
   InvocationRecord,
@@ -95,6 +94,7 @@ export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions
 export { hasAnswer } from './sessions/pending-calls.ts';
 export { unreadBefore } from './sessions/session.ts';
 export { SessionHeads } from './sessions/session-cache.ts';
+export { elsewhere, noSession, notTheSame, takenOver } from './sessions/session-errors.ts';
 export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';

@@ -46,7 +46,7 @@ export {
 export type { Frame, FrameType } from './messages/frame.ts';
 export { frameTypes, isFrameType } from './messages/frame.ts';
 export type { Headers } from './messages/headers.ts';
-export { header, maxDepth } from './messages/headers.ts';
+export { deadlineOf, header, maxDepth } from './messages/headers.ts';
 export type {
   Job,
   JobInput,

@@ -14,19 +14,18 @@ import type { PluginManager } from '../base/plugin-manager.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
-import { createEvent, getFunctionResponses } from '../events/event.ts';
-import { type LogIndex, logIndex } from '../events/log-index.ts';
+import { createEvent } from '../events/event.ts';
+import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
 import { isFirstPart } from '../flow/hold-step.ts';
-import { LlmAgent } from '../flow/llm-agent.ts';
 import type { HeldStep } from '../journal/held-step.ts';
-import { stepAuthor } from '../journal/step-mark.ts';
 import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { orRefused } from '../questions/refusal.ts';
 import { readMessage, type UserMessage } from '../questions/user-message.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import { nextSpeaker } from './next-speaker.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
 
 export interface InvocationOptions extends InvocationServices {
@@ -103,7 +102,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     if (!isBegun) yield await commit(instead);
   } else {
     // A step of a workflow elsewhere is run as the workflow would run it in its own process: it reads off the journal who goes on.
-    const speaker = options.path === undefined ? chooseAgent(agent, session, invocationId) : agent;
+    const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
     const events = speaker.runAsync(context);
     for await (const event of abortable(events, context.abortSignal)) {
       const shown = await shownToPlugins(context, event);
@@ -231,61 +230,4 @@ async function shownToPlugins(context: InvocationContext, event: Event & WithNod
   const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event: shown });
   if (!replaced || isElsewhere) return event;
   return { ...replaced, id, invocationId, timestamp, ...(nodeInfo && { nodeInfo }) } as Event;
-}
-
-/** Which agent of this process speaks: the one that asked for what came, else the one that spoke last, else the first. */
-function chooseAgent(root: BaseAgent, { events }: Session, invocationId: string): BaseAgent {
-  const index = logIndex(events);
-  const last = events.at(-1);
-  const answered = last?.author === 'user' ? getFunctionResponses(last)[0]?.id : undefined;
-  if (answered !== undefined) {
-    const asking = index.lastCallOf([answered]);
-    const asker = localAgent(root, asking && stepAuthor(asking));
-    if (asker) return runnerOf(asker, root);
-  }
-  const speaker = lastSpeaker(root, index);
-  for (const event of index.ofInvocation(invocationId).reverse()) {
-    if ((index.positionOf(event.id) ?? -1) < speaker.position) break;
-    // Within the invocation a transfer names its next agent; of older ones the last speaker is asked again if it may be.
-    const next = localAgent(root, event.actions.transferToAgent) ?? localAgent(root, event.author);
-    if (next) return runnerOf(next, root);
-  }
-  return speaker.agent;
-}
-
-/** The agent that spoke last of those of this process which keep the conversation, and where in the log. */
-function lastSpeaker(root: BaseAgent, index: LogIndex): { agent: BaseAgent; position: number } {
-  const speakers = [...root.tree()].flatMap((agent) => {
-    const position = index.lastBy(agent.name);
-    return position >= 0 && !agent.isRemote && isSticky(agent, root) ? [{ agent, position }] : [];
-  });
-  return speakers.reduce((one, other) => (other.position > one.position ? other : one), {
-    agent: root,
-    position: -1,
-  });
-}
-
-/** An agent within a workflow is run by the workflow, which then goes on behind it: the outermost one. */
-function runnerOf(agent: BaseAgent, root: BaseAgent): BaseAgent {
-  let runner = agent;
-  for (let above = agent; above !== root && above.parentAgent; ) {
-    above = above.parentAgent;
-    if (above.orchestrates) runner = above;
-  }
-  return runner;
-}
-
-function localAgent(root: BaseAgent, name: string | undefined): BaseAgent | undefined {
-  const agent = name === undefined ? undefined : root.findAgent(name);
-  return agent?.isRemote ? undefined : agent;
-}
-
-/** An agent keeps the conversation only if it could give it back: it and all above it are LLM agents that may transfer up. */
-function isSticky(agent: BaseAgent, root: BaseAgent): boolean {
-  if (agent === root) return true;
-  for (let each = agent; each !== root; ) {
-    if (!(each instanceof LlmAgent) || each.disallowTransferToParent || !each.parentAgent) return false;
-    each = each.parentAgent;
-  }
-  return root instanceof LlmAgent;
 }

@@ -21,6 +21,7 @@ import type { BaseMemoryService } from '../memory/memory-service.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import type { InvocationRef } from '../sessions/invocations.ts';
 import { SessionHeads } from '../sessions/session-cache.ts';
+import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
@@ -151,8 +152,7 @@ export class Runner {
     };
     const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
     const session = await this.#heads.open({ appName, userId, sessionId, ...run }, need);
-    if (!session)
-      throw new MeshError('not_found', `there is no session ${sessionId} of user ${userId}; create it first`);
+    if (!session) throw noSession({ appName, userId, sessionId });
     let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
     try {
       for await (const event of runInvocation({

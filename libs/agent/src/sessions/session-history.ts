@@ -6,6 +6,7 @@ import { logIndex, noteUnread } from '../events/log-index.ts';
 import { questionNames } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
 import { type Session, unreadBefore } from './session.ts';
+import { noSession } from './session-errors.ts';
 import type { SessionService } from './session-service.ts';
 
 /** Events appended, or read, at a time. */
@@ -24,7 +25,7 @@ export async function rewindSession(
 ): Promise<Event> {
   const own = { ...ref, invocationId: newInvocationId() };
   const taken = await sessions.leases.take(own, { run: '', whenBusy: 'reject' });
-  if (taken.state === 'gone') throw unknownSession(ref);
+  if (taken.state === 'gone') throw noSession(ref);
   if (taken.state !== 'held') {
     const why = `a run is at work in session ${ref.sessionId}; wait for its end, or cancel it`;
     throw new MeshError('resource_exhausted', why);
@@ -156,13 +157,9 @@ function assertHistory(events: readonly Event[]): void {
 async function wholeSession(sessions: SessionService, ref: SessionRef): Promise<Session> {
   const { appName, userId, sessionId } = ref;
   const session = await sessions.getSession({ appName, userId, sessionId });
-  if (!session) throw unknownSession(ref);
+  if (!session) throw noSession(ref);
   noteUnread(session.events, unreadBefore(session));
   return session;
-}
-
-function unknownSession({ appName, userId, sessionId }: SessionRef): MeshError {
-  return new MeshError('not_found', `there is no session ${sessionId} of user ${userId} in app ${appName}`);
 }
 
 /** Position of an invocation's first event. */

@@ -1,5 +1,5 @@
 import { createEvent, createEventActions, type PendingCall, type Session } from '@agentmesh/agent';
-import { type AnswerState, answerDigest, hasAnswer, progressId } from '@agentmesh/agent/internal';
+import { type AnswerState, answerDigest, hasAnswer, noSession, progressId } from '@agentmesh/agent/internal';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,
@@ -12,7 +12,6 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';

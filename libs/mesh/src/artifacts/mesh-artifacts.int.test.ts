@@ -4,7 +4,8 @@ import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { type Server, startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deletingArtifacts } from './delete-with-session.ts';
+import { memoryMesh } from '../harness.fixture.ts';
+import { meshSessions } from '../user-data/mesh-sessions.ts';
 import { MeshArtifactService } from './mesh-artifact-service.ts';
 
 const { artifactBucket } = subjects();
@@ -98,7 +99,7 @@ it('removes what a process left that died in the midst of a save, and nothing el
 it('removes the files of sessions that are gone, and of one that is made anew', async () => {
   const service = serviceOf(buses[0]);
   const file = { appName: 'app', userId: 'u', sessionId: 'gone', filename: 'f' };
-  const sessions = deletingArtifacts(new InMemorySessionService(), service);
+  const sessions = meshSessions(new InMemorySessionService(), { ...memoryMesh(), artifacts: service });
   const lives = { ...file, sessionId: 'lives' };
   await sessions.createSession(lives);
   for (const ref of [file, lives]) await service.saveArtifact({ ...ref, artifact: { text: 'x' } });

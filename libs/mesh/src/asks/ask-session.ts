@@ -2,13 +2,14 @@ import type { Session } from '@agentmesh/agent';
 import {
   heldCopy,
   type InvocationRef,
+  noSession,
   openSession,
   type SessionHeads,
   type TurnNeed,
   turnNeed,
   unreadBefore,
 } from '@agentmesh/agent/internal';
-import { type Ask, MeshError } from '@agentmesh/protocol';
+import type { Ask } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 
 /** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
@@ -44,10 +45,7 @@ export async function askSession(
 async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
   const session = await heads.open(ref, need);
   if (session) return session;
-  throw new MeshError(
-    'not_found',
-    `there is no session ${ref.sessionId} of user ${ref.userId} in app ${ref.appName}; leave it out for a fresh one`,
-  );
+  throw noSession(ref);
 }
 
 /** Where the journal of a step begins, and what tells it apart there. */

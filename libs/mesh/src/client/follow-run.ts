@@ -4,12 +4,12 @@ import {
   type InvocationRef,
   isFailure,
   messageEventId,
+  noSession,
   runKey,
   type StoredEvent,
 } from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 

@@ -1,5 +1,5 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
-import type { Event } from '@agentmesh/protocol';
+import { type Event, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** Committed events read from the log at a time: an event may be large, and all of a page is in memory. */
@@ -39,7 +39,7 @@ export class LogReader {
     while (this.seen < lastSeq) {
       const limit = Math.min(pageSize, lastSeq - this.seen);
       const request = { ...this.#ref, afterSeq: this.seen, limit };
-      const page = await orAbort(this.#mesh.sessions.log.readEvents(request), this.#signal);
+      const page = await unlessAborted(this.#mesh.sessions.log.readEvents(request), this.#signal);
       for (const { seq, event } of page) {
         this.seen = seq;
         if (!this.wants(event)) continue;
@@ -54,19 +54,5 @@ export class LogReader {
   wants({ id, invocationId, author }: Event): boolean {
     if (id === this.#from) this.#from = undefined;
     return this.hasBegun && invocationId === this.#ref.invocationId && author !== 'user';
-  }
-}
-
-/** The result of some work, unless the signal aborts first: then its reason is thrown at once, and nobody waits for the work. */
-export async function orAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await work;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -3,6 +3,7 @@ import {
   messageEventId,
   newInvocationId,
   newResumeId,
+  noSession,
   readRunConfig,
   runKey,
   type WhenBusy,
@@ -22,7 +23,6 @@ import {
 import { checkMessage } from '../answers/check-message.ts';
 import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { recentEvents, speakerOf } from '../runs/next-speaker.ts';

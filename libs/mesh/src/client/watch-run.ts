@@ -1,8 +1,14 @@
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Message } from '@agentmesh/bus';
-import { eventSchema, header, type InvocationEnd, invocationEndSchema } from '@agentmesh/protocol';
+import {
+  eventSchema,
+  header,
+  type InvocationEnd,
+  invocationEndSchema,
+  unlessAborted,
+} from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { LogReader, type NumberedEvent, orAbort } from './log-reader.ts';
+import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
 /** After this long without news the log is asked, in ms: a message may have been lost with a connection. */
@@ -86,7 +92,7 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await orAbort(sessions.invocations.get(ref), signal), ref.resume);
+      const ended = endOfRun(await unlessAborted(sessions.invocations.get(ref), signal), ref.resume);
       if (!ended) continue;
       // What was committed between the two.
       yield* log.read();

@@ -1,10 +1,9 @@
 import type { ArtifactService } from '@agentmesh/agent';
 import { SessionHeads } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
-import { deletingArtifacts } from '../artifacts/delete-with-session.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { forgettingCalls } from '../user-data/forget-calls.ts';
+import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 /** The parts that a mesh is made of. */
 export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
@@ -18,7 +17,7 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
 /** Makes a mesh of its parts; files and results of calls are deleted with their session. */
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
-  const sessions = deletingArtifacts(forgettingCalls(parts.sessions, parts), artifacts);
+  const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
   const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
   return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
 }

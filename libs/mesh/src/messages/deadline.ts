@@ -1,11 +1,4 @@
-import { type Headers, header, MeshError } from '@agentmesh/protocol';
-
-/** When nobody waits for the answer any more, epoch ms; undefined when no deadline was sent, or one that is no number. */
-export function deadlineOf(headers: Headers): number | undefined {
-  const text = headers[header.deadline];
-  const deadline = text ? Number(text) : Number.NaN;
-  return Number.isFinite(deadline) ? deadline : undefined;
-}
+import { deadlineOf, type Headers, MeshError } from '@agentmesh/protocol';
 
 /** Longest time of work whose caller set no deadline, in ms: a caller that has left must not hold a slot for ever. */
 const longestMs = 3_600_000;

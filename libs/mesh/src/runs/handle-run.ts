@@ -4,21 +4,28 @@ import {
   type InvocationRef,
   logIndex,
   messageEventId,
+  noSession,
   type RunEnd,
   runInvocation,
   runKey,
   turnNeed,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { type Headers, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
+import {
+  deadlineOf,
+  type Headers,
+  header,
+  MeshError,
+  runCommandSchema,
+  traceIdOf,
+} from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
-import { deadlineOf, signalOf } from '../messages/deadline.ts';
+import { signalOf } from '../messages/deadline.ts';
 import { publishEnd, publishEvent, refOf } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';

@@ -2,7 +2,6 @@ import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest, type LlmResponse } fr
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
-import type { Mesh } from '../mesh/mesh.ts';
 import { callService } from '../remote/call-service.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
@@ -296,7 +295,7 @@ describe('a run at which every process dies', () => {
         throw new Error('dead');
       });
       await serveAgent(
-        { ...mesh, sessions: untilDead(mesh) },
+        { ...mesh, sessions: untilDead(mesh.sessions, () => mesh.bus.status().connected) },
         new LlmAgent({ name: 'solo', model: deadly }),
         { app: 'app' },
       );
@@ -310,14 +309,14 @@ describe('a run at which every process dies', () => {
   }, 20_000);
 });
 
-/** What is dead does nothing in the store any more. */
-function untilDead({ bus, sessions }: Mesh): Mesh['sessions'] {
-  return new Proxy(sessions, {
+/** A store in which a process does nothing any more once it is dead. */
+function untilDead<T extends object>(store: T, isAlive: () => boolean): T {
+  return new Proxy(store, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key);
+      if (typeof value === 'object' && value !== null) return untilDead(value, isAlive);
       if (typeof value !== 'function') return value;
-      return (...args: unknown[]) =>
-        bus.status().connected ? value.apply(target, args) : new Promise(() => {});
+      return (...args: unknown[]) => (isAlive() ? value.apply(target, args) : new Promise(() => {}));
     },
   });
 }

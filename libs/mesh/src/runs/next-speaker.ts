@@ -1,5 +1,5 @@
 import { getFunctionCalls, type Session } from '@agentmesh/agent';
-import { logIndex, noteUnread, pathOf, unreadBefore } from '@agentmesh/agent/internal';
+import { logIndex, noSession, noteUnread, pathOf, unreadBefore } from '@agentmesh/agent/internal';
 import {
   type AgentCard,
   type Event,
@@ -12,7 +12,6 @@ import {
 import { askedFor } from '../answers/check-message.ts';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { noSession } from '../mesh/no-session.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
 
@@ -35,7 +34,7 @@ export async function speakerFor(
 
 /**
  * Whom the next message goes to: an answer to who asked, as `asked` tells ({@link askedFor}); anything else to the agent that spoke last, of those
- * that could give the conversation back.
+ * that could give the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on agents.
  */
 export async function speakerOf(
   mesh: Mesh,

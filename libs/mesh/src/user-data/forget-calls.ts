@@ -1,5 +1,5 @@
-import { getFunctionCalls, getFunctionResponses, type SessionService } from '@agentmesh/agent';
-import { questionOf } from '@agentmesh/agent/internal';
+import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { questionOf, type StoredEvent } from '@agentmesh/agent/internal';
 import type { Event, SessionRef, ToolResult } from '@agentmesh/protocol';
 import type { CallResults } from '@agentmesh/store';
 import { jobOf, keyOf } from '../calls/call-key.ts';
@@ -39,38 +39,10 @@ const gone: ToolResult = {
 };
 
 /**
- * The same sessions, each of which takes the results of its calls with it, and the records of its jobs. Their keys follow from the calls in the log. Where a
- * tool may still be at work, its call has ended from now on, for some minutes: what comes is not kept.
+ * The calls of one session's log, page by page: the keys of their results and jobs follow from the calls. Where a tool may still be at work, its call has
+ * ended from now on, for some minutes: what comes is not kept.
  */
-export function forgettingCalls(sessions: SessionService, kept: KeptCalls): SessionService {
-  return new Proxy(sessions, {
-    get(target, name) {
-      if (name === 'deleteSession') {
-        return async (...[ref, options]: Parameters<SessionService['deleteSession']>) => {
-          const logs = new Map<string, CallsOfLog>();
-          await target.deleteSession(ref, {
-            ...options,
-            async onEvents(of, page) {
-              const log = logs.get(of.sessionId) ?? new CallsOfLog(of, kept);
-              logs.set(of.sessionId, log);
-              if (page.length === 0) logs.delete(of.sessionId);
-              for (const { event } of page) log.note(event);
-              const count = await log.forget(page.length === 0 ? 0 : maxSeen);
-              options?.onDeleted?.('callResults', count);
-              await options?.onEvents?.(of, page);
-            },
-          });
-        };
-      }
-      const value: unknown = Reflect.get(target, name);
-      // Its private fields are the target's.
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
-/** The calls of one session's log, page by page. */
-class CallsOfLog {
+export class CallsOfLog {
   readonly #ref: SessionRef;
   readonly #kept: KeptCalls;
   readonly #seen = new Map<string, SeenCall>();
@@ -80,7 +52,13 @@ class CallsOfLog {
     this.#kept = kept;
   }
 
-  note(event: Event): void {
+  /** Forgets what is kept of the calls of a page, once nothing more can come about them; an empty page is the log's end. Returns how much there was. */
+  async forgetPage(page: readonly StoredEvent[]): Promise<number> {
+    for (const { event } of page) this.#note(event);
+    return await this.#forget(page.length === 0 ? 0 : maxSeen);
+  }
+
+  #note(event: Event): void {
     const { longRunningToolIds = [], timestamp } = event;
     for (const call of getFunctionCalls(event)) {
       const question = questionOf(event, call);
@@ -110,7 +88,7 @@ class CallsOfLog {
   }
 
   /** Forgets the calls that were seen first, until so many are left. */
-  async forget(left: number): Promise<number> {
+  async #forget(left: number): Promise<number> {
     let count = 0;
     while (this.#seen.size > left) {
       const some = [...this.#seen].slice(0, Math.min(atOnce, this.#seen.size - left));

@@ -30,3 +30,9 @@ export const maxDepth = 16;
 
 /** Plain header map: one value per name. */
 export type Headers = Record<string, string>;
+
+/** Reads when nobody waits for the answer any more, epoch ms; undefined when no deadline was sent, or one that is no number. */
+export function deadlineOf(headers: Headers): number | undefined {
+  const deadline = Number(headers[header.deadline] || Number.NaN);
+  return Number.isFinite(deadline) ? deadline : undefined;
+}

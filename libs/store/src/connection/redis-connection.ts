@@ -77,7 +77,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
     for (;;) {
       try {
         const left = Math.max(deadline - performance.now(), 1);
-        const result = await within(left, attempt(deadline - 50));
+        const result = await unlessLate(left, attempt(deadline - 50));
         lastError = undefined;
         return result;
       } catch (error) {
@@ -160,7 +160,8 @@ async function runScript<T>(
   }
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+/** Waits for work until the time is over, then rejects. */
+async function unlessLate<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), ms);
   try {

@@ -4,6 +4,7 @@ import { createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
 import { type Server, startRedis } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storeOn } from '../redis-store.ts';
+import { defineScript } from '../scripts/define-script.ts';
 import { script } from '../scripts/script.ts';
 import { connectRedis, type RedisConnection } from './redis-connection.ts';
 
@@ -81,6 +82,27 @@ describe('with scripts that may touch declared keys only', () => {
     });
     await connection[Symbol.asyncDispose]();
   });
+});
+
+test('a script finds under each name what its caller gave under it', async () => {
+  const echo = defineScript(
+    { keys: ['first', 'secondKey'], args: ['one', 'twoThree'], lists: ['none', 'many', 'last'] },
+    'return { first, second_key, one, two_three, none, many, last }',
+  );
+  const connection = await connectRedis({ url: server.url });
+  const many = Array.from({ length: 9_000 }, (_, n) => `v${n}`);
+  const values = {
+    first: 'am:{u}:a',
+    secondKey: 'am:{u}:b',
+    one: 1,
+    twoThree: '',
+    none: [],
+    many,
+    last: ['', 2],
+  };
+  const found = await connection.script(...echo.call(values));
+  expect(found).toEqual(['am:{u}:a', 'am:{u}:b', '1', '', [], many, ['', '2']]);
+  await connection[Symbol.asyncDispose]();
 });
 
 test('a word of a job is said once although the answer to it was lost', async () => {

@@ -1,3 +1,4 @@
+import { defineScript } from '../scripts/define-script.ts';
 import { script } from '../scripts/script.ts';
 
 /** How long runs that waited for a session stay in its queue after its deletion, to be told of it, in ms. */
@@ -11,23 +12,37 @@ export const closeSessionScript = script(`
 return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until')
 `);
 
-/**
- * KEYS session, events, state, sessions, hidden sessions, answered, pending, waiting, waiting runs, ends of sessions. ARGV id, token. Large values are freed beside the
- * server's work.
- */
-export const deleteSessionScript = script(`
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
-redis.call('ZREM', KEYS[4], ARGV[1])
-redis.call('ZREM', KEYS[5], ARGV[1])
-redis.call('ZREM', KEYS[10], ARGV[1])
-local waiting = ARGV[2] .. ':'
-for _, field in ipairs(redis.call('HKEYS', KEYS[7])) do
-  if string.sub(field, 1, #waiting) == waiting then redis.call('HDEL', KEYS[7], field) end
+/** Removes a session. Large values are freed beside the server's work. */
+export const deleteSessionScript = defineScript(
+  {
+    keys: [
+      'session',
+      'events',
+      'state',
+      'sessions',
+      'hiddenSessions',
+      'answered',
+      'pending',
+      'waiting',
+      'waitingRuns',
+      'sessionEnds',
+    ],
+    args: ['id', 'sessionToken'],
+  },
+  `
+redis.call('UNLINK', session, events, state, answered)
+redis.call('ZREM', sessions, id)
+redis.call('ZREM', hidden_sessions, id)
+redis.call('ZREM', session_ends, id)
+local own = session_token .. ':'
+for _, field in ipairs(redis.call('HKEYS', pending)) do
+  if string.sub(field, 1, #own) == own then redis.call('HDEL', pending, field) end
 end
-redis.call('PEXPIRE', KEYS[8], ${tellMs})
-redis.call('PEXPIRE', KEYS[9], ${tellMs})
+redis.call('PEXPIRE', waiting, ${tellMs})
+redis.call('PEXPIRE', waiting_runs, ${tellMs})
 return 1
-`);
+`,
+);
 
 /** KEYS index, then invocations that the log names. ARGV session token. One of another session keeps what is that one's. */
 export const deleteInvocationsScript = script(`

@@ -18,80 +18,156 @@ import {
 } from './delete-scripts.ts';
 import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
 
+/** The deletion of one session. */
 export interface Deletion {
   connection: RedisConnection;
   keys: Keys;
   log: Pick<SessionLog, 'readEvents'>;
+  ref: SessionRef;
+  options: DeleteSessionOptions;
 }
+
+type DeletionStep = (deletion: Deletion) => Promise<void>;
+type PageStep = (deletion: Deletion, page: readonly StoredEvent[]) => Promise<void>;
 
 /** Events that are looked at in one go: so long Redis is busy with nothing else. */
 const pageSize = 200;
 
 /**
- * Removes a session with all that belongs to it: its log and state, the records of its invocations, sign-ins, what it waits for, and the hidden
- * sessions of its calls. Runs that wait for it stay in its queue for a while, to be told that it is gone. The log goes last, page by page looked
- * through before, so that a deletion that was cut short is finished by another one.
+ * The steps by which a session of a call goes, in order. The log goes last, as it tells what else there is: another deletion finishes one that
+ * was cut short between any two steps.
  */
-export async function deleteSession(
-  deletion: Deletion,
-  ref: SessionRef,
-  options: DeleteSessionOptions = {},
-): Promise<void> {
-  await removeUnmentioned(deletion, ref);
-  await removeLog(deletion, ref, options);
+const hiddenSteps: readonly DeletionStep[] = [closeSession, removeMentioned, removeSession];
+
+/** The steps by which a session goes, in order. */
+const deletionSteps: readonly DeletionStep[] = [removeUnmentioned, ...hiddenSteps];
+
+/** The steps of {@link removeMentioned} for each page of the log, in order. */
+const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, removeInvocations];
+
+/**
+ * Removes a session with all that belongs to it: its log and state, the records of its invocations, sign-ins, the calls that wait, and the hidden
+ * sessions of its calls. Runs that wait for it stay in its queue for a while, to be told that it is gone.
+ */
+export async function deleteSession(deletion: Deletion): Promise<void> {
+  for (const step of deletionSteps) await step(deletion);
 }
 
-async function removeLog(deletion: Deletion, ref: SessionRef, options: DeleteSessionOptions): Promise<void> {
-  const { connection, keys, log } = deletion;
-  const { appName, userId, sessionId } = ref;
+/**
+ * Removes what the log does not mention, as a process died before it committed: calls, sign-ins and records of invocations in the list of what
+ * expires by itself. A crash before or after it leaves a session that is still there for all.
+ */
+async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<void> {
+  const index = keys.index(ref.appName, ref.userId);
+  const token = encodeToken(ref.sessionId);
+  for (let at = 0; ; ) {
+    const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
+    if (page.length === 0) return;
+    const kept = page.map(readKept);
+    const own = kept.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
+    const calls = kept.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
+    for (const call of calls) await forgetCall({ connection, keys }, ref, call);
+    await connection.script(
+      deleteKeptScript,
+      [index, ...own],
+      calls.map((call) => keptCall(ref, call)),
+    );
+    const records = kept.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
+    const deleted = await connection.script<number>(deleteOwnScript, [index, ...records], [token]);
+    at += page.length - own.length - calls.length - deleted;
+  }
+}
+
+/**
+ * Closes the session: from now on it is gone for all but its deletion, its lease too. A crash after it leaves the session's keys, its place in the
+ * user's list among them: its id is not free, and a deletion finds it.
+ */
+async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
   await connection.script(closeSessionScript, [keys.session(ref)], []);
+}
+
+/**
+ * Removes what the log mentions, page by page, and tells the caller of each page, of an empty one at the end. A crash in it leaves the log, which
+ * another deletion looks through from its beginning: what is gone already does no harm.
+ */
+async function removeMentioned(deletion: Deletion): Promise<void> {
+  const { log, ref, options } = deletion;
   for (let afterSeq = 0; ; ) {
     const page = await log.readEvents({ ...ref, afterSeq, limit: pageSize });
     const last = page.at(-1);
-    if (last) await removeMentioned(deletion, ref, page, options);
+    if (last) for (const step of pageSteps) await step(deletion, page);
     await options.onEvents?.(ref, page);
-    if (!last) break;
+    if (!last) return;
     afterSeq = last.seq;
   }
-  await connection.script(
-    deleteSessionScript,
-    [
-      ...[keys.session(ref), keys.events(ref), keys.state(ref)],
-      ...[keys.sessions(appName, userId), keys.hiddenSessions(appName, userId)],
-      ...[keys.answered(ref), keys.pending(appName, userId), keys.waiting(ref), keys.waitingRuns(ref)],
-      keys.sessionEnds(appName, userId),
-    ],
-    [sessionId, encodeToken(sessionId)],
-  );
 }
 
-/** Removes what lies beside the session and is found by its events alone. */
-async function removeMentioned(
-  deletion: Deletion,
-  ref: SessionRef,
-  page: readonly StoredEvent[],
-  options: DeleteSessionOptions,
-): Promise<void> {
-  const { connection, keys } = deletion;
-  const { appName, userId, sessionId } = ref;
-  const index = keys.index(appName, userId);
-  const events = page.map(({ event }) => event);
-  const calls = events.flatMap(getFunctionCalls).flatMap(({ id }) => id ?? []);
-  for (const call of new Set(calls.filter(isToken)))
-    await deleteChild(deletion, { appName, userId, sessionId: call }, options);
+/** Removes the hidden sessions of the calls of a page: the session of an ask belongs to the call that it was made for. */
+async function removeHiddenSessions(deletion: Deletion, page: readonly StoredEvent[]): Promise<void> {
+  const { connection, keys, ref } = deletion;
+  for (const call of new Set(callIds(page).filter(isToken))) {
+    const child = { appName: ref.appName, userId: ref.userId, sessionId: call };
+    const hidden = await connection.run((redis) => redis.hget(keys.session(child), 'hidden'));
+    if (hidden !== '1') continue;
+    for (const step of hiddenSteps) await step({ ...deletion, ref: child });
+  }
+}
+
+/** Removes what leads to the calls of a page that waited, and the sign-ins of its questions. */
+async function removeCalls({ connection, keys, ref }: Deletion, page: readonly StoredEvent[]): Promise<void> {
   const waited: string[] = [];
-  for (const { opened } of events.map((event) => pendingChanges(event, sessionId))) {
-    for (const { id, service } of opened.filter(isNamed)) {
-      await forgetCall(deletion, ref, { id, service });
+  for (const { event } of page) {
+    for (const { id, service } of pendingChanges(event, ref.sessionId).opened.filter(isNamed)) {
+      await forgetCall({ connection, keys }, ref, { id, service });
       waited.push(keptCall(ref, { id, service }));
     }
   }
-  const signIns = [...new Set(calls)].filter(isCredentialQuestion).map((id) => keys.signIn(ref, id));
+  const questions = [...new Set(callIds(page))].filter(isCredentialQuestion);
+  const signIns = questions.map((id) => keys.signIn(ref, id));
+  const index = keys.index(ref.appName, ref.userId);
   if (signIns.length + waited.length > 0)
     await connection.script(deleteKeptScript, [index, ...signIns], waited);
-  const invocations = [...new Set(events.map(({ invocationId }) => invocationId))];
+}
+
+/** Removes the records of the invocations of a page; one that another session owns keeps what is that one's. */
+async function removeInvocations(
+  { connection, keys, ref }: Deletion,
+  page: readonly StoredEvent[],
+): Promise<void> {
+  const { appName, userId, sessionId } = ref;
+  const invocations = [...new Set(page.map(({ event }) => event.invocationId))];
   const records = invocations.map((id) => keys.invocation(appName, userId, id));
+  const index = keys.index(appName, userId);
   await connection.script(deleteInvocationsScript, [index, ...records], [encodeToken(sessionId)]);
+}
+
+/**
+ * Removes the session itself in one step: its hash, log and state, its answers and open calls, and its place in the user's list. A crash after it
+ * leaves its queue alone, which expires.
+ */
+async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
+  const { appName, userId, sessionId } = ref;
+  await connection.script(
+    ...deleteSessionScript.call({
+      session: keys.session(ref),
+      events: keys.events(ref),
+      state: keys.state(ref),
+      sessions: keys.sessions(appName, userId),
+      hiddenSessions: keys.hiddenSessions(appName, userId),
+      answered: keys.answered(ref),
+      pending: keys.pending(appName, userId),
+      waiting: keys.waiting(ref),
+      waitingRuns: keys.waitingRuns(ref),
+      sessionEnds: keys.sessionEnds(appName, userId),
+      id: sessionId,
+      sessionToken: encodeToken(sessionId),
+    }),
+  );
+}
+
+/** The ids of all calls of a page. */
+function callIds(page: readonly StoredEvent[]): string[] {
+  return page.flatMap(({ event }) => getFunctionCalls(event)).flatMap(({ id }) => id ?? []);
 }
 
 /** Removes what leads from a call to its session, which lies in other slots. */
@@ -105,40 +181,6 @@ export async function forgetCall(
   if (service === undefined) return;
   const deadlines = keys.deadlines(service);
   await connection.write(deadlines, (redis) => redis.zrem(deadlines, memberOf(ref, id)));
-}
-
-/** The session of an ask belongs to the call that it was made for. */
-async function deleteChild(
-  deletion: Deletion,
-  ref: SessionRef,
-  options: DeleteSessionOptions,
-): Promise<void> {
-  const key = deletion.keys.session(ref);
-  const hidden = await deletion.connection.run((redis) => redis.hget(key, 'hidden'));
-  if (hidden === '1') await removeLog(deletion, ref, options);
-}
-
-/** Removes what the log does not tell of, as a process died before it did: from the list of what ends by itself. */
-async function removeUnmentioned(deletion: Deletion, ref: SessionRef): Promise<void> {
-  const { connection, keys } = deletion;
-  const index = keys.index(ref.appName, ref.userId);
-  const token = encodeToken(ref.sessionId);
-  for (let at = 0; ; ) {
-    const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
-    if (page.length === 0) return;
-    const kept = page.map(readKept);
-    const own = kept.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
-    const calls = kept.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
-    for (const call of calls) await forgetCall(deletion, ref, call);
-    await connection.script(
-      deleteKeptScript,
-      [index, ...own],
-      calls.map((call) => keptCall(ref, call)),
-    );
-    const records = kept.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
-    const deleted = await connection.script<number>(deleteOwnScript, [index, ...records], [token]);
-    at += page.length - own.length - calls.length - deleted;
-  }
 }
 
 const keptCallSchema = z.tuple([z.string(), z.string(), z.string()]);

@@ -76,17 +76,6 @@ export function assertCount(name: string, value: number): void {
   throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
 }
 
-/** The error for a session object that is ahead of the store. */
-export function notTheSame({ id }: Session): MeshError {
-  const why = 'it was deleted and another has its id, or the store lost its last events';
-  return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
-}
-
-/** The error for a token that is not the invocation's newest. */
-export function takenOver(): MeshError {
-  return new MeshError('aborted', 'another delivery of this run has taken over');
-}
-
 /** Which part of a log has the events that are wanted: the last ones, and behind which seq. */
 export interface LogPart {
   count: number;

@@ -1,5 +1,5 @@
+import { defineScript } from '../scripts/define-script.ts';
 import { noteKey } from '../scripts/expiring-key.ts';
-import { script } from '../scripts/script.ts';
 
 // Of a continued invocation, `run` is the run that continued it last, by its name; each run has an end of its own.
 const endField = `
@@ -52,40 +52,52 @@ local function read_invocation(key)
 end
 `;
 
-/** KEYS invocation. */
-export const readInvocationScript = script(`${readInvocation}
-return read_invocation(KEYS[1])
-`);
+export const readInvocationScript = defineScript(
+  { keys: ['invocation'] },
+  `${readInvocation}
+return read_invocation(invocation)
+`,
+);
 
-/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, part. Returns the attempt's number. */
-export const attemptScript = script(`${touchInvocation}
-local number = redis.call('HINCRBY', KEYS[1], 'part:' .. ARGV[4], 1)
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
+/** Begins an attempt at a part. Returns its number. */
+export const attemptScript = defineScript(
+  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'part'] },
+  `${touchInvocation}
+local number = redis.call('HINCRBY', invocation, 'part:' .. part, 1)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 return number
-`);
+`,
+);
 
-/** KEYS invocation, index. ARGV session token, ttl running, ttl ended, the invocation's token or ''. */
-export const countScript = script(`${touchInvocation}${isFenced}
-if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
-local calls = redis.call('HINCRBY', KEYS[1], 'calls', 1)
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
+/** Counts a model call; `fencingToken` is the invocation's or ''. */
+export const countScript = defineScript(
+  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken'] },
+  `${touchInvocation}${isFenced}
+if is_fenced(invocation, fencing_token) then return 'fenced' end
+local calls = redis.call('HINCRBY', invocation, 'calls', 1)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 return calls
-`);
+`,
+);
 
 /**
- * KEYS invocation, index, session, waiting, waiting runs.
- * ARGV session token, ttl running, ttl ended, the invocation's token or '', end, name of the run, the same for a run that continues or '', 1 when it
- * was refused: then the invocation is again what it was before.
+ * Ends a run: `fencingToken` is the invocation's or '', `run` the run's name, `resume` the same for a run that continues or '', `refused` 1 when it was
+ * refused: then the invocation is again what it was before.
  */
-export const endScript = script(`${touchInvocation}${readInvocation}${isFenced}${leaveSession}
-local run = ARGV[7]
-if is_fenced(KEYS[1], ARGV[4]) then return 'fenced' end
-redis.call('HSETNX', KEYS[1], end_field(run), ARGV[5])
-if ARGV[8] == '1' and run ~= '' and redis.call('HGET', KEYS[1], 'run') == run then
-  local before = redis.call('HGET', KEYS[1], 'before')
-  if before and before ~= '' then redis.call('HSET', KEYS[1], 'run', before) else redis.call('HDEL', KEYS[1], 'run') end
+export const endScript = defineScript(
+  {
+    keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
+    args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken', 'endJson', 'run', 'resume', 'refused'],
+  },
+  `${touchInvocation}${readInvocation}${isFenced}${leaveSession}
+if is_fenced(invocation, fencing_token) then return 'fenced' end
+redis.call('HSETNX', invocation, end_field(resume), end_json)
+if refused == '1' and resume ~= '' and redis.call('HGET', invocation, 'run') == resume then
+  local before = redis.call('HGET', invocation, 'before')
+  if before and before ~= '' then redis.call('HSET', invocation, 'run', before) else redis.call('HDEL', invocation, 'run') end
 end
-leave_session(KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-touch_invocation(KEYS[1], KEYS[2], unpack(ARGV, 1, 3))
-return read_invocation(KEYS[1])
-`);
+leave_session(session, waiting, waiting_runs, run)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+return read_invocation(invocation)
+`,
+);

@@ -22,7 +22,6 @@ import {
   progressScript,
   releaseClaimScript,
 } from './pending-scripts.ts';
-import { scriptArgs } from './state-delta.ts';
 
 const dayMs = 86_400_000;
 /** How long a call is found by its id alone, in ms: as long as it may wait, and a while after its answer. */
@@ -209,23 +208,20 @@ export function pendingField(sessionId: string, callId: string): string {
 
 const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
 
-/** What turns to come need to know of an event, as the commit script reads it. */
-export function turnArgs({
-  asks,
-  answers,
-  summary,
-  isRewind,
-  author,
-}: ReturnType<typeof turnChanges>): (string | number)[] {
+/** The arguments of the commit script that say what turns to come need to know of an event. */
+export function turnValues({ asks, answers, summary, isRewind, author }: ReturnType<typeof turnChanges>) {
   const { agent, throughSeq } = summary ?? { agent: '', throughSeq: isRewind ? 'rewound' : '' };
-  return [asks.length, ...asks, answers.length, ...answers, agent, throughSeq, author];
+  return { asks, answers, agent, through: throughSeq, author };
 }
 
-/** What an event changes, as the commit script reads it. */
-export function pendingArgs({ opened, closed }: Changes, sessionId: string): (string | number)[] {
-  return [
-    ...scriptArgs(opened.map((call) => [pendingField(sessionId, call.id), JSON.stringify(call)])),
-    closed.length,
-    ...closed.flatMap(({ id, by, digest }) => [pendingField(sessionId, id), `a:${id}`, `${by} ${digest}`]),
-  ];
+/** The arguments of the commit script that say which calls an event opens and closes. */
+export function pendingValues({ opened, closed }: Changes, sessionId: string) {
+  return {
+    opened: opened.flatMap((call) => [pendingField(sessionId, call.id), JSON.stringify(call)]),
+    closed: closed.flatMap(({ id, by, digest }) => [
+      pendingField(sessionId, id),
+      `a:${id}`,
+      `${by} ${digest}`,
+    ]),
+  };
 }

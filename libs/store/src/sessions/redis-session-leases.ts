@@ -7,18 +7,12 @@ import {
   type SessionLeases,
   type TakenSession,
   type TakeOptions,
+  takenOver,
 } from '@agentmesh/agent/internal';
 import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { takenOver } from './event-log.ts';
-import {
-  giveBackScript,
-  nextRunScript,
-  promoteRunScript,
-  renewSessionScript,
-  takeSessionScript,
-} from './lease-scripts.ts';
+import { giveBackScript, nextRunScript, promoteScript, renewScript, takeScript } from './lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
 type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
@@ -35,21 +29,23 @@ export class RedisSessionLeases implements SessionLeases {
     const { run, whenBusy, leaseMs = defaultLeaseMs, delivery } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
-    const args = [
-      encodeToken(ref.sessionId),
-      ...[running, ended],
-      randomUUID(),
-      runName(ref),
-      leaseMs,
-      whenBusy,
-      run,
-      resumeName(ref),
-      ...[delivery?.part ?? '', delivery?.message ?? ''],
-    ];
     const [state, ...found] = await connection.script<Found>(
-      takeSessionScript,
-      [invocationKey(keys, ref), ...sessionKeys(keys, ref), keys.index(ref.appName, ref.userId)],
-      args,
+      ...takeScript.call({
+        invocation: invocationKey(keys, ref),
+        ...sessionKeys(keys, ref),
+        index: keys.index(ref.appName, ref.userId),
+        sessionToken: encodeToken(ref.sessionId),
+        runningMs: running,
+        endedMs: ended,
+        nonce: randomUUID(),
+        run: runName(ref),
+        leaseMs,
+        whenBusy,
+        message: run,
+        resume: resumeName(ref),
+        part: delivery?.part ?? '',
+        delivery: delivery?.message ?? '',
+      }),
     );
     if (state === 'held') {
       const [token = 0, begun = 0, cancelled] = found as [number, number, string];
@@ -65,9 +61,13 @@ export class RedisSessionLeases implements SessionLeases {
   async renew(ref: InvocationRef, token: number, leaseMs = defaultLeaseMs): Promise<{ cancelled?: string }> {
     const { connection, keys } = this.#place;
     const renewed = await connection.script<[string] | 'fenced'>(
-      renewSessionScript,
-      [invocationKey(keys, ref), keys.session(ref)],
-      [token, ref.invocationId, leaseMs],
+      ...renewScript.call({
+        invocation: invocationKey(keys, ref),
+        session: keys.session(ref),
+        fencingToken: token,
+        invocationId: ref.invocationId,
+        leaseMs,
+      }),
     );
     if (renewed === 'fenced') throw takenOver();
     const [cancelled] = renewed;
@@ -76,12 +76,14 @@ export class RedisSessionLeases implements SessionLeases {
 
   async giveBack(ref: InvocationRef, token: number): Promise<void> {
     const { connection, keys } = this.#place;
-    await connection.script(giveBackScript, [invocationKey(keys, ref)], [token]);
+    await connection.script(
+      ...giveBackScript.call({ invocation: invocationKey(keys, ref), fencingToken: token }),
+    );
   }
 
   async nextRun(ref: SessionRef): Promise<string | undefined> {
     const { connection, keys } = this.#place;
-    const look = () => connection.script<[0 | 1, string]>(nextRunScript, sessionKeys(keys, ref), []);
+    const look = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
     const [waits, run] = await look();
     if (waits) return run || undefined;
     await connection.run((redis) => redis.zrem(keys.waitingSessions, memberOf(ref)));
@@ -93,7 +95,7 @@ export class RedisSessionLeases implements SessionLeases {
 
   async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
     const { connection, keys } = this.#place;
-    await connection.script(promoteRunScript, sessionKeys(keys, ref), [runName(ref), leaseMs]);
+    await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
   }
 
   async waitingSessions(limit: number): Promise<SessionRef[]> {
@@ -107,9 +109,9 @@ export class RedisSessionLeases implements SessionLeases {
   }
 }
 
-/** The keys of a session that leases concern, in the order in which scripts take them. */
-export function sessionKeys(keys: Keys, ref: SessionRef): string[] {
-  return [keys.session(ref), keys.waiting(ref), keys.waitingRuns(ref)];
+/** The keys of a session that leases concern, by their names in scripts. */
+export function sessionKeys(keys: Keys, ref: SessionRef) {
+  return { session: keys.session(ref), waiting: keys.waiting(ref), waitingRuns: keys.waitingRuns(ref) };
 }
 
 /** The name of a run that continues its invocation, for scripts; of the one that began it, nothing. */

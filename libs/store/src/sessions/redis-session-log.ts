@@ -3,6 +3,7 @@ import {
   elsewhere,
   type HistoryPart,
   type InvocationRef,
+  noSession,
   type ReadEventsRequest,
   type SessionLog,
   type StoredEvent,
@@ -24,7 +25,7 @@ import {
 import type { RetentionOf } from './retention.ts';
 import type { SessionPlace } from './session-place.ts';
 import { appendHistoryScript, readScript, readTurnScript } from './session-scripts.ts';
-import { scriptArgs, splitDelta, stateOf } from './state-delta.ts';
+import { splitDelta, stateOf } from './state-delta.ts';
 
 const pageSize = 1_000;
 /** So many of a session's last events come with its state in one answer; those before them page by page. */
@@ -60,23 +61,33 @@ export class RedisSessionLog implements SessionLog {
 
   /** Reads a session, and at least that part of its log. */
   async readPart(ref: SessionRef, { count, afterSeq }: LogPart): Promise<SessionPart | undefined> {
-    const args = [Math.min(count, newestSize), afterSeq];
-    const picture = this.#connection.script<Picture | null>(readScript, this.#pictureKeys(ref), args);
+    const picture = this.#connection.script<Picture | null>(
+      ...readScript.call({
+        ...this.#pictureKeys(ref),
+        count: Math.min(count, newestSize),
+        after: afterSeq,
+      }),
+    );
     return await this.#view(ref, picture, ({ seq }) => Math.max(afterSeq, seq - count));
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
     const { last = '', summaries = [], answers = [], authors = [], fromSeq = '' } = need;
-    const keys = [
-      ...this.#pictureKeys(ref),
-      this.#keys.invocation(ref.appName, ref.userId, ref.invocationId),
-      this.#keys.answered(ref),
-    ];
-    const lists = [summaries, answers, authors].flatMap((list) => [list.length, ...list]);
-    const picture = this.#connection.script<Picture | null>(readTurnScript, keys, [
-      ...[newestSize, knownSeq, encodeToken(ref.sessionId), last, fromSeq],
-      ...lists,
-    ]);
+    const picture = this.#connection.script<Picture | null>(
+      ...readTurnScript.call({
+        ...this.#pictureKeys(ref),
+        invocation: this.#keys.invocation(ref.appName, ref.userId, ref.invocationId),
+        answered: this.#keys.answered(ref),
+        count: newestSize,
+        known: knownSeq,
+        sessionToken: encodeToken(ref.sessionId),
+        last,
+        fromSeq,
+        summaries,
+        answers,
+        authors,
+      }),
+    );
     let firstSeq = 1;
     const found = await this.#view(ref, picture, ({ first = 1 }) => {
       firstSeq = first;
@@ -88,13 +99,16 @@ export class RedisSessionLog implements SessionLog {
     return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq, incarnation };
   }
 
-  #pictureKeys(ref: SessionRef): string[] {
+  #pictureKeys(ref: SessionRef) {
     const { appName, userId } = ref;
     const keys = this.#keys;
-    return [
-      ...[keys.session(ref), keys.state(ref), keys.user(appName, userId)],
-      ...[keys.events(ref), keys.appOutbox(appName, userId)],
-    ];
+    return {
+      session: keys.session(ref),
+      state: keys.state(ref),
+      user: keys.user(appName, userId),
+      events: keys.events(ref),
+      outbox: keys.appOutbox(appName, userId),
+    };
   }
 
   /** The session of a picture, and its log behind a number. */
@@ -171,27 +185,23 @@ export class RedisSessionLog implements SessionLog {
     );
     const keys = this.#keys;
     const found = await this.#connection.script<1 | 'gone' | number>(
-      appendHistoryScript,
-      [
-        ...[keys.session(ref), keys.events(ref), keys.state(ref)],
-        ...[keys.sessions(ref.appName, ref.userId), keys.sessionEnds(ref.appName, ref.userId)],
-      ],
-      [
-        ...[
-          ref.sessionId,
-          afterSeq,
-          last.timestamp,
-          last.id,
-          events.length,
-          ...group.map(({ json }) => json),
-        ],
-        ...scriptArgs([...state]),
-        ...scriptArgs([...authors]),
-        this.#retention(ref.appName).sessionTtlMs ?? '',
-      ],
+      ...appendHistoryScript.call({
+        session: keys.session(ref),
+        events: keys.events(ref),
+        state: keys.state(ref),
+        sessions: keys.sessions(ref.appName, ref.userId),
+        sessionEnds: keys.sessionEnds(ref.appName, ref.userId),
+        id: ref.sessionId,
+        after: afterSeq,
+        timestamp: last.timestamp,
+        lastId: last.id,
+        ttl: this.#retention(ref.appName).sessionTtlMs ?? '',
+        history: group.map(({ json }) => json),
+        sessionState: [...state].flat(),
+        authors: [...authors].flat(),
+      }),
     );
-    if (found === 'gone')
-      throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    if (found === 'gone') throw noSession(ref);
     if (found !== 1) throw elsewhere(ref, afterSeq, found);
   }
 

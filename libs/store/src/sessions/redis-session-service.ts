@@ -13,33 +13,28 @@ import {
   type DeleteSessionOptions,
   getOrCreateSession,
   hasAnswer,
+  noSession,
+  notTheSame,
   pendingChanges,
   pickScopes,
+  takenOver,
   tokensOf,
   turnChanges,
 } from '@agentmesh/agent/internal';
 import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
-import {
-  bringUpToDate,
-  chooseEvents,
-  decodeEvent,
-  encodeEvent,
-  logPart,
-  notTheSame,
-  takenOver,
-} from './event-log.ts';
+import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
-import { pendingArgs, pendingField, RedisPendingCalls, turnArgs } from './redis-pending-calls.ts';
+import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
 import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
-import { retentionArgs } from './retention.ts';
+import { retentionValues } from './retention.ts';
 import type { SessionPlace } from './session-place.ts';
 import { commitScript, createScript } from './session-scripts.ts';
-import { assignDelta, scriptArgs, splitDelta, stateOf } from './state-delta.ts';
+import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
 
 /** `retention`: default all sessions, for ever. */
 type RedisSessionServiceOptions = Omit<SessionPlace, 'retention'> & Partial<Pick<SessionPlace, 'retention'>>;
@@ -73,24 +68,23 @@ export class RedisSessionService implements SessionService {
     keptJson('state', JSON.stringify(state));
     const now = Date.now();
     const made = await connection.script<[user: string[], outbox: Outbox] | null>(
-      createScript,
-      [
-        keys.session(ref),
-        keys.state(ref),
-        keys.user(appName, userId),
-        hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
-        keys.appOutbox(appName, userId),
-        keys.sessionEnds(appName, userId),
-      ],
-      [
-        randomUUID(),
+      ...createScript.call({
+        session: keys.session(ref),
+        state: keys.state(ref),
+        user: keys.user(appName, userId),
+        list: hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
+        outbox: keys.appOutbox(appName, userId),
+        sessionEnds: keys.sessionEnds(appName, userId),
+        nonce: randomUUID(),
         id,
         now,
-        hidden ? 1 : 0,
-        toJson(stateOf('session', delta.session.flat()), 'the state'),
-        retention(appName).sessionTtlMs ?? '',
-        ...[delta.session, delta.user, delta.app].flatMap(scriptArgs),
-      ],
+        hidden: hidden ? 1 : 0,
+        initial: toJson(stateOf('session', delta.session.flat()), 'the state'),
+        ttl: retention(appName).sessionTtlMs ?? '',
+        sessionState: delta.session.flat(),
+        userState: delta.user.flat(),
+        appState: delta.app.flat(),
+      }),
     );
     if (!made) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
     const [user, outbox] = made;
@@ -116,7 +110,8 @@ export class RedisSessionService implements SessionService {
   }
 
   async deleteSession(ref: SessionRef, options: DeleteSessionOptions = {}): Promise<void> {
-    await deleteSession({ ...this.#place, log: this.log }, ref, options);
+    const { connection, keys } = this.#place;
+    await deleteSession({ connection, keys, log: this.log, ref, options });
   }
 
   async appendEvent(request: AppendEventRequest): Promise<Event> {
@@ -142,42 +137,38 @@ export class RedisSessionService implements SessionService {
   ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
-    const { connection, keys, app, invocationTtlMs, retention } = this.#place;
+    const { connection, app, invocationTtlMs, retention } = this.#place;
     const delta = splitDelta(event.actions.stateDelta, 'the state delta');
     const changes = pendingChanges(decodeEvent(json), id);
     await this.pending.before(ref, changes);
     const result = await connection.script<CommitResult>(
-      commitScript,
-      [
-        keys.session(ref),
-        keys.events(ref),
-        keys.state(ref),
-        keys.user(appName, userId),
-        keys.sessions(appName, userId),
-        keys.invocation(appName, userId, event.invocationId),
-        keys.appOutbox(appName, userId),
-        keys.pending(appName, userId),
-        keys.answered(ref),
-        keys.hiddenSessions(appName, userId),
-        keys.index(appName, userId),
-        keys.sessionEnds(appName, userId),
-      ],
-      [
-        ...[id, encodeToken(id), event.id, json, event.timestamp, event.invocationId, session.seq],
-        ...[invocationTtlMs.running, invocationTtlMs.ended],
-        token ?? '',
-        tokensOf(event),
-        attempt?.part ?? '',
-        attempt?.number ?? '',
-        whileOpen === undefined ? '' : pendingField(id, whileOpen),
-        ...[delta.session, delta.user, delta.temp, delta.app].flatMap(scriptArgs),
-        ...pendingArgs(changes, id),
-        ...turnArgs(turnChanges(event)),
-        aside ? 1 : 0,
-        ...retentionArgs(retention(appName)),
-      ],
+      ...commitScript.call({
+        ...this.#commitKeys(ref, event),
+        id,
+        sessionToken: encodeToken(id),
+        eventId: event.id,
+        event: json,
+        timestamp: event.timestamp,
+        invocationId: event.invocationId,
+        knownSeq: session.seq,
+        runningMs: invocationTtlMs.running,
+        endedMs: invocationTtlMs.ended,
+        fencingToken: token ?? '',
+        modelTokens: tokensOf(event),
+        part: attempt?.part ?? '',
+        attempt: attempt?.number ?? '',
+        whileOpen: whileOpen === undefined ? '' : pendingField(id, whileOpen),
+        sessionState: delta.session.flat(),
+        userState: delta.user.flat(),
+        tempState: delta.temp.flat(),
+        appState: delta.app.flat(),
+        ...pendingValues(changes, id),
+        ...turnValues(turnChanges(event)),
+        aside: aside ? 1 : 0,
+        ...retentionValues(retention(appName)),
+      }),
     );
-    if (result === 'gone') throw new MeshError('not_found', `session ${id} is gone; create a new one`);
+    if (result === 'gone') throw noSession(ref);
     if (result === 'fenced') throw takenOver();
     if (result === 'repeated') throw askedAgain();
     if (result === 'other') throw notTheSame(session);
@@ -186,6 +177,25 @@ export class RedisSessionService implements SessionService {
     await app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1 };
+  }
+
+  #commitKeys(ref: SessionRef, { invocationId }: Event) {
+    const { keys } = this.#place;
+    const { appName, userId } = ref;
+    return {
+      session: keys.session(ref),
+      events: keys.events(ref),
+      state: keys.state(ref),
+      user: keys.user(appName, userId),
+      sessions: keys.sessions(appName, userId),
+      invocation: keys.invocation(appName, userId, invocationId),
+      outbox: keys.appOutbox(appName, userId),
+      pending: keys.pending(appName, userId),
+      answered: keys.answered(ref),
+      hiddenSessions: keys.hiddenSessions(appName, userId),
+      index: keys.index(appName, userId),
+      sessionEnds: keys.sessionEnds(appName, userId),
+    };
   }
 }
 

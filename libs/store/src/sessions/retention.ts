@@ -9,9 +9,9 @@ export interface Retention {
 /** What applies to an app. */
 export type RetentionOf = (appName: string) => Retention;
 
-/** The arguments that {@link retain} reads: '' for what is kept for ever. */
-export function retentionArgs({ sessionTtlMs, maxEvents }: Retention): (string | number)[] {
-  return [sessionTtlMs ?? '', maxEvents ?? ''];
+/** The arguments of {@link retain} and `trim`: '' for what is kept for ever. */
+export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
+  return { ttl: sessionTtlMs ?? '', most: maxEvents ?? '' };
 }
 
 /** A hidden session goes with the one whose call it belongs to; this long at least it waits for an answer by itself, ms. */

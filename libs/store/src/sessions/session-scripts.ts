@@ -1,22 +1,19 @@
+import { defineScript } from '../scripts/define-script.ts';
 import { script } from '../scripts/script.ts';
 import { isFenced, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
 
-// Lua's unpack() takes some 8,000 values and a delta may have more: fields are written one by one.
+// Lua's unpack() takes some 8,000 values and a delta may have more: fields are written one by one, each name before its value.
 const writeFields = `
-local at = 0
-local function next_arg() at = at + 1; return ARGV[at] end
-local function write_fields(key, prefix)
-  for _ = 1, tonumber(next_arg()) do redis.call('HSET', key, prefix .. next_arg(), next_arg()) end
+local function write_fields(key, prefix, fields)
+  for n = 1, #fields, 2 do redis.call('HSET', key, prefix .. fields[n], fields[n + 1]) end
 end
 `;
 
 // The outbox entry's id is the commit's time in microseconds, which orders the commits of all users. The clock may step back, as that of a
 // replica does that is promoted: those of one session continue from its last id, and '*' continues from the stream's, as ids must grow.
 const writeOutbox = `
-local function write_outbox(key, session)
-  local fields = {}
-  for n = 1, 2 * tonumber(next_arg()) do fields[n] = next_arg() end
+local function write_outbox(key, session, fields)
   for first = 1, #fields, 4000 do
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
@@ -30,22 +27,16 @@ local function write_outbox(key, session)
 end
 `;
 
-// What turns to come need: where an invocation, and the call of one, begins in the log; and what a summary stands for.
+// Notes for turns to come where an invocation, and the call of one, begins in the log, and what a summary stands for. Reads the names of `commitScript`.
 const noteTurn = `
-local function list_arg()
-  local list = {}
-  for n = 1, tonumber(next_arg()) do list[n] = next_arg() end
-  return list
-end
-local function note_turn(session, invocation, answered, token, seq)
-  local asks, answers, agent, through, author = list_arg(), list_arg(), next_arg(), next_arg(), next_arg()
+local function note_turn(seq)
   redis.call('HSET', session, 'by:' .. author, seq)
-  local known = redis.call('HGET', invocation, 'from:' .. token)
+  local known = redis.call('HGET', invocation, 'from:' .. session_token)
   local first = tonumber(known or seq)
   for _, id in ipairs(answers) do
     first = math.min(first, tonumber(redis.call('HGET', answered, 'c:' .. id) or seq))
   end
-  if tonumber(known) ~= first then redis.call('HSET', invocation, 'from:' .. token, first) end
+  if tonumber(known) ~= first then redis.call('HSET', invocation, 'from:' .. session_token, first) end
   for _, id in ipairs(asks) do redis.call('HSET', answered, 'c:' .. id, first) end
   if through == 'rewound' then
     for _, field in ipairs(redis.call('HKEYS', session)) do
@@ -57,152 +48,199 @@ end
 `;
 
 /**
- * KEYS session, state, user, the list that it belongs in, outbox, ends of sessions.
- * ARGV nonce, id, now, hidden, state of the session as JSON, how long it is kept in ms or '', then session, user and app entries, each with its count before it.
+ * Creates a session: `list` is the one that it belongs in, `initial` its own state as JSON, `ttl` how long it is kept in ms or ''.
  * The nonce tells a repetition of our own call from a second creator.
  */
-export const createScript = script(`${writeFields}${writeOutbox}${retain}
-local nonce, id, now, hidden, initial, ttl = next_arg(), next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local known = redis.call('HGET', KEYS[1], 'nonce')
+export const createScript = defineScript(
+  {
+    keys: ['session', 'state', 'user', 'list', 'outbox', 'sessionEnds'],
+    args: ['nonce', 'id', 'now', 'hidden', 'initial', 'ttl'],
+    lists: ['sessionState', 'userState', 'appState'],
+  },
+  `${writeFields}${writeOutbox}${retain}
+local known = redis.call('HGET', session, 'nonce')
 if known and known ~= nonce then return false end
 if not known then
-  redis.call('HSET', KEYS[1], 'nonce', nonce, 'created', now, 'updated', now, 'seq', 0, 'hidden', hidden)
-  redis.call('ZADD', KEYS[4], now, id)
-  if initial ~= '{}' then redis.call('HSET', KEYS[1], 'initial', initial) end
-  write_fields(KEYS[2], '')
-  write_fields(KEYS[3], '')
-  write_outbox(KEYS[5], KEYS[1])
-  retain(KEYS[1], KEYS[1], KEYS[2], KEYS[4], KEYS[6], KEYS[1], id, ttl)
+  redis.call('HSET', session, 'nonce', nonce, 'created', now, 'updated', now, 'seq', 0, 'hidden', hidden)
+  redis.call('ZADD', list, now, id)
+  if initial ~= '{}' then redis.call('HSET', session, 'initial', initial) end
+  write_fields(state, '', session_state)
+  write_fields(user, '', user_state)
+  write_outbox(outbox, session, app_state)
+  retain(session, session, state, list, session_ends, session, id, ttl)
 end
-return { redis.call('HGETALL', KEYS[3]), redis.call('XRANGE', KEYS[5], '-', '+') }
-`);
+return { redis.call('HGETALL', user), redis.call('XRANGE', outbox, '-', '+') }
+`,
+);
 
 /**
- * KEYS session, events, state, user, sessions, invocation, outbox, pending, answered, hidden sessions, index, ends of sessions.
- * ARGV session id, session token, event id, event, timestamp, invocation id, seq the caller knows, ttl of a running and of an ended
- * invocation in ms, the invocation's token or '', tokens of the model, part and attempt or '', the field of the call that must wait or '', then session, user, temp and app entries, calls that wait from now on,
- * those that wait no longer, each as its field, its id and its answer, ids of calls that it leaves open, of those that it says something to, an
- * agent and what its summary stands for up to, or '' and '' or, where all summaries are void, 'rewound', '1' for an event that comes aside, and
- * what is kept of the session.
+ * Commits an event. `knownSeq` is the last event that the caller knows, `fencingToken` the invocation's or '', `part` and `attempt` the attempt's or '',
+ * `whileOpen` the field of the call that must wait or ''. Of the turn: `asks` are the calls that the event leaves open, `answers` those that it says something
+ * to, `agent` and `through` whose summary stands for what, or '' and '' or, where all summaries are void, 'rewound'. `opened` are the calls that wait
+ * from now on, each its field and JSON; `closed` those that wait no longer, each its field, its id and its answer. `aside` is 1 for an event that
+ * comes aside.
  * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
  */
-export const commitScript =
-  script(`${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}${retain}
-local id, token, event_id, event, timestamp = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local invocation, known_seq, running_ms, ended_ms, fence = next_arg(), next_arg(), next_arg(), next_arg(), next_arg()
-local tokens, part, attempt, while_open = next_arg(), next_arg(), next_arg(), next_arg()
-local seq = redis.call('HGET', KEYS[1], 'seq')
+export const commitScript = defineScript(
+  {
+    keys: [
+      'session',
+      'events',
+      'state',
+      'user',
+      'sessions',
+      'invocation',
+      'outbox',
+      'pending',
+      'answered',
+      'hiddenSessions',
+      'index',
+      'sessionEnds',
+    ],
+    args: [
+      'id',
+      'sessionToken',
+      'eventId',
+      'event',
+      'timestamp',
+      'invocationId',
+      'knownSeq',
+      'runningMs',
+      'endedMs',
+      'fencingToken',
+      'modelTokens',
+      'part',
+      'attempt',
+      'whileOpen',
+      'agent',
+      'through',
+      'author',
+      'aside',
+      'ttl',
+      'most',
+    ],
+    lists: ['sessionState', 'userState', 'tempState', 'appState', 'opened', 'closed', 'asks', 'answers'],
+  },
+  `${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}${retain}
+local seq = redis.call('HGET', session, 'seq')
 if not seq then return 'gone' end
-if is_fenced(KEYS[6], fence) then return 'fenced' end
-if fence ~= '' then
-  local holder = redis.call('HGET', KEYS[1], 'lease')
-  if holder and holder ~= (redis.call('HGET', KEYS[6], 'run') or invocation) then return 'fenced' end
-  if is_over(KEYS[6]) then return 'fenced' end
+if is_fenced(invocation, fencing_token) then return 'fenced' end
+if fencing_token ~= '' then
+  local holder = redis.call('HGET', session, 'lease')
+  if holder and holder ~= (redis.call('HGET', invocation, 'run') or invocation_id) then return 'fenced' end
+  if is_over(invocation) then return 'fenced' end
 end
-if part ~= '' and redis.call('HGET', KEYS[6], 'part:' .. part) ~= attempt then return 'repeated' end
-local field = 'event:' .. token .. ':' .. event_id
-local before = redis.call('HGET', KEYS[6], field)
-if before then return { tonumber(before), 1, redis.call('XRANGE', KEYS[7], '-', '+') } end
+if part ~= '' and redis.call('HGET', invocation, 'part:' .. part) ~= attempt then return 'repeated' end
+local commit = 'event:' .. session_token .. ':' .. event_id
+local before = redis.call('HGET', invocation, commit)
+if before then return { tonumber(before), 1, redis.call('XRANGE', outbox, '-', '+') } end
 if tonumber(known_seq) > tonumber(seq) then return 'other' end
-if while_open ~= '' and redis.call('HEXISTS', KEYS[8], while_open) == 0 then return 'late' end
-local is_known = redis.call('EXISTS', KEYS[6]) == 1
-seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
-redis.call('XADD', KEYS[2], '0-' .. seq, 'e', event)
-redis.call('HSET', KEYS[1], 'updated', timestamp)
-local list = redis.call('HGET', KEYS[1], 'hidden') == '0' and KEYS[5] or KEYS[10]
+if while_open ~= '' and redis.call('HEXISTS', pending, while_open) == 0 then return 'late' end
+local is_known = redis.call('EXISTS', invocation) == 1
+seq = redis.call('HINCRBY', session, 'seq', 1)
+redis.call('XADD', events, '0-' .. seq, 'e', event)
+redis.call('HSET', session, 'updated', timestamp)
+local list = redis.call('HGET', session, 'hidden') == '0' and sessions or hidden_sessions
 redis.call('ZADD', list, timestamp, id)
-redis.call('HSET', KEYS[6], field, seq)
-if fence ~= '' then redis.call('HDEL', KEYS[6], 'begun') end
-if tokens ~= '0' then redis.call('HINCRBY', KEYS[6], 'tokens', tokens) end
-write_fields(KEYS[3], '')
-write_fields(KEYS[4], '')
-write_fields(KEYS[6], 'temp:')
-write_outbox(KEYS[7], KEYS[1])
-write_fields(KEYS[8], '')
-for _ = 1, tonumber(next_arg()) do
-  local field, answered, answer = next_arg(), next_arg(), next_arg()
-  if redis.call('HDEL', KEYS[8], field) == 1 then redis.call('HSETNX', KEYS[9], answered, answer) end
+redis.call('HSET', invocation, commit, seq)
+if fencing_token ~= '' then redis.call('HDEL', invocation, 'begun') end
+if model_tokens ~= '0' then redis.call('HINCRBY', invocation, 'tokens', model_tokens) end
+write_fields(state, '', session_state)
+write_fields(user, '', user_state)
+write_fields(invocation, 'temp:', temp_state)
+write_outbox(outbox, session, app_state)
+write_fields(pending, '', opened)
+for n = 1, #closed, 3 do
+  if redis.call('HDEL', pending, closed[n]) == 1 then redis.call('HSETNX', answered, closed[n + 1], closed[n + 2]) end
 end
-local first = note_turn(KEYS[1], KEYS[6], KEYS[9], token, seq)
+local first = note_turn(seq)
 -- What the run that has the session goes back to, also where others commit beside it.
-if fence ~= '' then redis.call('HSET', KEYS[1], 'work', first) end
-local is_aside, ttl, most = next_arg(), next_arg(), next_arg()
-if is_aside == '1' and not is_known then redis.call('HSET', KEYS[6], 'end', '{"status":"completed"}') end
-touch_invocation(KEYS[6], KEYS[11], token, running_ms, ended_ms)
-trim(KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[6], token, seq, most)
-retain(KEYS[1], KEYS[2], KEYS[3], list, KEYS[12], KEYS[9], id, ttl)
-return { seq, 0, redis.call('XRANGE', KEYS[7], '-', '+') }
-`);
+if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
+if aside == '1' and not is_known then redis.call('HSET', invocation, 'end', '{"status":"completed"}') end
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+trim(session, events, pending, answered, invocation, session_token, seq, most)
+retain(session, events, state, list, session_ends, answered, id, ttl)
+return { seq, 0, redis.call('XRANGE', outbox, '-', '+') }
+`,
+);
 
-/**
- * KEYS session, state, user, events, outbox. ARGV how many events at most, and behind which seq: the last ones, newest first. One consistent
- * picture.
- */
-export const readScript = script(`
-local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first')
+/** Reads a session, and of its events behind `after` the last `count`, newest first: one consistent picture. */
+export const readScript = defineScript(
+  { keys: ['session', 'state', 'user', 'events', 'outbox'], args: ['count', 'after'] },
+  `
+local meta = redis.call('HMGET', session, 'updated', 'seq', 'first')
 if not meta[2] then return false end
-local count, events = tonumber(ARGV[1]), {}
-if count > 0 then
-  events = redis.call('XREVRANGE', KEYS[4], '+', '0-' .. string.format('%d', ARGV[2] + 1), 'COUNT', count)
+local newest = {}
+if tonumber(count) > 0 then
+  newest = redis.call('XREVRANGE', events, '+', '0-' .. string.format('%d', after + 1), 'COUNT', count)
 end
-return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+') }
-`);
+return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+') }
+`,
+);
 
 /**
- * KEYS session, state, user, events, outbox, invocation, answered. ARGV how many events at most, what the reader knows or 0, session token, how many of the
- * last ones or '', from which on or '', then the agents whose summaries count, ids of calls that are answered, and
- * authors of whom it is needed who spoke last, each with their count. Returns
- * also the number of the first event that is needed.
+ * Reads a session for a turn, with `count` events at most, and the number of the first event that is needed: see `TurnNeed`. `known` is the last event that the
+ * reader has or 0; `last` and `fromSeq` may be ''.
  */
-export const readTurnScript = script(`
-local at = 0
-local function next_arg() at = at + 1; return ARGV[at] end
-local meta = redis.call('HMGET', KEYS[1], 'updated', 'seq', 'first', 'nonce')
+export const readTurnScript = defineScript(
+  {
+    keys: ['session', 'state', 'user', 'events', 'outbox', 'invocation', 'answered'],
+    args: ['count', 'known', 'sessionToken', 'last', 'fromSeq'],
+    lists: ['summaries', 'answers', 'authors'],
+  },
+  `
+local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
 if not meta[2] then return false end
 local seq, first = tonumber(meta[2]), nil
 local function reach(number)
   if number and (not first or tonumber(number) < first) then first = tonumber(number) end
 end
-local limit, known, token, last, from = tonumber(next_arg()), tonumber(next_arg()), next_arg(), next_arg(), next_arg()
 if last ~= '' then reach(seq - last + 1) end
-for _ = 1, tonumber(next_arg()) do reach((redis.call('HGET', KEYS[1], 'through:' .. next_arg()) or 0) + 1) end
+for _, agent in ipairs(summaries) do reach((redis.call('HGET', session, 'through:' .. agent) or 0) + 1) end
 if not first then first = 1 end
-for _ = 1, tonumber(next_arg()) do reach(redis.call('HGET', KEYS[7], 'c:' .. next_arg())) end
+for _, id in ipairs(answers) do reach(redis.call('HGET', answered, 'c:' .. id)) end
 local spoken = 0
-for _ = 1, tonumber(next_arg()) do
-  spoken = math.max(spoken, tonumber(redis.call('HGET', KEYS[1], 'by:' .. next_arg()) or 0))
+for _, author in ipairs(authors) do
+  spoken = math.max(spoken, tonumber(redis.call('HGET', session, 'by:' .. author) or 0))
 end
 if spoken > 0 then reach(spoken) end
-reach(redis.call('HGET', KEYS[6], 'from:' .. token))
-if from ~= '' then reach(from) end
+reach(redis.call('HGET', invocation, 'from:' .. session_token))
+if from_seq ~= '' then reach(from_seq) end
 first = math.max(first, 1, tonumber(meta[3] or 1))
-local start = string.format('0-%d', math.max(first, known))
-local events = redis.call('XREVRANGE', KEYS[4], '+', start, 'COUNT', limit)
-return { meta, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), events, redis.call('XRANGE', KEYS[5], '-', '+'), first }
-`);
+local start = string.format('0-%d', math.max(first, tonumber(known)))
+local newest = redis.call('XREVRANGE', events, '+', start, 'COUNT', count)
+return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+'), first }
+`,
+);
 
 /**
- * KEYS session, events, state, sessions, ends of sessions. ARGV session id, the seq that it must have, timestamp, id of the last event, events with their count, entries
- * of the state with theirs, authors and the number of the last event of each with theirs, and how long it is kept in ms or ''. Returns 1, 'gone', or the seq that it has instead.
+ * Appends history behind the event `after`: `lastId` is the id of its last event, `sessionState` its changes of the session's own state, `authors` each author
+ * and the number of its last event, `ttl` how long the session is kept in ms or ''. Returns 1, 'gone', or the seq that the session has instead.
  */
-export const appendHistoryScript = script(`${writeFields}${retain}
-local id, after, timestamp, last = next_arg(), tonumber(next_arg()), next_arg(), next_arg()
-local seq, hidden = unpack(redis.call('HMGET', KEYS[1], 'seq', 'hidden'))
+export const appendHistoryScript = defineScript(
+  {
+    keys: ['session', 'events', 'state', 'sessions', 'sessionEnds'],
+    args: ['id', 'after', 'timestamp', 'lastId', 'ttl'],
+    lists: ['history', 'sessionState', 'authors'],
+  },
+  `${writeFields}${retain}
+local seq, hidden = unpack(redis.call('HMGET', session, 'seq', 'hidden'))
 if not seq then return 'gone' end
-local count = tonumber(next_arg())
-if tonumber(seq) ~= after then
-  local there = redis.call('HGET', KEYS[1], 'history')
-  if there == (after + count) .. ' ' .. last then return 1 end
+local last = string.format('%d', after + #history)
+local mark = last .. ' ' .. last_id
+if tonumber(seq) ~= tonumber(after) then
+  if redis.call('HGET', session, 'history') == mark then return 1 end
   return tonumber(seq)
 end
-for n = 1, count do redis.call('XADD', KEYS[2], string.format('0-%d', after + n), 'e', next_arg()) end
-redis.call('HSET', KEYS[1], 'seq', string.format('%d', after + count), 'updated', timestamp, 'history', (after + count) .. ' ' .. last)
-if hidden == '0' then redis.call('ZADD', KEYS[4], timestamp, id) end
-write_fields(KEYS[3], '')
-write_fields(KEYS[1], 'by:')
-retain(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[1], id, next_arg())
+for n, event in ipairs(history) do redis.call('XADD', events, string.format('0-%d', after + n), 'e', event) end
+redis.call('HSET', session, 'seq', last, 'updated', timestamp, 'history', mark)
+if hidden == '0' then redis.call('ZADD', sessions, timestamp, id) end
+write_fields(state, '', session_state)
+write_fields(session, 'by:', authors)
+retain(session, events, state, sessions, session_ends, session, id, ttl)
 return 1
-`);
+`,
+);
 
 /** KEYS sessions, ends of sessions. Takes those that have ended off the list: Redis itself has removed them. */
 export const dropEndedScript = script(`
@@ -219,7 +257,9 @@ return 1
  * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs.
  * A field holds '<id> <user token> <json>'; the later commit wins whatever the order of arrival, so that applying again is harmless.
  */
-export const applyAppScript = script(`${writeFields}
+export const applyAppScript = script(`
+local at = 0
+local function next_arg() at = at + 1; return ARGV[at] end
 local user = next_arg()
 local function later(time, n, user, current)
   local their_time, their_n, their_user = string.match(current, '^(%d+)-(%d+) (%S+) ')

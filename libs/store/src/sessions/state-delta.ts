@@ -15,11 +15,6 @@ export function splitDelta(record: Record<string, unknown>, what: string): Delta
   return delta;
 }
 
-/** Entries as a script reads them: their number, then key and value of each. */
-export function scriptArgs(entries: JsonEntry[]): string[] {
-  return [String(entries.length), ...entries.flat()];
-}
-
 /** State of one scope, keys with their prefix, from the flat list of a hash. */
 export function stateOf(scope: StateScope, fields: readonly string[]): Record<string, unknown> {
   const entries: [string, unknown][] = [];

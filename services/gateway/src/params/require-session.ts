@@ -1,5 +1,6 @@
 import type { GetSessionConfig, Session } from '@agentmesh/agent';
-import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import { noSession } from '@agentmesh/agent/internal';
+import type { SessionRef } from '@agentmesh/protocol';
 import type { GatewayContext } from '../context/context.ts';
 
 /** The session of this id. @throws MeshError `not_found` */
@@ -10,8 +11,5 @@ export async function requireSession(
 ): Promise<Session> {
   const session = await mesh.sessions.getSession({ ...ref, config });
   if (session) return session;
-  throw new MeshError(
-    'not_found',
-    `there is no session ${ref.sessionId} of user ${ref.userId} in app ${ref.appName}; create it first`,
-  );
+  throw noSession(ref);
 }

@@ -67,9 +67,3 @@ export function assertCount(name: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 0) return;
   throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
 }
-
-/** The error for a session object that is ahead of the store. */
-export function notTheSame(id: string): MeshError {
-  const why = 'it was deleted and another has its id, or the store lost its last events';
-  return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
-}

@@ -1,8 +1,9 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import { runName, runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef } from '../invocations.ts';
+import { takenOver } from '../session-errors.ts';
 import type { SessionLeases, TakenSession, TakeOptions } from '../session-leases.ts';
-import { assertCurrent, beginRun, currentRun, isDuplicate, takenOver } from './stored-invocation.ts';
+import { assertCurrent, beginRun, currentRun, isDuplicate } from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
 
 export class InMemorySessionLeases implements SessionLeases {

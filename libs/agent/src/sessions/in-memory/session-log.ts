@@ -1,6 +1,7 @@
-import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import type { SessionRef } from '@agentmesh/protocol';
 import { scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
+import { elsewhere, noSession } from '../session-errors.ts';
 import type {
   HistoryPart,
   ReadEventsRequest,
@@ -41,7 +42,7 @@ export class InMemorySessionLog implements SessionLog {
   async appendHistory(ref: SessionRef, { afterSeq, events }: HistoryPart): Promise<void> {
     const read = events.map(readEvent);
     const stored = this.#tables.findSession(ref);
-    if (!stored) throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    if (!stored) throw noSession(ref);
     const last = events.at(-1);
     if (!last) return;
     if (stored.events.length !== afterSeq) {
@@ -62,12 +63,4 @@ export class InMemorySessionLog implements SessionLog {
     const stored = this.#tables.findSession(ref);
     return stored && withPrefix('', stored.initial);
   }
-}
-
-/** The error for history that does not go where it should. */
-export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
-  return new MeshError(
-    'failed_precondition',
-    `session ${sessionId} has ${seq} events, and history is to be put after ${afterSeq}; read it again`,
-  );
 }

@@ -12,6 +12,7 @@ import { getFunctionCalls, tokensOf } from '../../events/event.ts';
 import { askedAgain } from '../invocations.ts';
 import { hasAnswer } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
+import { noSession, notTheSame, takenOver } from '../session-errors.ts';
 import {
   getOrCreateSession,
   type ListSessionsRequest,
@@ -26,12 +27,12 @@ import type {
   GetSessionRequest,
   SessionService,
 } from '../session-service.ts';
-import { bringUpToDate, eventReader, notTheSame, parseEvent, readEvent } from './event-log.ts';
+import { bringUpToDate, eventReader, parseEvent, readEvent } from './event-log.ts';
 import { InMemoryInvocations } from './invocations.ts';
 import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
 import { InMemorySessionLog } from './session-log.ts';
-import { assertCurrent, currentRun, endRun, isOver, takenOver } from './stored-invocation.ts';
+import { assertCurrent, currentRun, endRun, isOver } from './stored-invocation.ts';
 import { newSession, type StoredSession, Tables } from './tables.ts';
 import { noteTurn } from './turns.ts';
 import { InMemoryUserRecords } from './user-records.ts';
@@ -130,7 +131,7 @@ export class InMemorySessionService implements SessionService {
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
     const { json, delta } = readEvent(event);
     const stored = this.#tables.findSession(ref);
-    if (!stored) throw new MeshError('not_found', `session ${session.id} is gone; create a new one`);
+    if (!stored) throw noSession(ref);
     const invocationRef = { ...ref, invocationId: event.invocationId };
     const isKnown = this.#tables.findInvocation(invocationRef) !== undefined;
     const invocation = this.#tables.invocation(invocationRef);
@@ -146,7 +147,7 @@ export class InMemorySessionService implements SessionService {
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
     const known = invocation.seqs.get(id);
     if (known === undefined) {
-      if (session.seq > stored.events.length) throw notTheSame(session.id);
+      if (session.seq > stored.events.length) throw notTheSame(session);
       if (whileOpen !== undefined && !this.pending.isOpen({ ...ref, callId: whileOpen }))
         throw hasAnswer(whileOpen);
       stored.events.push(json);

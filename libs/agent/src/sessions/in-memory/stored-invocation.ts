@@ -1,6 +1,7 @@
-import { MeshError, toJson } from '@agentmesh/protocol';
+import { toJson } from '@agentmesh/protocol';
 import { runName } from '../../events/run-ids.ts';
 import type { InvocationRecord, RunEnd, RunEnding } from '../invocations.ts';
+import { takenOver } from '../session-errors.ts';
 import type { Delivery } from '../session-leases.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 
@@ -100,8 +101,4 @@ export function assertCurrent(invocation: StoredInvocation, token: number | unde
   // Without a token there, the session was deleted since.
   if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
   throw takenOver();
-}
-
-export function takenOver(): MeshError {
-  return new MeshError('aborted', 'another delivery of this run has taken over');
 }

@@ -2,19 +2,31 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { FileArtifactService, InMemoryArtifactService, InMemorySessionService } from '@agentmesh/agent';
+import {
+  type ArtifactService,
+  FileArtifactService,
+  InMemoryArtifactService,
+  InMemorySessionService,
+  type SessionService,
+} from '@agentmesh/agent';
+import { overrideSessions } from '@agentmesh/agent/internal';
 import { MemoryHub } from '@agentmesh/bus';
 import { describe, expect, it } from 'vitest';
-import { deletingArtifacts } from './delete-with-session.ts';
-import { MeshArtifactService } from './mesh-artifact-service.ts';
-import { openArtifacts } from './open-artifacts.ts';
+import { MeshArtifactService } from '../artifacts/mesh-artifact-service.ts';
+import { openArtifacts } from '../artifacts/open-artifacts.ts';
+import { memoryMesh } from '../harness.fixture.ts';
+import { meshSessions } from './mesh-sessions.ts';
+
+const { callResults, jobs } = memoryMesh();
+const withFiles = (sessions: SessionService, artifacts: ArtifactService) =>
+  meshSessions(sessions, { artifacts, callResults, jobs });
 
 const ref = { appName: 'app', userId: 'u', sessionId: 's' };
 
 async function setUp() {
   const artifacts = new InMemoryArtifactService();
   const inner = new InMemorySessionService();
-  const sessions = deletingArtifacts(inner, artifacts);
+  const sessions = withFiles(inner, artifacts);
   await sessions.createSession(ref);
   for (const filename of ['own', 'user:kept'])
     await artifacts.saveArtifact({ ...ref, filename, artifact: { text: 'x' } });
@@ -34,7 +46,7 @@ describe('the deletion of a session', () => {
     const die = async () => {
       throw new Error('died');
     };
-    const dying = deletingArtifacts(new Proxy(inner, { get: () => die }), artifacts);
+    const dying = withFiles(overrideSessions(inner, { deleteSession: die }), artifacts);
     await expect(dying.deleteSession(ref)).rejects.toThrow('died');
     // Whoever lists sessions finds it, and can delete it.
     expect(await sessions.getSession(ref)).toBeDefined();
@@ -44,16 +56,13 @@ describe('the deletion of a session', () => {
 
   it('takes what was saved while it went on', async () => {
     const { artifacts, inner } = await setUp();
-    const late = new Proxy(inner, {
-      get(target, name) {
-        if (name !== 'deleteSession') return Reflect.get(target, name);
-        return async () => {
-          await artifacts.saveArtifact({ ...ref, filename: 'late', artifact: { text: 'x' } });
-          await target.deleteSession(ref);
-        };
+    const late = overrideSessions(inner, {
+      async deleteSession() {
+        await artifacts.saveArtifact({ ...ref, filename: 'late', artifact: { text: 'x' } });
+        await inner.deleteSession(ref);
       },
     });
-    await deletingArtifacts(late, artifacts).deleteSession(ref);
+    await withFiles(late, artifacts).deleteSession(ref);
     expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
   });
 });
@@ -67,7 +76,7 @@ describe('a session under the id of one that expired', () => {
     const save = (filename: string) => artifacts.saveArtifact({ ...ref, filename, artifact: { text: 'x' } });
     await save('left');
     await save('user:kept');
-    return { artifacts, inner, save, sessions: deletingArtifacts(inner, artifacts) };
+    return { artifacts, inner, save, sessions: withFiles(inner, artifacts) };
   }
 
   it.each(['mesh', 'memory'])('has none of its files (%s)', async (kind) => {
@@ -86,10 +95,8 @@ describe('a session under the id of one that expired', () => {
       const die = async () => {
         throw new Error('died');
       };
-      const dying = new Proxy(inner, {
-        get: (target, name) => (name === 'createSession' ? die : Reflect.get(target, name).bind(target)),
-      });
-      await expect(deletingArtifacts(dying, artifacts).createSession(ref)).rejects.toThrow('died');
+      const dying = overrideSessions(inner, { createSession: die });
+      await expect(withFiles(dying, artifacts).createSession(ref)).rejects.toThrow('died');
       expect(await inner.getSession(ref)).toBeUndefined();
       await sessions.createSession(ref);
       expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
@@ -98,19 +105,16 @@ describe('a session under the id of one that expired', () => {
 
   it('keeps what it saved while another process was at making it too', async () => {
     const { artifacts, inner, sessions, save } = await leftFiles('mesh');
-    const slow = new Proxy(inner, {
-      get(target, name) {
-        if (name !== 'getSession') return Reflect.get(target, name).bind(target);
-        return async () => {
-          const found = await target.getSession(ref);
-          // The other one is faster by all it does.
-          await sessions.createSession(ref);
-          await save('left');
-          return found;
-        };
+    const slow = overrideSessions(inner, {
+      async getSession() {
+        const found = await inner.getSession(ref);
+        // The other one is faster by all it does.
+        await sessions.createSession(ref);
+        await save('left');
+        return found;
       },
     });
-    const late = deletingArtifacts(slow, artifacts).createSession(ref);
+    const late = withFiles(slow, artifacts).createSession(ref);
     await expect(late).rejects.toMatchObject({ code: 'already_exists' });
     expect(await artifacts.listArtifactKeys(ref)).toEqual(['left', 'user:kept']);
   });

@@ -1,0 +1,28 @@
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
+
+/** The error for a session that does not exist, or not any more. */
+export function noSession({ appName, userId, sessionId }: SessionRef): MeshError {
+  return new MeshError(
+    'not_found',
+    `there is no session ${sessionId} of user ${userId} in app ${appName}; create it first`,
+  );
+}
+
+/** The error for a session object that is ahead of the store. */
+export function notTheSame({ id }: { id: string }): MeshError {
+  const why = 'it was deleted and another has its id, or the store lost its last events';
+  return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
+}
+
+/** The error for a token that is not the invocation's newest. */
+export function takenOver(): MeshError {
+  return new MeshError('aborted', 'another delivery of this run has taken over');
+}
+
+/** The error for history that does not go where it should. */
+export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `session ${sessionId} has ${seq} events, and history is to be put after ${afterSeq}; read it again`,
+  );
+}

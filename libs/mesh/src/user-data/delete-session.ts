@@ -1,0 +1,61 @@
+import type { ArtifactService, SessionService } from '@agentmesh/agent';
+import type { DeleteSessionOptions } from '@agentmesh/agent/internal';
+import type { SessionRef } from '@agentmesh/protocol';
+import { CallsOfLog, type KeptCalls } from './forget-calls.ts';
+
+/** The stores of what belongs to sessions and lies beside them. */
+export type KeptBeside = KeptCalls & { artifacts: ArtifactService };
+
+/** The deletion of one session. */
+interface Deletion {
+  /** Those of the store. */
+  sessions: SessionService;
+  kept: KeptBeside;
+  ref: SessionRef;
+  options: DeleteSessionOptions;
+  /** Files that were removed. */
+  files: number;
+}
+
+/**
+ * The steps by which a session goes, in order. The session is found, and can be deleted again, until all that belongs to it is gone: another deletion
+ * finishes one that was cut short between any two steps.
+ */
+const deletionSteps = [removeFiles, forgetCallsAndSession, removeLateFiles] as const;
+
+/** Deletes a session with its files, the results of its calls and the records of its jobs. */
+export async function deleteSession(what: Omit<Deletion, 'files'>): Promise<void> {
+  const deletion = { ...what, files: 0 };
+  for (const step of deletionSteps) await step(deletion);
+  deletion.options.onDeleted?.('artifacts', deletion.files);
+}
+
+/** Removes the session's files. A crash after it leaves a session without files, which is there for all and can be deleted again. */
+async function removeFiles(deletion: Deletion): Promise<void> {
+  const { appName, userId, sessionId } = deletion.ref;
+  deletion.files += await deletion.kept.artifacts.deleteAll({ appName, userId, sessionId });
+}
+
+/**
+ * Removes the session from its store, in the steps that the store names (Redis: `deletionSteps` in `libs/store/src/sessions/delete-session.ts`). Before a page of
+ * its log, or of that of a hidden session, goes, the results of the page's calls and the records of their jobs are forgotten, and then the caller is told
+ * of it. A crash in it leaves the log, and another deletion gets the same pages again.
+ */
+async function forgetCallsAndSession({ sessions, kept, ref, options }: Deletion): Promise<void> {
+  const logs = new Map<string, CallsOfLog>();
+  await sessions.deleteSession(ref, {
+    ...options,
+    async onEvents(of, page) {
+      const log = logs.get(of.sessionId) ?? new CallsOfLog(of, kept);
+      logs.set(of.sessionId, log);
+      if (page.length === 0) logs.delete(of.sessionId);
+      options.onDeleted?.('callResults', await log.forgetPage(page));
+      await options.onEvents?.(of, page);
+    },
+  });
+}
+
+/** Removes the files that a tool saved while the session went. A crash before it leaves them until a session of this id is created, or the sweep finds them. */
+async function removeLateFiles(deletion: Deletion): Promise<void> {
+  await removeFiles(deletion);
+}
