@@ -39,7 +39,7 @@ export function nextStep(context: InvocationContext): Step {
   const asking = last && callsBehind(last, context);
   if (asking) {
     if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
-    const calls = last && stepAuthor(last) === agent.name ? openCalls(asking, context) : [];
+    const calls = last && stepAuthor(last) === agent.name ? callsToMake(asking, context) : [];
     if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
     if (isWaiting(asking, context)) return { kind: 'done' };
   }
@@ -95,7 +95,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  * Calls that nobody has answered and that wait for nobody. A long-running one is open only until the calls made with it have their
  * responses: it may have no first result.
  */
-function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
+function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
   const index = logIndex(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length || index.has(effectsId(asking));
