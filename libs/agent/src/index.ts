@@ -295,6 +295,7 @@ export type {
   TurnNeed,
   TurnSession,
 } from './sessions/session-log.ts';
+export { assertCount, assertStorable } from './sessions/session-log.ts';
 export type {
   AppendEventRequest,
   CreateSessionRequest,
