@@ -95,6 +95,21 @@ describe('the architecture', () => {
     }
   });
 
+  it('stores live where decision 28 says', () => {
+    const homes: Record<string, string> = { InMemory: 'agent', File: 'agent', Redis: 'store', Mesh: 'mesh' };
+    const store =
+      /^export class (InMemory|File|Redis|Mesh|\w+?)(\w*) (?:extends|implements) \w*(?:Service|Invocations|Leases|Log|Calls|Records)\b/gm;
+    const found = libraries
+      .flatMap(({ folder }) => sources(folder))
+      .filter((file) => !isTest(file))
+      .flatMap((file) =>
+        [...read(file).matchAll(store)].map(([, kind = '', rest]) => ({ file, kind, rest })),
+      );
+    expect(found.length).toBeGreaterThan(15);
+    for (const { file, kind, rest } of found)
+      expect(file, `${kind}${rest}`).toMatch(new RegExp(`^libs/${homes[kind] ?? 'none'}/`));
+  });
+
   it('services do not import each other', () => {
     const names = services.map(({ manifest }) => manifest.name);
     for (const { folder } of services) {

@@ -1,6 +1,6 @@
 import type { SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
-import type { CallResults } from '@agentmesh/mesh';
+import type { CallResults } from '@agentmesh/store';
 import { intercept } from '@agentmesh/testing';
 
 /** Protections that a test takes away, to see that the checker notices. */

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
-import type { OpenCall } from '@agentmesh/mesh';
+import type { AddressedCall } from '@agentmesh/mesh';
 import { type Event, subjects } from '@agentmesh/protocol';
 import { endProcess, spawnGuarded, until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -63,9 +63,9 @@ async function untilSaid(session: string, words: RegExp): Promise<Event[]> {
 }
 
 /** What waits in a session, as a program asks it over NATS. */
-async function pendingIn(session: string): Promise<OpenCall[]> {
+async function pendingIn(session: string): Promise<AddressedCall[]> {
   const reply = await nats.request(names.pending, JSON.stringify({ app, user, session }), { timeout: 5_000 });
-  return reply.json<{ pending: OpenCall[] }>().pending;
+  return reply.json<{ pending: AddressedCall[] }>().pending;
 }
 
 /** As `nats pub` does. */

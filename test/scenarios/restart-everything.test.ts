@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
-import type { OpenCall } from '@agentmesh/mesh';
+import type { AddressedCall } from '@agentmesh/mesh';
 import { type Event, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
@@ -32,14 +32,14 @@ async function stopAll(mesh: LocalMesh): Promise<void> {
 }
 
 /** Asks for more than is paid without a manager; gives the call that waits. */
-async function askFor(mesh: LocalMesh, amount: number): Promise<{ session: string; call: OpenCall }> {
+async function askFor(mesh: LocalMesh, amount: number): Promise<{ session: string; call: AddressedCall }> {
   const client = restClient(mesh.gatewayUrl);
   const session = await client.createSession(app, user);
   await client.events(app, session, `Please reimburse ${amount}$ for a bicycle`);
   const response = await client.send('GET', `/apps/${app}/users/${user}/sessions/${session}/pending`);
-  const { pending } = (await response.json()) as { pending: OpenCall[] };
+  const { pending } = (await response.json()) as { pending: AddressedCall[] };
   expect(pending).toHaveLength(1);
-  return { session, call: pending[0] as OpenCall };
+  return { session, call: pending[0] as AddressedCall };
 }
 
 async function logOf(mesh: LocalMesh, session: string): Promise<Event[]> {

@@ -1,7 +1,7 @@
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
-import type { OpenCall } from '@agentmesh/mesh';
+import type { AddressedCall } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runDocCommands } from '../doc-commands.ts';
@@ -27,7 +27,7 @@ async function wanting(days: number) {
   await client.events(app, session, `I want ${days} days off, please.`);
   const pending = async () => {
     const response = await client.send('GET', `/apps/${app}/users/u1/sessions/${session}/pending`);
-    return ((await response.json()) as { pending: OpenCall[] }).pending;
+    return ((await response.json()) as { pending: AddressedCall[] }).pending;
   };
   const [question] = await pending();
   const answer = (response: unknown) =>

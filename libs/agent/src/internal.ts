@@ -106,5 +106,6 @@ export type {
   TurnNeed,
   TurnSession,
 } from './sessions/session-log.ts';
+export { assertCount, assertStorable } from './sessions/session-log.ts';
 export type { DeleteSessionOptions } from './sessions/session-service.ts';
 export type { KeptSession, UserOwner, UserRecords } from './sessions/user-records.ts';

@@ -1,5 +1,4 @@
-export type { CallResults } from '@agentmesh/store';
-export { openCalls, servePending } from './answers/pending-requests.ts';
+export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
 export { followRun, readInvocation } from './client/follow-run.ts';
@@ -14,9 +13,9 @@ export type { MeshParts } from './connect/create-mesh.ts';
 export { createMesh } from './connect/create-mesh.ts';
 export type { MainOptions } from './connect/service-main.ts';
 export { runAgentService, runToolService } from './connect/service-main.ts';
+export type { AddressedCall } from './mesh/addressed-call.ts';
 export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
 export type { Mesh } from './mesh/mesh.ts';
-export type { OpenCall } from './mesh/open-call.ts';
 export { appNames, rootOf } from './mesh/root-agent.ts';
 export { serviceName } from './mesh/service-name.ts';
 export { hopHeaders } from './messages/carrier.ts';

@@ -48,7 +48,7 @@ function stepAtCalls(last: Event, context: InvocationContext): Step | undefined 
   const asking = callsBehind(last, context);
   if (!asking) return undefined;
   if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
-  const calls = stepAuthor(last) === context.agent.name ? openCalls(asking, context) : [];
+  const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, context) : [];
   if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
   return isWaiting(asking, context) ? { kind: 'done' } : undefined;
 }
@@ -106,7 +106,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  * Calls that nobody has answered and that wait for nobody. A long-running one is open only until the calls made with it have their
  * responses: it may have no first result.
  */
-function openCalls(asking: Event, context: InvocationContext): FunctionCall[] {
+function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
   const index = logIndex(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length || index.has(effectsId(asking));

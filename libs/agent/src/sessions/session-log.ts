@@ -1,4 +1,4 @@
-import type { Event, SessionRef } from '@agentmesh/protocol';
+import { type Event, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { InvocationRef } from './invocations.ts';
 import type { Session } from './session.ts';
 
@@ -68,4 +68,16 @@ export interface SessionLog {
 
   /** Reads the state that a session was created with: keys without prefix. Undefined for an unknown one. */
   initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined>;
+}
+
+/** Checks how many events are wanted, or from where. @throws MeshError `invalid_argument` */
+export function assertCount(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
+}
+
+/** Checks that an event can be stored. @throws MeshError `invalid_argument` */
+export function assertStorable({ id, timestamp }: Event): void {
+  if (typeof id === 'string' && id !== '' && id.isWellFormed() && Number.isFinite(timestamp)) return;
+  throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
 }

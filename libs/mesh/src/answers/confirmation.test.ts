@@ -15,7 +15,7 @@ import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
-import { openCalls } from './pending-requests.ts';
+import { pendingCalls } from './pending-requests.ts';
 
 /** A tool that pays what was confirmed, and what it has paid. */
 function cashier() {
@@ -123,7 +123,7 @@ describe('a confirmation across processes', () => {
     const user = { appName: 'app', userId: 'u' };
     const inner = (await world.sessions.pending.list(user)).find(({ agent }) => agent === 'child');
     const client = await world.connect('client');
-    expect(await openCalls(client, { app: 'app', user: 'u' })).toMatchObject([{ agent: 'root' }]);
+    expect(await pendingCalls(client, { app: 'app', user: 'u' })).toMatchObject([{ agent: 'root' }]);
     const functionResponse = { id: inner?.id ?? '', response: { confirmed: true } };
     const message = { role: 'user', parts: [{ functionResponse }] };
     const past = { app: 'app', user: 'u', session: inner?.sessionId ?? '', message };

@@ -1,14 +1,14 @@
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import { type Frame, parse, pendingRequestSchema } from '@agentmesh/protocol';
+import { type AddressedCall, addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { type OpenCall, openCall } from '../mesh/open-call.ts';
 import { isAskedByCaller } from './check-message.ts';
 
 /** What waits for an answer from outside: in one session, or in all sessions of a user; oldest first. */
-export async function openCalls(
+export async function pendingCalls(
   { sessions, subjects }: Pick<Mesh, 'sessions' | 'subjects'>,
   { app, user, session }: { app: string; user: string; session?: string | undefined },
-): Promise<OpenCall[]> {
+): Promise<AddressedCall[]> {
   const calls = await sessions.pending.list({
     appName: app,
     userId: user,
@@ -17,7 +17,7 @@ export async function openCalls(
   const now = Date.now();
   // Nobody can answer what is overdue; the agent's service gives it its outcome soon.
   const open = calls.filter((call) => (call.deadline ?? now + 1) > now && !isAskedByCaller(call));
-  return open.map((call) => openCall({ subjects }, { app, user }, call));
+  return open.map((call) => addressedCall({ subjects }, { app, user }, call));
 }
 
 /** Answers requests on the pending subject: `{"app": "shop", "user": "u1"}` gets `{"pending": […]}`. */
@@ -27,5 +27,5 @@ export async function servePending(mesh: Mesh): Promise<Started> {
 
 async function* answer(mesh: Mesh, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const wanted = parse(pendingRequestSchema, request.json(), 'the request for what waits');
-  yield { type: 'result', data: { pending: await openCalls(mesh, wanted) } };
+  yield { type: 'result', data: { pending: await pendingCalls(mesh, wanted) } };
 }

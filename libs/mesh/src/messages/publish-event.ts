@@ -8,8 +8,8 @@ import {
   type PendingNews,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { openCall } from '../mesh/open-call.ts';
 
 /** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
 export async function publishEvent(
@@ -42,7 +42,7 @@ export async function publishToSession(
     ...opened.map((call) => ({
       change: 'opened' as const,
       callId: call.id,
-      call: openCall(mesh, { app: session.appName, user: session.userId }, call),
+      call: addressedCall(mesh, { app: session.appName, user: session.userId }, call),
     })),
     ...closed.map(({ id }) => ({ change: 'answered' as const, callId: id })),
   ];

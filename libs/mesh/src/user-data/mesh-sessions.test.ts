@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
   type ArtifactService,
+  createEvent,
   FileArtifactService,
   InMemoryArtifactService,
   InMemorySessionService,
@@ -65,6 +66,44 @@ describe('the deletion of a session', () => {
     await withFiles(late, artifacts).deleteSession(ref);
     expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
   });
+});
+
+it('is deleted in the order that its steps tell', async () => {
+  const done: string[] = [];
+  const artifacts = new InMemoryArtifactService();
+  const { deleteAll } = artifacts;
+  artifacts.deleteAll = async (owner) => {
+    done.push('files');
+    return await deleteAll.call(artifacts, owner);
+  };
+  const inner = new InMemorySessionService();
+  const store = overrideSessions(inner, {
+    async deleteSession(of, options) {
+      await inner.deleteSession(of, options);
+      done.push('session');
+    },
+  });
+  const kept = {
+    artifacts,
+    callResults: { ...callResults, forget: async () => done.push('result') > 0 },
+    jobs: { ...jobs, forget: async () => done.push('job') > 0 },
+  };
+  const session = await inner.createSession(ref);
+  const parts = [{ functionCall: { id: 'c', name: 'tool', args: {} } }];
+  const event = createEvent({ invocationId: 'e-1', author: 'root', content: { role: 'model', parts } });
+  await inner.appendEvent({ session, event });
+  await meshSessions(store, kept).deleteSession(ref, {
+    onEvents: async (_of, page) => void done.push(`page of ${page.length}`),
+    onDeleted: (what, count) => void done.push(`${count} ${what}`),
+  });
+  expect(done).toEqual([
+    'files',
+    ...['0 callResults', 'page of 1'],
+    ...['result', 'job', '2 callResults', 'page of 0'],
+    'session',
+    'files',
+    '0 artifacts',
+  ]);
 });
 
 describe('a session under the id of one that expired', () => {

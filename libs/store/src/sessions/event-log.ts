@@ -1,6 +1,12 @@
 import type { GetSessionConfig, Session } from '@agentmesh/agent';
-import { deepFreeze, pickScopes, type StoredEvent } from '@agentmesh/agent/internal';
-import { type Event, type EventActions, keptJson, MeshError, toJson } from '@agentmesh/protocol';
+import {
+  assertCount,
+  assertStorable,
+  deepFreeze,
+  pickScopes,
+  type StoredEvent,
+} from '@agentmesh/agent/internal';
+import { type Event, type EventActions, keptJson, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
 /** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */
@@ -24,10 +30,8 @@ const emptyActions = (): EventActions => ({
  * @throws MeshError `invalid_argument`
  */
 export function encodeEvent(event: Event): string {
-  const { id, timestamp, actions } = event;
-  if (typeof id !== 'string' || id === '' || !id.isWellFormed() || !Number.isFinite(timestamp)) {
-    throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
-  }
+  assertStorable(event);
+  const { actions } = event;
   const stateDelta = pickScopes(actions.stateDelta, ['app', 'user', 'session']);
   const entries = Object.entries({ ...actions, stateDelta });
   const said = entries.filter(([name, value]) => !(name in emptyActions()) || !isEmpty(value));
@@ -68,12 +72,6 @@ export function decodeEvent(json: string): Event {
 
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
-
-/** Checks how many or from where. @throws MeshError `invalid_argument` */
-export function assertCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
 }
 
 /** Which part of a log has the events that are wanted: the last ones, and behind which seq. */

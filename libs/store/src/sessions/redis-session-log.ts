@@ -1,5 +1,6 @@
 import type { Session } from '@agentmesh/agent';
 import {
+  assertCount,
   elsewhere,
   type HistoryPart,
   type InvocationRef,
@@ -14,7 +15,6 @@ import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/p
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import type { AppState, Outbox } from './app-state.ts';
 import {
-  assertCount,
   type EncodedEvent,
   encodeEvent,
   inGroups,

@@ -1,7 +1,8 @@
-import { type Event, type JsonEntry, jsonEntries, keptJson, MeshError, toJson } from '@agentmesh/protocol';
+import { type Event, type JsonEntry, jsonEntries, keptJson, toJson } from '@agentmesh/protocol';
 import { deepFreeze } from '../../events/freeze.ts';
 import { scopeOf } from '../../events/state.ts';
 import type { Session } from '../session.ts';
+import { assertCount, assertStorable } from '../session-log.ts';
 import type { GetSessionConfig } from '../session-service.ts';
 
 /** Key → JSON. Text, so that no caller ever holds what is stored. */
@@ -9,10 +10,8 @@ export type JsonMap = Map<string, string>;
 
 /** The event as it is stored, without `temp:` keys; and its delta, with them. */
 export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
-  const { id, timestamp, actions } = event;
-  if (typeof id !== 'string' || id === '' || !id.isWellFormed() || !Number.isFinite(timestamp)) {
-    throw new MeshError('invalid_argument', 'an event needs an id and a timestamp in ms; use createEvent');
-  }
+  assertStorable(event);
+  const { actions } = event;
   const delta = jsonEntries(actions.stateDelta, 'the state delta');
   const lasting = Object.entries(actions.stateDelta).filter(([key]) => scopeOf(key) !== 'temp');
   const stored = { ...event, actions: { ...actions, stateDelta: Object.fromEntries(lasting) } };
@@ -61,9 +60,4 @@ export function eventReader({ numRecentEvents, afterTimestamp, afterSeq = 0 }: G
     const since = log.slice(afterSeq).map(parseEvent);
     return lastOf(since.filter(({ timestamp }) => timestamp >= afterTimestamp));
   };
-}
-
-export function assertCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
 }

@@ -2,15 +2,16 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
 import { elsewhere, noSession } from '../session-errors.ts';
-import type {
-  HistoryPart,
-  ReadEventsRequest,
-  SessionLog,
-  StoredEvent,
-  TurnNeed,
-  TurnSession,
+import {
+  assertCount,
+  type HistoryPart,
+  type ReadEventsRequest,
+  type SessionLog,
+  type StoredEvent,
+  type TurnNeed,
+  type TurnSession,
 } from '../session-log.ts';
-import { assertCount, parseEvent, readEvent, withPrefix } from './event-log.ts';
+import { parseEvent, readEvent, withPrefix } from './event-log.ts';
 import type { Tables } from './tables.ts';
 import { firstNeeded } from './turns.ts';
 

@@ -1,4 +1,4 @@
-import { openCalls } from '@agentmesh/mesh';
+import { pendingCalls } from '@agentmesh/mesh';
 import type { Handler } from '../../context/route.ts';
 import { readSession, readUser } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
@@ -8,11 +8,11 @@ export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   await requireSession(context, ref, { numRecentEvents: 0 });
   const { appName: app, userId: user, sessionId: session } = ref;
-  return { pending: await openCalls(context.mesh, { app, user, session }) };
+  return { pending: await pendingCalls(context.mesh, { app, user, session }) };
 };
 
 /** The same of all sessions of a user; those of agents that are used as tools are among them. */
 export const listPendingOfUser: Handler = async (context, request) => {
   const { appName, userId } = await readUser(context, request);
-  return { pending: await openCalls(context.mesh, { app: appName, user: userId }) };
+  return { pending: await pendingCalls(context.mesh, { app: appName, user: userId }) };
 };

@@ -1,20 +1,20 @@
 import type { PendingCall } from '@agentmesh/agent';
 import type { Mesh } from './mesh.ts';
 
-/** A call that waits, with where it can be answered. */
-export interface OpenCall extends PendingCall {
+/** A pending call with the address where it can be answered. */
+export interface AddressedCall extends PendingCall {
   app: string;
   user: string;
   /** Where an answer can be published; absent for a call of an agent that no service answers for. */
   operationSubject?: string;
 }
 
-/** Adds to a pending call where it can be answered. */
-export function openCall(
+/** Adds its address to a pending call. */
+export function addressedCall(
   { subjects }: Pick<Mesh, 'subjects'>,
   { app, user }: { app: string; user: string },
   call: PendingCall,
-): OpenCall {
+): AddressedCall {
   const { service, id } = call;
   return {
     ...call,
