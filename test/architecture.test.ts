@@ -133,6 +133,15 @@ describe('the architecture', () => {
     }
   });
 
+  it('nothing that is deployed needs @agentmesh/testing', () => {
+    const deployed = [...libraries, ...services].filter(({ folder }) => folder !== 'libs/testing');
+    for (const { folder, manifest } of deployed) {
+      expect(Object.keys(manifest.dependencies ?? {}), folder).not.toContain('@agentmesh/testing');
+      for (const file of sources(folder).filter((each) => !isTest(each)))
+        expect(imports(file).map(packageOf), file).not.toContain('@agentmesh/testing');
+    }
+  });
+
   it('subjects and keys are made in libs/protocol alone', () => {
     const literal = /[`'"](?:mesh\.v1\.|am:|[^`'"\n]*\$\{[^}]+\}\.v1\.)/;
     const files = [...libraries, ...services].flatMap(({ folder }) => sources(folder));

@@ -1,4 +1,5 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
+import { agentConfig } from '@agentmesh/mesh';
 import { errorTable, subjects, subjectTable } from '@agentmesh/protocol';
 import { type ConfigShape, describeConfig, serviceConfig } from '@agentmesh/service';
 
@@ -26,6 +27,8 @@ export const generatedTables: Record<string, () => string[]> = {
     ]),
   'docs/configuration.md': () => [
     ...variables('Every service', serviceConfig),
+    '',
+    ...variables('Agents, in addition', agentConfig),
     '',
     ...variables('The gateway, in addition', gatewayConfig),
   ],

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { busName, gatewayManifest, type ServiceManifest } from '@agentmesh/mesh';
+import { agentConfig, busName, gatewayManifest, type ServiceManifest } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig } from '@agentmesh/service';
 import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 import { type Sample, samples } from '../local/samples.ts';
@@ -34,6 +34,7 @@ function deployed({ manifest, folder }: Sample): DeployedService {
 
 /** What a service is configured by, so that a variable in a deployment file that it does not know is found. */
 export function knownVariables(name: string): string[] {
-  const shape = name === 'gateway' ? { ...serviceConfig, ...gatewayConfig } : serviceConfig;
-  return describeConfig(shape).map((variable) => variable.name);
+  const isAgent = deployedServices.some((service) => service.name === name && service.agent !== undefined);
+  const own = name === 'gateway' ? gatewayConfig : isAgent ? agentConfig : {};
+  return describeConfig({ ...serviceConfig, ...own }).map((variable) => variable.name);
 }

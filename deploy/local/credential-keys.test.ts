@@ -10,9 +10,9 @@ it('opens after a restart what was sealed before it, and nobody else can read th
   vi.stubEnv('CREDENTIAL_KEYS', '');
   const folder = await mkdtemp(`${tmpdir()}/credential-keys-`);
   const first = await credentialKeysFor(`${folder}/data`);
-  const sealed = createSecretBox(first).seal('secret', 'place');
+  const sealed = await createSecretBox(first).seal('secret', 'place');
   const again = await credentialKeysFor(`${folder}/data`);
-  expect(createSecretBox(again).open(sealed, 'place')).toBe('secret');
+  expect(await createSecretBox(again).open(sealed, 'place')).toBe('secret');
   expect((await stat(`${folder}/data/credential-keys`)).mode & 0o777).toBe(0o600);
   await rm(folder, { recursive: true });
 });

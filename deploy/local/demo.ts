@@ -2,6 +2,7 @@ import { type Event, header, replicaKey, subjects } from '@agentmesh/protocol';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { type LocalMesh, launchMesh } from './launch.ts';
+import { chooseModel } from './model-choice.ts';
 import { describeEvent, logPrinter } from './print.ts';
 import { samples } from './samples.ts';
 
@@ -56,16 +57,17 @@ const scenes: Scene[] = [
 ];
 
 async function main(): Promise<number> {
+  const { model, notice } = chooseModel(process.env, { isDemo: true });
+  if (notice) console.log(notice);
   console.log('Starting NATS, Redis, the gateway, six agents and a tool, each a process of its own …');
   const printer = logPrinter();
   await using mesh = await launchMesh({
     services: samples.filter(({ manifest }) => !slow.includes(manifest.name)),
+    model,
     onLine: printer.onLine,
   });
   for (const { name, pid } of [...mesh.processes, mesh.gateway])
     console.log(`  pid ${String(pid).padEnd(7)} ${name}`);
-  if (printer.scripted.size > 0)
-    console.log('  GEMINI_API_KEY is not set: answers come from scripts, not from a model');
   const client = await connectClient(mesh);
   await using _closed = { [Symbol.asyncDispose]: () => client.close() };
   listenToAsks(client);

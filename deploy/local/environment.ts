@@ -1,4 +1,5 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
+import { agentConfig } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
 
 /** Variables that the launcher sets for each service. */
@@ -11,12 +12,14 @@ const launched = [
   'MESH_HEALTH_PORT',
   'MESH_LOG_FORMAT',
   'MESH_LOG_LEVEL',
+  'MESH_MODEL',
 ];
 
 const namesOf = (shape: Parameters<typeof describeConfig>[0]) =>
   describeConfig(shape).map(({ name }) => name);
 const ofAll = namesOf(serviceConfig).filter((name) => name.startsWith('MESH_'));
 const ofGateway = namesOf(gatewayConfig);
+const ofAgents = namesOf(agentConfig);
 
 /**
  * What a service gets of our own environment: the settings that it knows, but for those the launcher sets.
@@ -36,7 +39,7 @@ export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
 }
 
 function assertKnown(name: string): void {
-  const all = [...ofAll, ...ofGateway];
+  const all = [...ofAll, ...ofGateway, ...ofAgents];
   if (all.includes(name)) return;
   throw new Error(`${name} is no setting of the mesh; docs/configuration.md lists them`);
 }

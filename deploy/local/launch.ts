@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { openCards, provision } from '@agentmesh/bus';
-import { busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import { agentConfig, busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
@@ -9,6 +9,7 @@ import { environmentOf } from './environment.ts';
 import { readPlace, writePlace } from './kept-place.ts';
 import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from './own-servers.ts';
 import { assertDistinct, type Sample, samples } from './samples.ts';
+import { startScriptedModels } from './scripted-models.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { superviseStarts } from './supervise.ts';
 
@@ -24,6 +25,8 @@ export interface LaunchOptions {
   dataDir?: string;
   /** Time without a sign of life after which a run is delivered to another replica, in ms; default 10,000. */
   ackWaitMs?: number;
+  /** `scripted`: agents that have a script answer from it; default: as `MESH_MODEL` says. */
+  model?: 'scripted' | undefined;
   /** More environment for every service. */
   env?: Record<string, string>;
   /** Ends the launch, when it is not through yet. */
@@ -61,12 +64,13 @@ const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' 
  */
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
   const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
-  const { restarts = false, say = () => {} } = options;
+  const { restarts = false, say = () => {}, model = process.env.MESH_MODEL } = options;
   assertDistinct(services);
   assertSettings(process.env);
   const stopping = new AbortController();
   const watch: Watch = { restarts, say, signal: stopping.signal };
   await using owners = new AsyncDisposableStack();
+  const scripts = owners.use(await startScriptedModels(model === 'scripted' ? services : []));
   // Neither needs the other: both are told to stop at once.
   const servers: OwnServer[] = [];
   owners.defer(async () => {
@@ -159,7 +163,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         REDIS_URL: redisUrl,
         ...(user !== undefined && { MESH_NATS_USER: user }),
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
-        ...(which === 'gateway' && { MESH_HTTP_PORT: '0' }),
+        ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(which)),
         ...more,
         // Read by the process that starts them: `started`, and where the gateway listens.
         MESH_LOG_FORMAT: 'json',
@@ -197,6 +201,7 @@ function assertSettings(env: NodeJS.ProcessEnv): void {
     serviceConfig.redisUrl,
     serviceConfig.logLevel,
     serviceConfig.logFormat,
+    agentConfig.model,
   ]) {
     const result = each.read(env[each.env]);
     if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);

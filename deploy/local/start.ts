@@ -4,12 +4,15 @@ import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
 import { lockFolder } from './data-lock.ts';
 import type { LocalMesh } from './launch.ts';
+import { chooseModel } from './model-choice.ts';
 import { logPrinter } from './print.ts';
 import type { Sample } from './samples.ts';
 
 /** Keeps the mesh running until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
 async function main(signal: AbortSignal): Promise<void> {
   const gatewayPort = readPort();
+  const { model, notice } = chooseModel(process.env, { isDemo: false });
+  if (notice) console.log(notice);
   const folder = process.env.MESH_DATA_DIR || new URL('../../.mesh', import.meta.url).pathname;
   await using _lock = await lockFolder(folder);
   await assertFree(gatewayPort);
@@ -22,6 +25,7 @@ async function main(signal: AbortSignal): Promise<void> {
   await using mesh = await launchMesh({
     gatewayPort,
     dataDir: `${folder}/data`,
+    model,
     onLine: printer.onLine,
     restarts: true,
     say: (text) => console.log(`  ${text}`),
@@ -79,13 +83,11 @@ function modelsOf(
   samples: readonly Sample[],
   scripted: ReadonlySet<string>,
 ): string {
-  if (scripted.size === 0) return 'of the agents themselves';
+  if (scripted.size === 0) return 'those of the agents';
   const agents = new Set(samples.flatMap(({ manifest: { kind, name } }) => (kind === 'agent' ? name : [])));
   const others = processes.map(({ name }) => name).filter((name) => agents.has(name) && !scripted.has(name));
-  const words = `GEMINI_API_KEY is not set: a script answers for ${[...scripted].sort().join(', ')}`;
-  return others.length === 0
-    ? words
-    : `${words}; none for ${others.join(', ')}: a Gemini model needs a key or a script (README.md)`;
+  const words = `scripts answer for ${[...scripted].sort().join(', ')}`;
+  return others.length === 0 ? words : `${words}; models of their own for ${others.join(', ')}`;
 }
 
 /** The line of the banner about the services' logs in this terminal. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { Random } from '@agentmesh/testing';
 import { framesOf } from '../sse-client.ts';
@@ -137,7 +138,7 @@ export class ChaosClient {
 
   async #elsewhere(): Promise<void> {
     this.#gateway = (this.#gateway + 1) % this.#options.gateways.length;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await delay(pauseMs);
   }
 }
 

@@ -62,7 +62,7 @@ async function running(sessions: SessionService, traffic: Traffic): Promise<stri
     [...traffic.sessions.values()].map(async (ref) => {
       const ids = idsOf(await readLog(sessions, ref), toldOf(traffic, ref));
       const records = await Promise.all(
-        ids.map((invocationId) => sessions.getInvocation({ ...ref, invocationId })),
+        ids.map((invocationId) => sessions.invocations.get({ ...ref, invocationId })),
       );
       return ids.filter((_id, at) => records[at]?.status === 'running');
     }),
@@ -90,7 +90,7 @@ async function readSession(
 async function readLog(sessions: SessionService, ref: SessionRef): Promise<StoredEvent[]> {
   const log: StoredEvent[] = [];
   for (;;) {
-    const page = await sessions.readEvents({ ...ref, afterSeq: log.at(-1)?.seq ?? 0, limit: pageSize });
+    const page = await sessions.log.readEvents({ ...ref, afterSeq: log.at(-1)?.seq ?? 0, limit: pageSize });
     log.push(...page);
     if (page.length < pageSize) return log;
   }
@@ -107,7 +107,7 @@ async function readInvocations(
   const told = toldOf(traffic, ref);
   return await Promise.all(
     idsOf(log, told).map(async (invocationId) => {
-      const { status } = await sessions.getInvocation({ ...ref, invocationId });
+      const { status } = await sessions.invocations.get({ ...ref, invocationId });
       const client = told.find((attempt) => attempt.invocationId === invocationId)?.view;
       return { ...ref, invocationId, acknowledged: client !== undefined, status, ...(client && { client }) };
     }),

@@ -178,7 +178,7 @@ async function readAll(
   return await Promise.all(
     refs.map(async (ref) => {
       const state = (await sessions.getSession(ref))?.state ?? {};
-      const events = await sessions.readEvents({ ...ref, limit: 100_000 });
+      const events = await sessions.log.readEvents({ ...ref, limit: 100_000 });
       return { ...ref, state, events, initialState: {} };
     }),
   );

@@ -29,8 +29,8 @@ function forgetTokens(sessions: SessionService): void {
       ({ token: _token, ...request }) =>
         call(request),
   );
-  intercept(sessions, 'countLlmCall', (call) => (ref) => call(ref));
-  intercept(sessions, 'endInvocation', (call) => (ref, end) => call(ref, end));
+  intercept(sessions.invocations, 'countLlmCall', (call) => (ref) => call(ref));
+  intercept(sessions.invocations, 'end', (call) => (ref, end) => call(ref, end));
 }
 
 /** Every call is a new one. */

@@ -71,7 +71,7 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   };
   const writerOf: Stage['writerOf'] = (attempt) =>
     until(async () => {
-      const [, written] = await store.sessions.readEvents(attempt);
+      const [, written] = await store.sessions.log.readEvents(attempt);
       return Number(String(written?.event.customMetadata?.['mesh:replica']).split('-')[1]) || undefined;
     });
   const all = owners.move();

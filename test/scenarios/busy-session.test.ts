@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { latestUserText, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
@@ -46,7 +47,7 @@ describe('a session that gets many messages at once', () => {
     const session = await client.createSession('stock_app');
     const ended = await Promise.all(
       Array.from({ length: 10 }, async (_, n) => {
-        await new Promise((resolve) => setTimeout(resolve, n * 20));
+        await delay(n * 20);
         const more = { when_busy: 'interrupt' };
         return (await client.run('stock_app', session, `i${n}`, more)).status;
       }),

@@ -13,7 +13,10 @@ let client: ReturnType<typeof restClient>;
 
 beforeAll(async () => {
   const needed = ['document_agent', 'process_document'];
-  mesh = await launchMesh({ services: samples.filter(({ manifest }) => needed.includes(manifest.name)) });
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => needed.includes(manifest.name)),
+    model: 'scripted',
+  });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());

@@ -23,7 +23,7 @@ let replicas: ServiceProcess[];
 
 beforeAll(async () => {
   const services = samples.filter((sample) => isTool(sample) || sample.manifest.name === 'file_agent');
-  mesh = await launchMesh({ services });
+  mesh = await launchMesh({ services, model: 'scripted' });
   const [tool] = services.filter(isTool);
   if (!tool) throw new Error('the tool is gone');
   replicas = [...mesh.processes.filter(({ name }) => name === 'process_large_file'), await mesh.start(tool)];

@@ -13,6 +13,7 @@ it('docs/coming-back.md shows with curl how to come back', async () => {
   const [, commands = ''] = /```sh\n(.*?)```/s.exec(page) ?? [];
   await using mesh = await launchMesh({
     services: samples.filter(({ manifest }) => manifest.name === 'stock_agent'),
+    model: 'scripted',
   });
   const cwd = mkdtempSync(join(tmpdir(), 'agentmesh-coming-back-'));
   const here = commands.replaceAll('localhost:8000', mesh.gatewayUrl);

@@ -13,7 +13,10 @@ import { comeBack, framesOf } from '../sse-client.ts';
 let mesh: LocalMesh;
 let connected: ConnectedMesh;
 beforeAll(async () => {
-  mesh = await launchMesh({ services: samples.filter(({ manifest }) => manifest.name === 'stock_agent') });
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => manifest.name === 'stock_agent'),
+    model: 'scripted',
+  });
   const { user, pass } = mesh.login('gateway');
   connected = await connectMesh({
     ...{ service: 'gateway', user, password: pass, natsUrl: mesh.natsUrl, redisUrl: mesh.redisUrl },
@@ -92,7 +95,10 @@ async function startSession() {
 }
 
 const endRun = ({ id, appName, userId }: Session) =>
-  connected.sessions.endInvocation({ appName, userId, sessionId: id, invocationId }, { status: 'completed' });
+  connected.sessions.invocations.end(
+    { appName, userId, sessionId: id, invocationId },
+    { status: 'completed' },
+  );
 
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 

@@ -15,7 +15,7 @@ let client: ReturnType<typeof restClient>;
 const only = samples.filter(({ manifest }) => ['stock_agent', 'support_agent'].includes(manifest.name));
 
 beforeAll(async () => {
-  mesh = await launchMesh({ services: only });
+  mesh = await launchMesh({ services: only, model: 'scripted' });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());
@@ -142,7 +142,11 @@ describe('the gateway', () => {
     const frames = await send('text/event-stream');
     expect([frames.status, frames.headers.get('content-type')]).toEqual([404, 'text/event-stream']);
     expect(await Array.fromAsync(adkEventsOf(frames))).toEqual([
-      { error: expect.stringContaining('none'), code: 'not_found' },
+      {
+        error: expect.stringContaining('none'),
+        code: 'not_found',
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      },
     ]);
     expect(await answerOf(await send('*/*'))).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });

@@ -29,8 +29,16 @@ describe('the launcher', () => {
     if (!stock) throw new Error('no sample');
     // Its process logs in as a user that may not do what it wants to.
     const wrong = { ...stock, manifest: { ...stock.manifest, name: 'somebody_else' } };
-    await expect(launchMesh({ services: [wrong, ...others.slice(0, 2)] })).rejects.toThrow(
+    await expect(launchMesh({ services: [wrong, ...others.slice(0, 2)], model: 'scripted' })).rejects.toThrow(
       /somebody_else could not start: .*may not/,
+    );
+  });
+
+  it('starts no agent without a key that was not told to answer from its script', async () => {
+    const services = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
+    const env = { GEMINI_API_KEY: '', GOOGLE_API_KEY: '' };
+    await expect(launchMesh({ services, env })).rejects.toThrow(
+      /stock_agent could not start: no key for model gemini-2.5-flash: set GEMINI_API_KEY or GOOGLE_API_KEY\..*MESH_MODEL=scripted/,
     );
   });
 
@@ -45,6 +53,7 @@ describe('the launcher', () => {
     {
       await using both = await launchMesh({
         services: [...named('weather_agent'), ...named('stock_agent')],
+        model: 'scripted',
         dataDir,
       });
       expect(await appsOf(both.gatewayUrl)).toEqual(['stock_app', 'weather_app']);
@@ -52,7 +61,13 @@ describe('the launcher', () => {
     const words: string[] = [];
     {
       const say = (text: string) => void words.push(text);
-      await using mesh = await launchMesh({ services: named('stock_agent'), dataDir, restarts: true, say });
+      await using mesh = await launchMesh({
+        services: named('stock_agent'),
+        model: 'scripted',
+        dataDir,
+        restarts: true,
+        say,
+      });
       expect(await appsOf(mesh.gatewayUrl)).toEqual(['stock_app']);
       for (const file of ['place.json', 'nats/nats-server.conf', 'redis/redis.conf'])
         expect(statSync(join(dataDir, file)).mode & 0o77, file).toBe(0);
@@ -88,6 +103,9 @@ describe('the launcher', () => {
     });
     await expect(start('MESH_LOG_LEVEL', 'loud')).rejects.toMatchObject({
       stderr: expect.stringContaining('MESH_LOG_LEVEL must be one of'),
+    });
+    await expect(start('MESH_MODEL', 'gpt')).rejects.toMatchObject({
+      stderr: expect.stringContaining('MESH_MODEL must be one of scripted; it is "gpt"'),
     });
   });
 

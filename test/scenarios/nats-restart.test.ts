@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { Event } from '@agentmesh/protocol';
@@ -44,14 +45,14 @@ it('runs that are under way when NATS is killed and comes back end once, and the
   };
   const workers = Promise.all(Array.from({ length: 16 }, worker));
   for (const at of [40, 90, 140]) {
-    while (got.size + refused < at) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (got.size + refused < at) await delay(20);
     await nats.kill();
     nats = await startNats({ dataDir, port });
   }
   await workers;
   await using store = await connectRedisStore({ url: mesh.redisUrl });
   for (const [sessionId, events] of got) {
-    const stored = await store.sessions.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
+    const stored = await store.sessions.log.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
     const kinds = stored.map(({ event }) => Object.keys(event.content?.parts?.[0] ?? {})[0]);
     expect(kinds, sessionId).toEqual(['text', 'functionCall', 'functionResponse', 'text']);
     expect(stored.slice(1).map(({ event }) => event)).toEqual(events);

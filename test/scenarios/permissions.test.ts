@@ -11,7 +11,10 @@ let tool: NatsConnection;
 const names = subjects();
 
 beforeAll(async () => {
-  mesh = await launchMesh({ services: samples.filter(({ manifest }) => manifest.name.includes('weather')) });
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => manifest.name.includes('weather')),
+    model: 'scripted',
+  });
   tool = await login('tool_get_weather');
 });
 afterAll(async () => {

@@ -66,7 +66,7 @@ it('runs end once on a cluster with TLS of which the node that has them is kille
 
   await using store = await connectRedisStore({ url: cluster.url, caFile: tls.certFile });
   for (const [sessionId, events] of got) {
-    const stored = await store.sessions.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
+    const stored = await store.sessions.log.readEvents({ appName: 'weather_app', userId: 'u1', sessionId });
     const kinds = stored.map(({ event }) => Object.keys(event.content?.parts?.[0] ?? {})[0]);
     expect(kinds, sessionId).toEqual(['text', 'functionCall', 'functionResponse', 'text']);
     expect(stored.slice(1).map(({ event }) => event)).toEqual(events);

@@ -26,7 +26,10 @@ let nats: NatsConnection;
 
 beforeAll(async () => {
   const needed = ['reimbursement_agent', 'ask_for_approval', 'reimburse'];
-  mesh = await launchMesh({ services: samples.filter(({ manifest }) => needed.includes(manifest.name)) });
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => needed.includes(manifest.name)),
+    model: 'scripted',
+  });
   client = restClient(mesh.gatewayUrl);
   redis = new Redis(mesh.redisUrl);
   nats = await connect({

@@ -56,7 +56,7 @@ describe('replicas of an agent', () => {
     expect(results.size).toBe(1_000);
     await using store = await connectRedisStore({ url: mesh.redisUrl });
     for (const [sessionId, events] of results) {
-      const stored = await store.sessions.readEvents({ appName: 'stock_app', userId: 'u1', sessionId });
+      const stored = await store.sessions.log.readEvents({ appName: 'stock_app', userId: 'u1', sessionId });
       expect(stored.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
       expect(stored.map(({ event }) => event).filter(({ author }) => author !== 'user')).toEqual(events);
     }

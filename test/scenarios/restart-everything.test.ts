@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const launch = () => launchMesh({ services, dataDir, ackWaitMs: 1_000 });
+const launch = () => launchMesh({ services, model: 'scripted', dataDir, ackWaitMs: 1_000 });
 
 /** Every service dies without a word, and NATS and Redis stop; what they have written stays. */
 async function stopAll(mesh: LocalMesh): Promise<void> {

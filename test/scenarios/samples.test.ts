@@ -10,7 +10,10 @@ let client: ReturnType<typeof restClient>;
 beforeAll(async () => {
   const names = ['assistant', 'customer', 'stock', 'summary', 'support', 'weather'];
   const needed = ['get_weather', ...names.map((name) => `${name}_agent`)];
-  mesh = await launchMesh({ services: samples.filter(({ manifest }) => needed.includes(manifest.name)) });
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => needed.includes(manifest.name)),
+    model: 'scripted',
+  });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());

@@ -15,6 +15,7 @@ let client: ReturnType<typeof restClient>;
 beforeAll(async () => {
   mesh = await launchMesh({
     services: samples.filter(({ manifest }) => manifest.name === 'time_off_agent'),
+    model: 'scripted',
   });
   client = restClient(mesh.gatewayUrl);
 });

@@ -243,18 +243,12 @@ export * from './compaction/compactors.ts';
 export type { EventsCompactionConfig } from './compaction/events-compaction-config.ts';
 export { LlmSummarizer, type LlmSummarizerOptions } from './compaction/summarizer.ts';
 export { InMemorySessionService } from './sessions/in-memory/session-service.ts';
+export type { Session } from './sessions/session.ts';
 export * from './sessions/session-history.ts';
+export type { ListSessionsRequest, ListSessionsResponse } from './sessions/session-list.ts';
+export type * from './sessions/session-service.ts';
 export type {
-  AppendEventRequest,
-  CreateSessionRequest,
-  DeleteSessionRequest,
   DeleteSessionRequest as CompositeSessionKey,
-  GetSessionConfig,
-  GetSessionRequest,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  Session,
-  SessionService,
   SessionService as BaseSessionService,
 } from './sessions/session-service.ts';
 

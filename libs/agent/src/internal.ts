@@ -79,22 +79,32 @@ export { closeToolsets } from './runner/close-toolsets.ts';
 export { readRunConfig } from './runner/run-config.ts';
 export { toGenaiSchema } from './schema/schema.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
-export { elsewhere } from './sessions/in-memory/session-service.ts';
-export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
-export { hasAnswer } from './sessions/pending-calls.ts';
-export { SessionHeads } from './sessions/session-cache.ts';
-export type { SessionLeases, TakenSession, WhenBusy } from './sessions/session-leases.ts';
-export { askedAgain, askedAgainReason, defaultLeaseMs } from './sessions/session-leases.ts';
-export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
+export { elsewhere } from './sessions/in-memory/session-log.ts';
 export type {
   Attempt,
-  DeleteSessionOptions,
   InvocationRecord,
   InvocationRef,
+  Invocations,
   RunEnd,
+  RunEnding,
+} from './sessions/invocations.ts';
+export { askedAgain, askedAgainReason, endOfRun } from './sessions/invocations.ts';
+export type { SessionOverrides } from './sessions/override-sessions.ts';
+export { overrideSessions } from './sessions/override-sessions.ts';
+export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
+export { hasAnswer } from './sessions/pending-calls.ts';
+export { unreadBefore } from './sessions/session.ts';
+export { SessionHeads } from './sessions/session-cache.ts';
+export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
+export { defaultLeaseMs } from './sessions/session-leases.ts';
+export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
+export type {
+  HistoryPart,
+  ReadEventsRequest,
+  SessionLog,
   StoredEvent,
   TurnNeed,
   TurnSession,
-} from './sessions/session-service.ts';
-export { endOfRun, unreadBefore } from './sessions/session-service.ts';
+} from './sessions/session-log.ts';
+export type { DeleteSessionOptions } from './sessions/session-service.ts';
 export type { KeptSession, UserOwner, UserRecords } from './sessions/user-records.ts';

@@ -147,12 +147,12 @@ describe('the operator command', () => {
       { invocationId, app: 'app', user: 'u', session: 's', message: 'wait' },
       { messageId: `${invocationId}:0` },
     );
-    const log = () => mesh.sessions.readEvents(ref);
+    const log = () => mesh.sessions.log.readEvents(ref);
     await until(async () => (await log()).some(({ event }) => event.invocationId === invocationId), {
       what: 'the run to begin',
     });
     expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['told all who work on it']);
-    await until(async () => (await mesh.sessions.getInvocation(ref)).status === 'failed', {
+    await until(async () => (await mesh.sessions.invocations.get(ref)).status === 'failed', {
       what: 'the end',
     });
     expect((await log()).at(-1)?.event.errorCode).toBe('cancelled');

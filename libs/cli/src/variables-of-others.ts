@@ -1,10 +1,11 @@
-/** Variables of the gateway and of the provisioning step, which people export for these: no mistakes of whoever calls the command. */
+/** Variables of the gateway, of agents and of the provisioning step, which people export for these: no mistakes of whoever calls the command. */
 export const variablesOfOthers: readonly string[] = [
   'MESH_ACK_WAIT_MS',
   'MESH_BODY_LIMIT',
   'MESH_HTTP_ALLOWED_HOSTS',
   'MESH_HTTP_HOST',
   'MESH_HTTP_PORT',
+  'MESH_MODEL',
   'MESH_REQUEST_TIMEOUT_MS',
   'MESH_RUN_TIMEOUT_MS',
   'MESH_STREAM_REPLICAS',

@@ -7,6 +7,7 @@ export type { NumberedEvent } from './client/log-reader.ts';
 export { replayDeadLetter } from './client/replay-dead-letter.ts';
 export type { RunOptions, RunRequest, StartedRun } from './client/start-run.ts';
 export { startRun } from './client/start-run.ts';
+export { agentConfig } from './connect/agent-config.ts';
 export type { ConnectedMesh, ConnectOptions } from './connect/connect-mesh.ts';
 export { connectMesh, connectService } from './connect/connect-mesh.ts';
 export type { MeshParts } from './connect/create-mesh.ts';

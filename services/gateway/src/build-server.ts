@@ -32,7 +32,7 @@ export function buildServer(
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(context.log, error, request, reply),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(context.log, error, socket),
   });
   const checkHost = hostCheck(httpHost, allowedHosts);
   server.addHook('onRequest', async ({ headers }) => checkHost(headers.host));

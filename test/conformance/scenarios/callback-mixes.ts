@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from '@agentmesh/agent';
 import type { Scenario } from '../kit.ts';
 import { call, llm, note, noteIn, say, sequence, tool, words, write } from './parts.ts';
@@ -102,7 +103,7 @@ export const callbackMixScenarios: Scenario[] = [
   ),
   scenario('callbacks that take their time', {
     beforeModelCallback: async ({ context }: { context: Context }) => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await delay(5);
       return note('late')(context);
     },
     afterModelCallback: async ({ context }: { context: Context }) => {

@@ -9,9 +9,9 @@ export async function expire(
 ): Promise<void> {
   const box = createSecretBox(credentialKeys);
   const key = keys().credential(app, user, 'calendar');
-  const credential = JSON.parse(box.open((await redis.get(key)) ?? '', key));
+  const credential = JSON.parse(await box.open((await redis.get(key)) ?? '', key));
   credential.oauth2.expiresAt = 1;
-  await redis.set(key, box.seal(JSON.stringify(credential), key));
+  await redis.set(key, await box.seal(JSON.stringify(credential), key));
 }
 
 /** Every value that Redis holds. */

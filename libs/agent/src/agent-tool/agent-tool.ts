@@ -196,7 +196,7 @@ async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Con
   Object.assign(actions.artifactDelta, artifactDelta);
   if (!invocationContext) return;
   const { session, sessionService, ref } = invocationContext;
-  const { temp } = await sessionService.getInvocation(ref);
+  const { temp } = await sessionService.invocations.get(ref);
   Object.assign(session.state, pickScopes(stateDelta, ['app', 'user']), temp);
 }
 

@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { Session, SessionService } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
+import type { SessionService } from '../sessions/session-service.ts';
 
 /** Starts the session of an ask, or opens it where the ask was begun before. */
 export async function openSession(

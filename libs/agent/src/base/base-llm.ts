@@ -46,6 +46,14 @@ export abstract class BaseLlm {
   }
 
   /**
+   * Lists what keeps the model from being asked in this process, a sentence each that names the variables to set. Empty here;
+   * models with a key override it.
+   */
+  keyProblems(): string[] {
+    return [];
+  }
+
+  /**
    * Yields the answer; the last response is whole, those before it are partial. Throws when the model cannot be reached.
    *
    * @param stream asks for the answer in pieces

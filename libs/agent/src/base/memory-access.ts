@@ -7,7 +7,7 @@ import type {
   SearchMemoryResponse,
 } from '../memory/memory-service.ts';
 import { isRewind } from '../memory/session-view.ts';
-import { type Session, unreadBefore } from '../sessions/session-service.ts';
+import { type Session, unreadBefore } from '../sessions/session.ts';
 import type { Context } from './context.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
@@ -75,7 +75,11 @@ async function readBetween(
 ): Promise<Event[]> {
   const events: Event[] = [];
   for (let afterSeq = from; afterSeq < to; ) {
-    const page = await sessions.readEvents({ ...ref, afterSeq, limit: Math.min(pageSize, to - afterSeq) });
+    const page = await sessions.log.readEvents({
+      ...ref,
+      afterSeq,
+      limit: Math.min(pageSize, to - afterSeq),
+    });
     const wanted = page.filter(({ seq }) => seq <= to);
     events.push(...wanted.map(({ event }) => event));
     afterSeq = wanted.at(-1)?.seq ?? to;

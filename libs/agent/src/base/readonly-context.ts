@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { State } from '../events/state.ts';
-import type { Session } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
 
 /** Where a context stands: an invocation of this process, or a call that came over the bus. */

@@ -3,7 +3,7 @@ import type { BaseSummarizer } from '../base/context-compactor.ts';
 import { isTruncating, type SummarizingCompactor } from '../base/context-compactor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { createEvent } from '../events/event.ts';
-import { unreadBefore } from '../sessions/session-service.ts';
+import { unreadBefore } from '../sessions/session.ts';
 import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
 import { LlmSummarizer } from './summarizer.ts';
 

@@ -5,7 +5,7 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import { isOnBranch } from '../events/agent-path.ts';
 import { getFunctionResponses } from '../events/event.ts';
 import { type LogIndex, logIndex } from '../events/log-index.ts';
-import { unreadBefore } from '../sessions/session-service.ts';
+import { unreadBefore } from '../sessions/session.ts';
 
 /** An agent as far as its prompts are concerned. */
 export interface PromptReader {

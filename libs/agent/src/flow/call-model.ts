@@ -111,11 +111,11 @@ async function* askModel(
 /** The limits are of the whole invocation: of all its agents, in all processes. */
 async function countCall({ sessionService, ref, runConfig }: InvocationContext) {
   const { maxLlmCalls, maxTokens } = runConfig;
-  const calls = await sessionService.countLlmCall(ref);
+  const calls = await sessionService.invocations.countLlmCall(ref);
   if (maxLlmCalls > 0 && calls > maxLlmCalls)
     return overLimit(`may make ${maxLlmCalls} model calls and has made them`);
   if (maxTokens <= 0) return undefined;
-  const { tokens } = await sessionService.getInvocation(ref);
+  const { tokens } = await sessionService.invocations.get(ref);
   if (tokens < maxTokens) return undefined;
   return overLimit(`may use ${maxTokens} tokens and has used ${tokens}`);
 }

@@ -8,8 +8,10 @@ import { isQuestionName } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
 import type { HeldStep } from '../journal/held-step.ts';
 import { isProgress, isStep } from '../journal/step-mark.ts';
-import { assign, bringUpToDate, parseEvent, readEvent } from '../sessions/in-memory/log.ts';
-import { type Session, type SessionService, unreadBefore } from '../sessions/session-service.ts';
+import { assign, bringUpToDate, parseEvent, readEvent } from '../sessions/in-memory/event-log.ts';
+import { overrideSessions } from '../sessions/override-sessions.ts';
+import { type Session, unreadBefore } from '../sessions/session.ts';
+import type { SessionService } from '../sessions/session-service.ts';
 
 type UncommittedEvent = HeldStep['uncommitted'][number];
 
@@ -110,8 +112,7 @@ function storedForm(event: Event): Event {
 
 /** Sessions for a held step: what it appends goes to its copy and to `held.uncommitted`, and is the asker's to commit. */
 export function heldSessions(sessions: SessionService, held: HeldStep): SessionService {
-  return {
-    ...sessions,
+  return overrideSessions(sessions, {
     async appendEvent({ session, event }) {
       if (event.partial) return event;
       const known = logIndex(session.events).get(event.id);
@@ -124,9 +125,11 @@ export function heldSessions(sessions: SessionService, held: HeldStep): SessionS
       held.uncommitted.push({ event: whole, afterSeq });
       return whole;
     },
-    async getInvocation(ref) {
-      const record = await sessions.getInvocation(ref);
-      return { ...record, temp: { ...record.temp, ...pickScopes(held.state, ['temp']) } };
+    invocations: {
+      async get(ref) {
+        const record = await sessions.invocations.get(ref);
+        return { ...record, temp: { ...record.temp, ...pickScopes(held.state, ['temp']) } };
+      },
     },
-  };
+  });
 }

@@ -4,7 +4,7 @@ import { changedSince, noteStep } from '../base/note-step.ts';
 import { pathOf, stampPath } from '../events/agent-path.ts';
 import { type LogIndex, logIndex, noteUnread } from '../events/log-index.ts';
 import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
-import { type Session, unreadBefore } from '../sessions/session-service.ts';
+import { type Session, unreadBefore } from '../sessions/session.ts';
 
 /** An event as its agent yielded it. */
 interface Yielded {

@@ -25,7 +25,8 @@ import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { orRefused } from '../questions/refusal.ts';
 import { readMessage, type UserMessage } from '../questions/user-message.ts';
-import type { Session, SessionService } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
+import type { SessionService } from '../sessions/session-service.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
 
 export interface InvocationOptions extends InvocationServices {
@@ -82,11 +83,11 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     return event.partial ? event : await sessionService.appendEvent({ session, event });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
-  Object.assign(session.state, (await sessionService.getInvocation(ref)).temp);
+  Object.assign(session.state, (await sessionService.invocations.get(ref)).temp);
   if (newMessage) {
     const id = messageEventId(options, session.id);
     if (!logIndex(session.events).has(id)) {
-      const message = orRefused(() => readRunMessage(options, newMessage));
+      const message = await orRefused(() => readRunMessage(options, newMessage));
       const event = await messageEvent(options, message, id);
       await keepAnswers(options.signInService, ref, message.credentials);
       yield await commit(event);

@@ -2,7 +2,7 @@ import type { Content } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import { type BaseContextCompactor, isTruncating } from '../base/context-compactor.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
-import type { TurnNeed } from '../sessions/session-service.ts';
+import type { TurnNeed } from '../sessions/session-log.ts';
 import { LoopAgent } from '../workflow/loop-agent.ts';
 import { RoutedAgent } from '../workflow/routed-agent.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import type { Session } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
 import { MemoryIndex } from './memory-index.ts';
 import type {
   AddEventsRequest,

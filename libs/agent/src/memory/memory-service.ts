@@ -1,6 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { Session } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
 
 /** Whose memories. */
 export interface MemoryOwner {

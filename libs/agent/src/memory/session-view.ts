@@ -1,6 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import { logIndex, noteUnread } from '../events/log-index.ts';
-import type { Session } from '../sessions/session-service.ts';
+import type { Session } from '../sessions/session.ts';
 import type { MemoryMark } from './memory-service.ts';
 import { rememberedEvent } from './remembered.ts';
 

@@ -88,15 +88,24 @@ export class Gemini extends BaseLlm {
     }
   }
 
+  override keyProblems(): string[] {
+    const { client, vertexai } = this.#options;
+    if (this.#client || this.#key || client || vertexai) return [];
+    return [`no key for model ${this.model}: set GEMINI_API_KEY or GOOGLE_API_KEY`];
+  }
+
+  get #key(): string | undefined {
+    const { apiKey, client, vertexai = client?.vertexai } = this.#options;
+    return apiKey ?? (vertexai ? undefined : process.env.GEMINI_API_KEY || process.env.GOOGLE_API_KEY);
+  }
+
   // Made at the first request: an agent can be defined where there is no key.
   #connect(): GoogleGenAI {
-    const { apiKey, baseUrl, client, headers, project, location } = this.#options;
+    const { baseUrl, client, headers, project, location } = this.#options;
     const { vertexai = client?.vertexai } = this.#options;
-    const ofEnvironment = process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
-    const key = apiKey ?? (vertexai ? undefined : ofEnvironment);
-    if (!this.#client && !key && !client && !vertexai) {
-      throw new MeshError('failed_precondition', `no key for model ${this.model}: set GEMINI_API_KEY`);
-    }
+    const key = this.#key;
+    const [problem] = this.keyProblems();
+    if (problem !== undefined) throw new MeshError('failed_precondition', problem);
     // Retries are made here: with those of the client every attempt would be several.
     const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
     this.#client ??= new GoogleGenAI({

@@ -57,11 +57,16 @@ export class OpenAiLlm extends BaseLlm {
     }
   }
 
+  override keyProblems(): string[] {
+    const { apiKey = process.env.OPENAI_API_KEY, client } = this.#options;
+    if (this.#client || apiKey || client) return [];
+    return [`no key for model ${this.model}: set OPENAI_API_KEY`];
+  }
+
   #connect(): OpenAI {
     const { apiKey = process.env.OPENAI_API_KEY, baseUrl, client } = this.#options;
-    if (!this.#client && !apiKey && !client) {
-      throw new MeshError('failed_precondition', `no key for model ${this.model}: set OPENAI_API_KEY`);
-    }
+    const [problem] = this.keyProblems();
+    if (problem !== undefined) throw new MeshError('failed_precondition', problem);
     this.#client ??= new OpenAI({
       ...client,
       ...(apiKey !== undefined && { apiKey }),

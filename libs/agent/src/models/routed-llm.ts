@@ -33,6 +33,11 @@ export class RoutedLlm extends BaseLlm {
     this.#routes = new Routes('a routed model', all, router);
   }
 
+  /** Lists the problems of all its models: each of them may be the next one to ask. */
+  override keyProblems(): string[] {
+    return [...new Set(this.#routes.all().flatMap((model) => model.keyProblems()))];
+  }
+
   /** @throws the error of the model that failed last; MeshError `invalid_argument` when the router chooses what there is not */
   override async *generateContentAsync(
     request: LlmRequest,

@@ -34,6 +34,10 @@ export class Routes<T, C> {
     return Object.hasOwn(this.#items, key) ? this.#items[key] : undefined;
   }
 
+  all(): T[] {
+    return Object.values(this.#items);
+  }
+
   /** What to try first or, after a failure, next: undefined when nothing else shall be tried. @throws MeshError `invalid_argument` */
   async choose(context: C, failure?: RoutingErrorContext): Promise<{ key: string; item: T } | undefined> {
     const key = await this.#router(this.#items, context, failure);

@@ -57,7 +57,7 @@ async function open(config: object = resumable) {
     );
   const record = async () => {
     const sessionId = (await stored()).id;
-    return await runner.sessionService.getInvocation({
+    return await runner.sessionService.invocations.get({
       appName: 'app',
       userId: 'u',
       sessionId,

@@ -4,9 +4,9 @@ import { MeshError } from '@agentmesh/protocol';
 const refusedReason = 'message_refused';
 
 /** What `read` gives; what it throws is marked as a refusal of the message. */
-export function orRefused<T>(read: () => T): T {
+export async function orRefused<T>(read: () => T | Promise<T>): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (thrown) {
     const { code, message, details } = MeshError.from(thrown);
     throw new MeshError(code, message, { details: { ...details, reason: refusedReason }, cause: thrown });

@@ -173,12 +173,12 @@ describe('a runner', () => {
     const kept = (await stored()).events;
     expect(kept).toHaveLength(2);
     const invocationId = kept[0]?.invocationId ?? '';
-    expect(await runner.sessionService.getInvocation({ appName: 'app', ...ref, invocationId })).toMatchObject(
-      {
-        status: 'failed',
-        error: { code: 'cancelled' },
-      },
-    );
+    expect(
+      await runner.sessionService.invocations.get({ appName: 'app', ...ref, invocationId }),
+    ).toMatchObject({
+      status: 'failed',
+      error: { code: 'cancelled' },
+    });
   });
 
   it('runs once in a session that is not kept', async () => {

@@ -19,9 +19,10 @@ import { turnNeed } from '../invocation/turn-need.ts';
 import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
+import type { InvocationRef } from '../sessions/invocations.ts';
 import { SessionHeads } from '../sessions/session-cache.ts';
 import { rewindSession } from '../sessions/session-history.ts';
-import type { InvocationRef, SessionService } from '../sessions/session-service.ts';
+import type { SessionService } from '../sessions/session-service.ts';
 import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
 import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
@@ -217,7 +218,7 @@ export class Runner {
   }
 
   async #end(ref: InvocationRef, failure: MeshError | undefined): Promise<void> {
-    await this.sessionService.endInvocation(
+    await this.sessionService.invocations.end(
       ref,
       failure ? { status: 'failed', error: failure.toWire() } : { status: 'completed' },
     );

@@ -3,27 +3,33 @@ import { describe, expect, it } from 'vitest';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { InMemorySessionService } from './in-memory/session-service.ts';
+import { overrideSessions } from './override-sessions.ts';
+import type { Session } from './session.ts';
 import { SessionHeads } from './session-cache.ts';
 import { importSession, rewindSession } from './session-history.ts';
-import type { Session } from './session-service.ts';
 
 const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' };
 const say = (text: string) =>
   createEvent({ invocationId: 'e-1', author: 'user', content: { role: 'user', parts: [{ text }] } });
 
 /** Sessions that tell what was read of them. */
-class WatchedSessions extends InMemorySessionService {
-  /** What the reader had already, each time. */
-  readonly reads: number[] = [];
-
-  override async readTurn(...args: Parameters<InMemorySessionService['readTurn']>) {
-    this.reads.push(args[2] ?? 0);
-    return await super.readTurn(...args);
-  }
+function watchedSessions() {
+  const inner = new InMemorySessionService();
+  /** The last event that the reader had already, each time. */
+  const reads: number[] = [];
+  const sessions = overrideSessions(inner, {
+    log: {
+      readTurn: async (...args) => {
+        reads.push(args[2] ?? 0);
+        return await inner.log.readTurn(...args);
+      },
+    },
+  });
+  return { ...sessions, reads };
 }
 
 async function makeSession({ events = 3, maxBytes }: { events?: number; maxBytes?: number } = {}) {
-  const sessions = new WatchedSessions();
+  const sessions = watchedSessions();
   const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
   const session = await sessions.createSession(ref);
   for (let n = 1; n <= events; n += 1) await sessions.appendEvent({ session, event: say(`${n}`) });

@@ -1,14 +1,10 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import { deepFreeze } from '../events/freeze.ts';
 import { logIndex, noteUnread } from '../events/log-index.ts';
-import {
-  type InvocationRef,
-  type Session,
-  type SessionService,
-  type TurnNeed,
-  type TurnSession,
-  unreadBefore,
-} from './session-service.ts';
+import type { InvocationRef } from './invocations.ts';
+import { type Session, unreadBefore } from './session.ts';
+import type { TurnNeed, TurnSession } from './session-log.ts';
+import type { SessionService } from './session-service.ts';
 
 export interface SessionHeadsOptions {
   sessions: SessionService;
@@ -57,7 +53,7 @@ export class SessionHeads {
     const events = this.#take(key);
     const known = events && (await this.#continue(ref, need, events));
     if (known) return known;
-    const turn = await this.#sessions.readTurn(ref, need);
+    const turn = await this.#sessions.log.readTurn(ref, need);
     if (!turn) return undefined;
     const session = this.#lend(turn);
     return isEnough(session, need) ? session : await this.open(ref);
@@ -70,7 +66,7 @@ export class SessionHeads {
   async refresh(session: Session): Promise<Session | undefined> {
     const { events, seq } = session;
     const all = { last: 0, fromSeq: unreadBefore(session) + 1 };
-    const now = await this.#sessions.readTurn({ ...refOf(session), invocationId: '' }, all, seq);
+    const now = await this.#sessions.log.readTurn({ ...refOf(session), invocationId: '' }, all, seq);
     if (!now || !this.#isSame(now, events, seq)) return undefined;
     const news = now.session.events.slice(seq === 0 ? 0 : overlap);
     for (const event of news) events.push(event);
@@ -119,7 +115,7 @@ export class SessionHeads {
   /** The session as it is now, on top of the events that are known; undefined where these are not its own, or not all that is needed. */
   async #continue(ref: InvocationRef, need: TurnNeed, events: Event[]): Promise<Session | undefined> {
     const known = this.#seqOf(events);
-    const turn = await this.#sessions.readTurn(ref, need, known);
+    const turn = await this.#sessions.log.readTurn(ref, need, known);
     if (!turn) return undefined;
     const { session, firstSeq } = turn;
     // So much was said meanwhile that nothing of what is known is needed any more.

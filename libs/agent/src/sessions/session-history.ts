@@ -5,7 +5,8 @@ import { createEvent, getFunctionCalls, newInvocationId } from '../events/event.
 import { logIndex, noteUnread } from '../events/log-index.ts';
 import { questionNames } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
-import { type Session, type SessionService, unreadBefore } from './session-service.ts';
+import { type Session, unreadBefore } from './session.ts';
+import type { SessionService } from './session-service.ts';
 
 /** Events appended, or read, at a time. */
 const pageSize = 200;
@@ -22,7 +23,7 @@ export async function rewindSession(
   rewindBeforeInvocationId: string,
 ): Promise<Event> {
   const own = { ...ref, invocationId: newInvocationId() };
-  const taken = await sessions.takeSession(own, { run: '', whenBusy: 'reject' });
+  const taken = await sessions.leases.take(own, { run: '', whenBusy: 'reject' });
   if (taken.state === 'gone') throw unknownSession(ref);
   if (taken.state !== 'held') {
     const why = `a run is at work in session ${ref.sessionId}; wait for its end, or cancel it`;
@@ -32,7 +33,7 @@ export async function rewindSession(
     const session = await wholeSession(sessions, ref);
     const start = startOf(session.events, rewindBeforeInvocationId);
     const rewound = session.events.slice(start);
-    const before = stateAfter((await sessions.initialState(ref)) ?? {}, session.events.slice(0, start));
+    const before = stateAfter((await sessions.log.initialState(ref)) ?? {}, session.events.slice(0, start));
     const changed = rewound.flatMap(({ actions }) =>
       Object.keys(pickScopes(actions.stateDelta, ['session'])),
     );
@@ -51,7 +52,7 @@ export async function rewindSession(
     });
     return await sessions.appendEvent({ session, event, token: taken.token });
   } finally {
-    await sessions.endInvocation(own, { status: 'completed' }, taken.token);
+    await sessions.invocations.end(own, { status: 'completed' }, taken.token);
   }
 }
 
@@ -76,7 +77,7 @@ export async function forkSession(
   const session = await wholeSession(sessions, ref);
   const end = beforeInvocationId === undefined ? undefined : startOf(session.events, beforeInvocationId);
   const events = session.events.slice(0, end).map((event) => renumbered(event, unreadBefore(session)));
-  const initial = (await sessions.initialState(ref)) ?? {};
+  const initial = (await sessions.log.initialState(ref)) ?? {};
   // Of a whole copy it is known, also where the first events are not kept.
   const isCut = unreadBefore(session) > 0 && end === undefined;
   const state = isCut ? pickScopes(session.state, ['session']) : initial;
@@ -107,7 +108,7 @@ export async function importSession(
       if (!firsts.has(invocationId)) firsts.set(invocationId, at);
     const all = [...events.map((event) => goingBack(event, firsts)), ...expiries(events)];
     for (let afterSeq = 0; afterSeq < all.length; afterSeq += pageSize)
-      await sessions.appendHistory(ref, { afterSeq, events: all.slice(afterSeq, afterSeq + pageSize) });
+      await sessions.log.appendHistory(ref, { afterSeq, events: all.slice(afterSeq, afterSeq + pageSize) });
     return await wholeSession(sessions, ref);
   } catch (error) {
     await sessions.deleteSession(ref);

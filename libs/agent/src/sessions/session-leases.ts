@@ -1,5 +1,5 @@
-import { MeshError, type SessionRef } from '@agentmesh/protocol';
-import type { InvocationRecord, InvocationRef } from './session-service.ts';
+import type { SessionRef } from '@agentmesh/protocol';
+import type { InvocationRef } from './invocations.ts';
 
 /** What a run does when another invocation has the session: wait in order, give up, or have the other one cancelled and be the next. */
 export type WhenBusy = 'enqueue' | 'reject' | 'interrupt';
@@ -34,6 +34,16 @@ export interface Delivery {
   message: string;
 }
 
+export interface TakeOptions {
+  /** The run to publish when it is its turn. */
+  run: string;
+  whenBusy: WhenBusy;
+  /** Default one minute. */
+  leaseMs?: number;
+  /** Absent where no message brought the run. */
+  delivery?: Delivery;
+}
+
 /**
  * One writer per session: an invocation has the session from its first taking to its end, over all its deliveries and hops; others wait in a
  * queue of the session, in order, without a process that would have to wait.
@@ -50,54 +60,30 @@ export interface SessionLeases {
    *
    * A run that was published twice is two messages. While the one that took the invocation gives signs of life, the other one is a `duplicate`: it
    * takes nothing over, and counts as no death.
-   *
-   * @param options `run`: what to publish when it is its turn; `leaseMs`: default one minute; `delivery`: absent where no message brought the run
    */
-  takeSession(
-    ref: InvocationRef,
-    options: { run: string; whenBusy: WhenBusy; leaseMs?: number; delivery?: Delivery },
-  ): Promise<TakenSession>;
+  take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession>;
 
   /**
    * A sign of life of the holder. Tells why the invocation shall end, if somebody wants it to.
    *
    * @throws MeshError `aborted` when another delivery or invocation has taken over
    */
-  renewSession(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }>;
+  renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }>;
 
   /** The delivery ends without a result and without having died: it does not count as begun. The session stays with the invocation. */
-  giveBackSession(ref: InvocationRef, token: number): Promise<void>;
+  giveBack(ref: InvocationRef, token: number): Promise<void>;
 
-  /** The run whose turn it is, as it was given to `takeSession`; undefined when an invocation has the session or none waits. Takes nothing. */
+  /** The run whose turn it is, as it was given to `take`; undefined when an invocation has the session or none waits. Takes nothing. */
   nextRun(ref: SessionRef): Promise<string | undefined>;
 
   /**
    * The invocation's run was published: it has the session from now on, and its place in the queue is free. Nothing changes when another one has the
    * session, or when it was not the first in the queue.
    */
-  promoteRun(ref: InvocationRef, leaseMs?: number): Promise<void>;
+  promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 
   /** Sessions in which runs wait, those that were looked at longest ago first. What a crash left waiting is found by it. */
   waitingSessions(limit: number): Promise<SessionRef[]>;
-
-  /**
-   * Marks that the invocation shall end: its takings and renewals tell. What waits of it in the queue, those that would continue it too, is taken
-   * out and ends now, as failed with the code `cancelled`; with `ref.resume` that goes for this run alone. One that has ended stays as it is.
-   * Undefined for one that has neither begun in this session nor waits in its queue.
-   */
-  cancelInvocation(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 }
 
 export const defaultLeaseMs = 60_000;
-
-/**
- * The error for a commit of an attempt that is not the newest at its part. Whoever waits for this attempt may ask once more: a request that
- * was late has fenced off the one that it believes to be the newest.
- */
-export function askedAgain(): MeshError {
-  return new MeshError('aborted', 'another attempt at this ask has taken over', {
-    details: { reason: askedAgainReason },
-  });
-}
-
-export const askedAgainReason = 'asked_again';

@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { CreateSessionRequest, Session, SessionService } from './session-service.ts';
+import type { Session } from './session.ts';
+import type { CreateSessionRequest, SessionService } from './session-service.ts';
 
 export interface ListSessionsRequest {
   appName: string;

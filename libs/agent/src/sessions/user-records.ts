@@ -1,5 +1,5 @@
 import type { SessionRef } from '@agentmesh/protocol';
-import type { InvocationRef } from './session-service.ts';
+import type { InvocationRef } from './invocations.ts';
 
 /** One user of one app. */
 export interface UserOwner {

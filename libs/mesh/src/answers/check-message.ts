@@ -27,7 +27,7 @@ export async function checkMessage(
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
-  readMessage(openAnswers(mesh, ref, content), { events });
+  readMessage(await openAnswers(mesh, ref, content), { events });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) {
     if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
@@ -90,6 +90,6 @@ async function isCancelled(
   { kind, invocationId }: PendingCall,
 ): Promise<boolean> {
   if (kind === 'result') return false;
-  const { status, error, cancelled } = await sessions.getInvocation({ ...ref, invocationId });
+  const { status, error, cancelled } = await sessions.invocations.get({ ...ref, invocationId });
   return error?.code === 'cancelled' || (status === 'running' && cancelled !== undefined);
 }

@@ -51,17 +51,18 @@ describe('a call with a deadline', () => {
     const { say, client, ref } = await world.chat('app');
     await say('go');
     const other = { ...ref, invocationId: 'e-other' };
-    await world.sessions.takeSession(other, { run: '', whenBusy: 'reject' });
+    await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
     const waiting: string[] = [];
-    const { takeSession } = world.sessions;
-    world.sessions.takeSession = async (...args) => {
-      const taken = await takeSession.apply(world.sessions, args);
+    const { leases } = world.sessions;
+    const { take } = leases;
+    leases.take = async (...args) => {
+      const taken = await take.apply(leases, args);
       if (taken.state === 'busy') waiting.push(args[0].invocationId);
       return taken;
     };
     await until(() => waiting.length > 0);
-    await world.sessions.cancelInvocation({ ...ref, invocationId: waiting[0] ?? '' }, 'enough');
-    await world.sessions.endInvocation(other, { status: 'completed' });
+    await world.sessions.invocations.cancel({ ...ref, invocationId: waiting[0] ?? '' }, 'enough');
+    await world.sessions.invocations.end(other, { status: 'completed' });
     await startNext(client, ref);
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
     await until(async () => (await log()).at(-1) === 'solo: nobody answered');
@@ -128,11 +129,11 @@ describe('an answer that races its deadline', () => {
     const [call] = await world.sessions.pending.list(ref);
     // Another run has the session over the deadline.
     const other = { ...ref, invocationId: 'e-other' };
-    await world.sessions.takeSession(other, { run: '', whenBusy: 'reject' });
+    await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
     const subject = client.subjects.operation('solo', call?.id ?? '');
     await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'in time' });
     await until(() => Date.now() > (call?.deadline ?? Number.POSITIVE_INFINITY) + 200);
-    await world.sessions.endInvocation(other, { status: 'completed' });
+    await world.sessions.invocations.end(other, { status: 'completed' });
     await startNext(client, ref);
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
     await until(async () => (await log()).at(-1) === 'solo: approved');

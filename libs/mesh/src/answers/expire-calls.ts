@@ -55,7 +55,7 @@ async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall
     const claim = { key, digest, callers: [pending.invocationId], run };
     const { state } = await mesh.sessions.pending.accept({ ...ref, callId }, claim);
     if (state !== 'accepted' && state !== 'repeated') return state === 'unknown';
-    if (endOfRun(await mesh.sessions.getInvocation({ ...ref, ...run }), run.resume)) continue;
+    if (endOfRun(await mesh.sessions.invocations.get({ ...ref, ...run }), run.resume)) continue;
     await giveToAgent(served, asked, {
       run,
       response,

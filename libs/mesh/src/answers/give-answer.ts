@@ -69,7 +69,7 @@ export async function giveToAgent(
     [workflow, pending.agent].find((name) => name !== undefined && agentCard(mesh, name)) ?? agent.name;
   const { appName: app, userId: user, sessionId: session } = ref;
   const { final, stateDelta } = update;
-  const message = sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
+  const message = await sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to),
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },

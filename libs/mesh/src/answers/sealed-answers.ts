@@ -20,18 +20,15 @@ type Sealer = Pick<Mesh, 'box'>;
  *
  * @throws MeshError `failed_precondition` where there is nothing to seal with
  */
-export function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): M | Content {
+export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): Promise<M | Content> {
   const content: Content = parse(messageSchema, message, 'the message');
   if (!content.parts?.some(({ functionResponse }) => isPlainAnswer(functionResponse))) return message;
   const box = boxOf(mesh);
-  return mapResponses(content, (response) =>
-    isPlainAnswer(response)
-      ? {
-          ...response,
-          response: { sealed: box.seal(JSON.stringify(response.response), placeOf(ref, response)) },
-        }
-      : response,
-  );
+  return await mapResponses(content, async (response) => {
+    if (!isPlainAnswer(response)) return response;
+    const sealed = await box.seal(JSON.stringify(response.response), placeOf(ref, response));
+    return { ...response, response: { sealed } };
+  });
 }
 
 /**
@@ -39,19 +36,25 @@ export function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): M | C
  *
  * @throws MeshError `failed_precondition` without the key; `permission_denied` for what was sealed for another session, user or question
  */
-export function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Content {
-  return mapResponses(message, (response) => {
+export async function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Promise<Content> {
+  return await mapResponses(message, async (response) => {
     const sealed = sealedText(response);
     if (sealed === undefined) return response;
-    return { ...response, response: JSON.parse(boxOf(mesh).open(sealed, placeOf(ref, response))) };
+    return { ...response, response: JSON.parse(await boxOf(mesh).open(sealed, placeOf(ref, response))) };
   });
 }
 
-function mapResponses(content: Content, map: (response: FunctionResponse) => FunctionResponse): Content {
-  const parts = content.parts?.map((part) =>
-    part.functionResponse ? { ...part, functionResponse: map(part.functionResponse) } : part,
+async function mapResponses(
+  content: Content,
+  map: (response: FunctionResponse) => Promise<FunctionResponse>,
+): Promise<Content> {
+  if (!content.parts) return { ...content };
+  const parts = await Promise.all(
+    content.parts.map(async (part) =>
+      part.functionResponse ? { ...part, functionResponse: await map(part.functionResponse) } : part,
+    ),
   );
-  return { ...content, ...(parts && { parts }) };
+  return { ...content, parts };
 }
 
 /** Clients name responses as they like: what is asked for is seen by the id too, and what is given by its form. */

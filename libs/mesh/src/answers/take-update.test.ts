@@ -116,7 +116,7 @@ describe('progress of a long-running call', () => {
     expect(kept.map(({ invocationId }) => invocationId)).toEqual([run.invocationId, run.invocationId]);
     expect(chat.model.requests).toHaveLength(2);
     expect(
-      await chat.world.sessions.getInvocation({ ...chat.ref, invocationId: run.invocationId }),
+      await chat.world.sessions.invocations.get({ ...chat.ref, invocationId: run.invocationId }),
     ).toMatchObject({
       status: 'completed',
     });

@@ -1,5 +1,5 @@
 import { createEvent, createEventActions, type PendingCall, type Session } from '@agentmesh/agent';
-import { answerDigest, hasAnswer, progressId } from '@agentmesh/agent/internal';
+import { type AnswerState, answerDigest, hasAnswer, progressId } from '@agentmesh/agent/internal';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,
@@ -139,15 +139,8 @@ async function takeOutcome(
   const wakes = update.wake ?? true;
   const run = pending && wakes ? await runFor(mesh, asked, pending, item.key) : undefined;
   const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
-  if (answer.state === 'unknown') return lateWord(callId, update);
-  if (answer.state === 'busy') return again(item);
-  // The worker of a job always says how it ended, also when the agent has heard it by another way.
-  if (answer.state === 'answered' && !(answer.by === 'agent' && update.seq !== undefined)) {
-    throw hasAnswer(callId);
-  }
-  if (answer.state === 'answered') return done;
-  // As long as the first one is not in the log, nobody knows that it will be.
-  if (answer.state === 'duplicate') return pending ? again(item) : done;
+  const isOver = withoutEffect(item, asked, update, answer);
+  if (isOver) return isOver;
   // Its question was committed just now, or its answer was.
   if (!pending) return answer.state === 'accepted' ? again(item) : done;
   const headers = traceHeaders(item.headers);
@@ -169,6 +162,27 @@ async function takeOutcome(
   };
   await keep(mesh, { ref, callId }, event, headers);
   return done;
+}
+
+/**
+ * The outcome of an update whose claim was not accepted, which changes nothing; undefined for one that has the claim.
+ *
+ * @throws MeshError `failed_precondition` for a call that has another answer; `not_found` for an unknown one
+ */
+function withoutEffect(
+  item: WorkItem,
+  { callId, pending }: Asked,
+  update: OperationUpdate,
+  answer: AnswerState,
+): WorkOutcome | undefined {
+  if (answer.state === 'unknown') return lateWord(callId, update);
+  if (answer.state === 'busy') return again(item);
+  // As long as the first one is not in the log, nobody knows that it will be.
+  if (answer.state === 'duplicate') return pending ? again(item) : done;
+  if (answer.state !== 'answered') return undefined;
+  // The worker of a job always says how it ended, also when the agent has heard it by another way.
+  if (answer.by === 'agent' && update.seq !== undefined) return done;
+  throw hasAnswer(callId);
 }
 
 /** Nobody waits for what a job says of a call that is gone with its session. @throws MeshError `not_found` for what somebody else says */

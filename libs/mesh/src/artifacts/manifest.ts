@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ArtifactOwner } from '@agentmesh/agent/internal';
 import type { RecordBucket } from '@agentmesh/bus';
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
@@ -60,7 +61,7 @@ export async function changeManifest<T>(
     if (written) return result;
     // Not together with those who lost too.
     const pauseMs = Math.random() * Math.min(2 ** attempt, longestPauseMs);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await delay(pauseMs);
   }
   throw new MeshError('unavailable', 'too many save artifacts here at once; try again');
 }

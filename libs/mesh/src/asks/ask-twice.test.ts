@@ -11,7 +11,7 @@ const message = { role: 'user', parts: [{ text: 'hi' }] };
 async function runAtWork() {
   const world = memoryMesh();
   const { client, ref } = await world.chat('app');
-  const taken = await world.sessions.takeSession(
+  const taken = await world.sessions.leases.take(
     { ...ref, invocationId: 'e-1' },
     { run: '', whenBusy: 'reject' },
   );
@@ -51,7 +51,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     go.resolve();
     await expect(first).rejects.toMatchObject({ code: 'aborted' });
     expect((await second).at(-1)).toMatchObject({ type: 'result', data: { text: expect.any(String) } });
-    const log = await world.sessions.readEvents({ ...ref, sessionId: 'c1' });
+    const log = await world.sessions.log.readEvents({ ...ref, sessionId: 'c1' });
     expect(log.map(({ event }) => event.author)).toEqual(['user', 'back']);
   });
 
@@ -74,7 +74,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     await expect.poll(() => asked).toBe(1);
     // As if it had lain in a buffer: an earlier copy of the same request.
     const part = JSON.stringify(['back', '', 'c1', null, null, null]);
-    await world.sessions.beginAttempt(
+    await world.sessions.invocations.beginAttempt(
       { appName: 'app', userId: 'u', sessionId: 'c1', invocationId: 'e-1' },
       part,
     );

@@ -27,7 +27,7 @@ describe('the ask of a program', () => {
       for await (const frame of client.bus.request(client.subjects.agentAsk('solo'), payload)) {
         if (frame.type !== 'result') continue;
         const { invocationId } = parse(answerSchema, frame.data, 'the answer');
-        return await world.sessions.getInvocation({ ...ref, invocationId });
+        return await world.sessions.invocations.get({ ...ref, invocationId });
       }
       throw new Error('no answer');
     };

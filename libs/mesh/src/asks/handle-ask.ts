@@ -1,4 +1,4 @@
-import { type BaseAgent, ParallelAgent, type Session, type SessionService } from '@agentmesh/agent';
+import { type BaseAgent, ParallelAgent, type Session } from '@agentmesh/agent';
 import {
   type Attempt,
   answerToQuestion,
@@ -9,6 +9,7 @@ import {
   isInPath,
   newestRun,
   newInvocationId,
+  type RunEnding,
   readAnswer,
   runInvocation,
   unreadBefore,
@@ -91,7 +92,10 @@ async function* answerAsk(
     const { app: appName, user: userId } = belongsTo;
     const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
     // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
-    const attempt = await mesh.sessions.beginAttempt(ref, partOf(agent.name, ask, request.headers));
+    const attempt = await mesh.sessions.invocations.beginAttempt(
+      ref,
+      partOf(agent.name, ask, request.headers),
+    );
     const session = await askSession(served, ask, invocationId);
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (step && !step.held) yield* retell(step, session);
@@ -122,7 +126,7 @@ async function* untilEnd(
   { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
   run: () => AsyncGenerator<Frame, Answer, void>,
 ): AsyncGenerator<Frame, Answer, void> {
-  let end: AskEnd = {
+  let end: RunEnding = {
     status: 'failed',
     error: { code: 'cancelled', message: 'nobody waited for the answer' },
   };
@@ -161,11 +165,9 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
   }
 }
 
-type AskEnd = Parameters<SessionService['endInvocation']>[1];
-
 /** An ask is answered at once or not at all: it cannot wait for its turn in the session. */
 async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
-  const taken = await sessions.takeSession(ref, { run: '', whenBusy: 'reject' });
+  const taken = await sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   if (taken.state === 'held') return taken.token;
   throw new MeshError(
     'resource_exhausted',
@@ -177,10 +179,10 @@ async function endAsk(
   mesh: Mesh,
   ref: InvocationRef,
   token: number,
-  end: AskEnd,
+  end: RunEnding,
   lastSeq: number,
 ): Promise<void> {
-  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
+  await fencedSessions(mesh.sessions, token).invocations.end(ref, end);
   await publishEnd(mesh, ref, { ...end, lastSeq }, {});
   await startNext(mesh, ref);
 }

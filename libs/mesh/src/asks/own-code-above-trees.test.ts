@@ -163,7 +163,7 @@ describe('own code above an agent elsewhere that says it has more to do', () => 
     const { say, ref } = await world.chat('app');
     const { end } = await say('go');
     expect(end).toMatchObject({ status: 'failed', error: { code: 'permission_denied' } });
-    const log = await world.sessions.readEvents(ref);
+    const log = await world.sessions.log.readEvents(ref);
     expect(JSON.stringify(log)).not.toContain('I approve');
   });
 });

@@ -80,7 +80,7 @@ async function onTheMesh({ child, pass, runConfig, answer }: Program) {
     const run = await startRun(client, { ...where, message: answerTo(events, answer), runConfig });
     events.push(...(await Array.fromAsync(run.events)));
   }
-  const log = (await world.sessions.readEvents(ref)).map(({ event }) => event);
+  const log = (await world.sessions.log.readEvents(ref)).map(({ event }) => event);
   return { told: events.length, log: shown(log) };
 }
 

@@ -57,7 +57,7 @@ async function run(code: Code, child: BaseAgent, text = 'go') {
   });
   const { say, ref } = await world.chat('app');
   const { events, end } = await say(text);
-  const log = (await world.sessions.readEvents(ref)).map(({ event }) => event);
+  const log = (await world.sessions.log.readEvents(ref)).map(({ event }) => event);
   return { told: events.map(brief), log: log.slice(1).map(brief), events: log, end, world };
 }
 
@@ -239,7 +239,7 @@ describe('own code above an agent elsewhere', () => {
     const { say, ref } = await world.chat('app');
     expect((await say('go')).events.map(brief)).toEqual(['own: one']);
     expect(seen).toEqual([0]);
-    expect((await world.sessions.readEvents(ref)).map(({ event }) => brief(event))).toEqual([
+    expect((await world.sessions.log.readEvents(ref)).map(({ event }) => brief(event))).toEqual([
       'user: go',
       'own: one',
     ]);
@@ -314,7 +314,7 @@ describe('own code above an agent elsewhere', () => {
     await serveAgent(await world.connect('agent_own'), above, { app: 'app', plugins: [shout()] });
     const { say, ref } = await world.chat('app');
     expect((await say('go')).events.map(brief)).toEqual(['child: hello!']);
-    expect((await world.sessions.readEvents(ref)).map(({ event }) => brief(event)).at(-1)).toBe(
+    expect((await world.sessions.log.readEvents(ref)).map(({ event }) => brief(event)).at(-1)).toBe(
       'child: hello!',
     );
   });
@@ -358,7 +358,7 @@ describe('own code above an agent elsewhere, when a process dies', () => {
     await expect.poll(() => ids.length).toBeGreaterThan(1);
     await serve(dies);
     const { end } = await saying;
-    const log = (await world.sessions.readEvents(ref)).map(({ event }) => event);
+    const log = (await world.sessions.log.readEvents(ref)).map(({ event }) => event);
     return { log, end, ids };
   }
 

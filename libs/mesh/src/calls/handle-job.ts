@@ -177,7 +177,7 @@ function keepJob(
     if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
     const call = callOf(order);
     if (!call) return;
-    const { cancelled } = await mesh.sessions.getInvocation(call);
+    const { cancelled } = await mesh.sessions.invocations.get(call);
     if (cancelled !== undefined) cancel.cancel(cancelled);
     const state = await mesh.sessions.pending.stateOf(call);
     if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import type { CallResults } from '@agentmesh/store';
 import { keyOf } from './call-key.ts';
@@ -33,7 +34,7 @@ export async function oncePerCall(
     if (claim.state === 'done') return claim.result;
     if (claim.state === 'claimed') break;
     if (signal.aborted) throw MeshError.from(signal.reason);
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await delay(lookMs);
   }
   // A renewal that fails is made up for by the next one, or another replica takes over.
   const renewal = setInterval(

@@ -56,7 +56,7 @@ async function world() {
       await publishEvent(agent, session, event, {});
     },
     async finish(status: 'completed' | 'failed' = 'completed') {
-      await sessions.endInvocation(ref, {
+      await sessions.invocations.end(ref, {
         status,
         ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
       });
@@ -133,7 +133,7 @@ describe('coming back to a run', () => {
 
     // While the store does not answer.
     const whileReading = new AbortController();
-    const hangs = vi.spyOn(sessions, 'readEvents');
+    const hangs = vi.spyOn(sessions.log, 'readEvents');
     const second = await followRun(mesh, ref, { signal: whileReading.signal });
     hangs.mockReturnValue(new Promise(() => {}));
     const waiting = Array.fromAsync(second.numbered);
@@ -186,8 +186,8 @@ describe('the end of a run', () => {
   it('is not told before what was committed while it was asked for', async () => {
     const { mesh, ref, sessions, commit, finish } = await world();
     await commit('hi', { author: 'user' });
-    const ask = sessions.getInvocation.bind(sessions);
-    const asked = vi.spyOn(sessions, 'getInvocation');
+    const ask = sessions.invocations.get.bind(sessions.invocations);
+    const asked = vi.spyOn(sessions.invocations, 'get');
     const run = await followRun(mesh, ref);
     asked.mockImplementationOnce(async (which) => {
       await commit('last', {}, false);
@@ -203,7 +203,7 @@ describe('how it stands with a run', () => {
   it('is told by its record and its last event', async () => {
     const { mesh, ref, sessions, commit, finish } = await world();
     await commit('hi', { author: 'user' });
-    await sessions.countLlmCall(ref);
+    await sessions.invocations.countLlmCall(ref);
     expect(await readInvocation(mesh, ref)).toEqual({
       invocationId,
       status: 'running',
@@ -224,16 +224,16 @@ describe('how it stands with a run', () => {
   it('is not found in another session of the same user', async () => {
     const { mesh, ref, sessions, commit } = await world();
     await commit('hi', { author: 'user' });
-    await sessions.countLlmCall(ref);
+    await sessions.invocations.countLlmCall(ref);
     const { id } = await sessions.createSession({ appName: 'app', userId: 'u' });
     expect(await codeOf(readInvocation(mesh, { ...ref, sessionId: id }))).toBe('not_found');
   });
 
   it('is known of one that ended before it began', async () => {
     const { mesh, ref, sessions } = await world();
-    expect(await sessions.cancelInvocation(ref, 'not needed')).toBeUndefined();
+    expect(await sessions.invocations.cancel(ref, 'not needed')).toBeUndefined();
     expect(await codeOf(readInvocation(mesh, ref))).toBe('not_found');
-    await sessions.endInvocation(ref, {
+    await sessions.invocations.end(ref, {
       status: 'failed',
       error: { code: 'cancelled', message: 'not needed' },
     });

@@ -103,7 +103,7 @@ interface ReadState {
 
 async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   // In this order: of a run that has ended, all events are in the log.
-  const record = recordFor(ref, await mesh.sessions.getInvocation(ref));
+  const record = recordFor(ref, await mesh.sessions.invocations.get(ref));
   const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
   if (!session) throw noSession(ref);
   const { invocationId, resume = record.resume } = ref;
@@ -144,7 +144,7 @@ async function findBackwards(
 ): Promise<StoredEvent | undefined> {
   for (let before = head; before > 0; before -= pageSize) {
     const afterSeq = Math.max(before - pageSize, 0);
-    const page = await mesh.sessions.readEvents({ ...ref, afterSeq, limit: before - afterSeq });
+    const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq, limit: before - afterSeq });
     const last = page.findLast(isIt);
     if (last) return last;
   }

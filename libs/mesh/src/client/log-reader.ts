@@ -39,7 +39,7 @@ export class LogReader {
     while (this.seen < lastSeq) {
       const limit = Math.min(pageSize, lastSeq - this.seen);
       const request = { ...this.#ref, afterSeq: this.seen, limit };
-      const page = await orAbort(this.#mesh.sessions.readEvents(request), this.#signal);
+      const page = await orAbort(this.#mesh.sessions.log.readEvents(request), this.#signal);
       for (const { seq, event } of page) {
         this.seen = seq;
         if (!this.wants(event)) continue;

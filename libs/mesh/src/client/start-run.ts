@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   messageEventId,
   newInvocationId,
@@ -111,7 +112,7 @@ export async function startRun(
   if (!head) throw noSession(ref);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
-  const sealed = sealAnswers(mesh, ref, message);
+  const sealed = await sealAnswers(mesh, ref, message);
   const asked = await checkMessage(mesh, ref, message, continued);
   const agent = await speakerOf(mesh, root, head, { message, asked });
   if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
@@ -149,7 +150,7 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
 async function isThere({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     if (await bus.isServed(subjects.shownAs(agent))) return true;
-    if (attempt < 3) await new Promise((resolve) => setTimeout(resolve, 150));
+    if (attempt < 3) await delay(150);
   }
   return false;
 }

@@ -1,12 +1,6 @@
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Message } from '@agentmesh/bus';
-import {
-  type Event,
-  eventSchema,
-  header,
-  type InvocationEnd,
-  invocationEndSchema,
-} from '@agentmesh/protocol';
+import { eventSchema, header, type InvocationEnd, invocationEndSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { LogReader, type NumberedEvent, orAbort } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
@@ -92,41 +86,48 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await orAbort(sessions.getInvocation(ref), signal), ref.resume);
+      const ended = endOfRun(await orAbort(sessions.invocations.get(ref), signal), ref.resume);
       if (!ended) continue;
       // What was committed between the two.
       yield* log.read();
       return { ...ended, lastSeq: log.seen };
     }
-    const told = readMessage(message);
-    if (told?.end) {
-      // Of a run before this one, told again.
-      if (told.end.resume !== ref.resume) continue;
-      // Who tells the end may know less than the log.
-      yield* log.read();
-      return told.end;
-    }
-    if (told?.seq === undefined) {
-      if (told && log.hasBegun) yield { event: told.event };
-    } else if (told.seq === log.seen + 1) {
-      log.seen = told.seq;
-      if (log.wants(told.event)) yield { event: told.event, seq: told.seq };
-    } else if (told.seq > log.seen) yield* log.read();
+    const news = readNews(message);
+    if (news?.event) yield* passOn(news, log);
+    // The end of a run before this one may come again.
+    if (!news?.end || news.end.resume !== ref.resume) continue;
+    // Who tells the end may know less than the log.
+    yield* log.read();
+    return news.end;
   }
+}
+
+/** Passes on an event that came as a message, and reads the log where events before it are missing. */
+async function* passOn(
+  { event, seq }: NumberedEvent,
+  log: LogReader,
+): AsyncGenerator<NumberedEvent, void, void> {
+  if (seq === undefined) {
+    if (log.hasBegun) yield { event };
+  } else if (seq === log.seen + 1) {
+    log.seen = seq;
+    if (log.wants(event)) yield { event, seq };
+  } else if (seq > log.seen) yield* log.read();
 }
 
 function isEnd({ headers }: Message): boolean {
   return headers[header.frame] === 'result';
 }
 
-type Told = { end: InvocationEnd } | { end?: undefined; event: Event; seq: number | undefined };
+type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
 
-/** Anything else on the subject is not from an agent; the log will tell whether something was missed. */
-function readMessage(message: Message): Told | undefined {
+/** Reads a message. Undefined for what is not from an agent; the log will tell whether an event was missed. */
+function readNews(message: Message): News | undefined {
   try {
     if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
     const seq = message.headers[header.seq];
-    return { event: eventSchema.parse(message.json()), seq: seq === undefined ? undefined : Number(seq) };
+    const event = eventSchema.parse(message.json());
+    return { event, ...(seq !== undefined && { seq: Number(seq) }) };
   } catch {
     return undefined;
   }

@@ -1,10 +1,19 @@
 import { BaseAgent, BaseTool, type InvocationServices } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { type Logger, runMain, type ServiceConfig, startHealth } from '@agentmesh/service';
+import {
+  type Config,
+  type ConfigShape,
+  type Logger,
+  runMain,
+  type ServiceConfig,
+  type serviceConfig,
+  startHealth,
+} from '@agentmesh/service';
 import { serviceName } from '../mesh/service-name.ts';
 import { type ServeAgentOptions, serveAgent, serveAgentOptions } from '../serve/serve-agent.ts';
 import { type ServeToolOptions, serveTool, serveToolOptions } from '../serve/serve-tool.ts';
+import { agentConfig, assertModels } from './agent-config.ts';
 import { type ConnectedMesh, connectService } from './connect-mesh.ts';
 
 export interface MainOptions extends InvocationServices {
@@ -25,7 +34,8 @@ const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
 const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, tool: true, prepare: true };
 
 /**
- * The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM.
+ * The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM. The process
+ * ends with exit code 1 when a model of the agent has no key.
  *
  * @throws MeshError `invalid_argument` for an unknown option, or without an agent
  */
@@ -33,10 +43,15 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
   assertOptions('runAgentService', options ?? null, agentOptions);
   if (!(options.agent instanceof BaseAgent))
     throw new MeshError('invalid_argument', 'runAgentService needs an agent: runAgentService({ agent })');
-  const { agent, prepare: _prepare, ...serving } = options;
-  const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
-    serveAgent(mesh, agent, { ...serving, slots: maxConcurrency });
-  await runServed(serviceName('agent', agent.name), true, options, serve);
+  const { agent, prepare, ...serving } = options;
+  await runServed({
+    name: serviceName('agent', agent.name),
+    cards: true,
+    variables: agentConfig,
+    prepare,
+    check: (config, log) => assertModels(agent, config, log),
+    serve: (mesh, { maxConcurrency }) => serveAgent(mesh, agent, { ...serving, slots: maxConcurrency }),
+  });
 }
 
 /** The whole `main.ts` of a tool's process. @throws MeshError `invalid_argument` for an unknown option, or without a tool */
@@ -44,23 +59,37 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
   assertOptions('runToolService', options ?? null, toolOptions);
   if (!(options.tool instanceof BaseTool))
     throw new MeshError('invalid_argument', 'runToolService needs a tool: runToolService({ tool })');
-  const { tool, prepare: _prepare, ...serving } = options;
-  const serve = (mesh: ConnectedMesh, { maxConcurrency }: ServiceConfig) =>
-    serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency });
-  await runServed(serviceName('tool', tool.name), false, options, serve);
+  const { tool, prepare, ...serving } = options;
+  await runServed({
+    name: serviceName('tool', tool.name),
+    cards: false,
+    variables: {},
+    prepare,
+    serve: (mesh, { maxConcurrency }) => serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency }),
+  });
 }
 
-async function runServed(
-  name: string,
-  cards: boolean,
-  { prepare }: MainOptions,
-  serve: (mesh: ConnectedMesh, config: ServiceConfig) => Promise<Started>,
-): Promise<void> {
+interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
+  name: string;
+  /** True for a service that reads the cards of others. */
+  cards: boolean;
+  /** The variables beside those of every service. */
+  variables: S;
+  /** Throws when the service cannot work as it is configured. */
+  check?: (config: Config<typeof serviceConfig & S>, log: Logger) => void;
+  serve: (mesh: ConnectedMesh, config: ServiceConfig) => Promise<Started>;
+}
+
+async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void> {
+  const { name, cards, variables, prepare, check, serve } = served;
   await runMain({
     name,
-    async start(config, { log, replica }) {
+    config: variables,
+    async start(whole, { log, replica }) {
       await using owners = new AsyncDisposableStack();
       owners.use(await prepare?.(log));
+      check?.(whole, log);
+      const config = whole as ServiceConfig;
       const mesh = owners.use(await connectService(name, config, log, { cards, replica }));
       let stopping = false;
       if (config.healthPort !== undefined) {

@@ -16,7 +16,7 @@ export async function cancelInvocation(
   ref: InvocationRef,
   reason = 'somebody cancelled it',
 ): Promise<InvocationRecord> {
-  const record = await mesh.sessions.cancelInvocation(ref, reason);
+  const record = await mesh.sessions.invocations.cancel(ref, reason);
   if (!record) {
     throw new MeshError(
       'not_found',

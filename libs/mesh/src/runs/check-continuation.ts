@@ -30,9 +30,9 @@ export async function checkContinuation(mesh: Mesh, run: Run, session: Session):
   const { id: sessionId, events } = session;
   if (resume === undefined || logIndex(events).has(messageEventId(run, sessionId))) return;
   const root = await rootOf(mesh, app);
-  orRefused(() => {
+  await orRefused(async () => {
     assertResumable(root);
-    readMessage(openAnswers(mesh, refOf(session), message), { events, via: run.answeredBy?.via });
+    readMessage(await openAnswers(mesh, refOf(session), message), { events, via: run.answeredBy?.via });
     assertContinues(message, { events, invocationId });
   });
 }

@@ -217,14 +217,14 @@ describe('an invocation that is continued', () => {
   it('waits for other runs of the session, and can be cancelled meanwhile', async () => {
     const { answer, world, ref, client, invocationId, paid, open } = await waiting();
     const other = { ...ref, invocationId: 'e-other' };
-    await world.sessions.takeSession(other, { run: '', whenBusy: 'reject' });
+    await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
     const run = await answer();
-    await expect.poll(() => world.sessions.waitingSessions(1)).toHaveLength(1);
+    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
     expect(await cancelInvocation(client, { ...ref, invocationId }, 'enough')).toMatchObject({
       status: 'completed',
     });
     expect((await readOf(run)).end).toMatchObject({ status: 'failed', error: { code: 'cancelled' } });
-    await world.sessions.endInvocation(other, { status: 'completed' });
+    await world.sessions.invocations.end(other, { status: 'completed' });
     expect(paid).toEqual([]);
     expect((await readOf(await answer(open[0]))).told).toEqual(['root: gets {"paid":1}']);
   });
@@ -255,7 +255,7 @@ describe('an invocation that is continued', () => {
       message: 'I say so',
     };
     await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'forged' });
-    const record = () => world.sessions.getInvocation({ ...ref, invocationId });
+    const record = () => world.sessions.invocations.get({ ...ref, invocationId });
     await expect.poll(async () => (await record()).ends?.get(resume)).toMatchObject({ status: 'failed' });
     expect(await record()).toMatchObject({ status: 'completed' });
     expect(await log()).toEqual(before);

@@ -1,5 +1,5 @@
 import type { SessionService } from '@agentmesh/agent';
-import type { Attempt } from '@agentmesh/agent/internal';
+import { type Attempt, overrideSessions } from '@agentmesh/agent/internal';
 import { type Headers, header } from '@agentmesh/protocol';
 
 /**
@@ -13,36 +13,18 @@ export function fencedSessions(
   attempt?: Attempt,
 ): SessionService {
   if (token === undefined && !attempt) return sessions;
-  return {
-    createSession: (request) => sessions.createSession(request),
-    getOrCreateSession: (request) => sessions.getOrCreateSession(request),
-    getSession: (request) => sessions.getSession(request),
-    readTurn: (ref, need, knownSeq) => sessions.readTurn(ref, need, knownSeq),
-    initialState: (ref) => sessions.initialState(ref),
-    appendHistory: (ref, history) => sessions.appendHistory(ref, history),
-    listSessions: (request) => sessions.listSessions(request),
-    deleteSession: (ref, options) => sessions.deleteSession(ref, options),
-    pending: sessions.pending,
-    users: sessions.users,
-    readEvents: (request) => sessions.readEvents(request),
-    getInvocation: (ref) => sessions.getInvocation(ref),
-    takeSession: (ref, options) => sessions.takeSession(ref, options),
-    renewSession: (ref, own, leaseMs) => sessions.renewSession(ref, own, leaseMs),
-    giveBackSession: (ref, own) => sessions.giveBackSession(ref, own),
-    nextRun: (ref) => sessions.nextRun(ref),
-    promoteRun: (ref, leaseMs) => sessions.promoteRun(ref, leaseMs),
-    waitingSessions: (limit) => sessions.waitingSessions(limit),
-    cancelInvocation: (ref, reason) => sessions.cancelInvocation(ref, reason),
-    beginAttempt: (ref, part) => sessions.beginAttempt(ref, part),
+  return overrideSessions(sessions, {
     appendEvent: (request) =>
       sessions.appendEvent({
         ...request,
         ...(token !== undefined && { token }),
         ...(attempt && { attempt }),
       }),
-    countLlmCall: (ref) => sessions.countLlmCall(ref, token),
-    endInvocation: (ref, end) => sessions.endInvocation(ref, end, token),
-  };
+    invocations: {
+      countLlmCall: (ref) => sessions.invocations.countLlmCall(ref, token),
+      end: (ref, end) => sessions.invocations.end(ref, end, token),
+    },
+  });
 }
 
 /** The token of the delivery on whose behalf a message came, if it came for one. */

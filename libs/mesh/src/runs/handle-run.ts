@@ -59,7 +59,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
-    const outcome = await advance(served, sealRun(served.mesh, run), delivery);
+    const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.heads.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
@@ -94,7 +94,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   delivery.session = session;
   const { invocationId, resume } = run;
   const ref = { ...refOf(session), invocationId, resume };
-  const over = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+  const over = endOfRun(await mesh.sessions.invocations.get(ref), resume);
   if (over) return await end(mesh, ref, over, session, delivery);
   await checkContinuation(mesh, run, session);
   const handed = handedElsewhere(served, run, session);
@@ -103,7 +103,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
     throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
   }
-  const taken = await mesh.sessions.takeSession(ref, {
+  const taken = await mesh.sessions.leases.take(ref, {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
     delivery: { part: partOf(run), message: delivery.item.key },
@@ -118,7 +118,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
-    const before = endOfRun(await mesh.sessions.getInvocation(ref), resume);
+    const before = endOfRun(await mesh.sessions.invocations.get(ref), resume);
     return await end(mesh, ref, before ?? { status: 'completed' }, session, delivery);
   }
   delivery.token = taken.token;
@@ -137,7 +137,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const next = await think(served, run, delivery, session, taken.token);
   if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
   const completed = { status: 'completed', waits: mayGoOn(session, invocationId) } as const;
-  const ended = await fencedSessions(mesh.sessions, taken.token).endInvocation(ref, completed);
+  const ended = await fencedSessions(mesh.sessions, taken.token).invocations.end(ref, completed);
   return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
 }
 
@@ -167,10 +167,11 @@ async function think(
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries of a message; a run that waited its turn came by several.
-  const { number: attempt } = await mesh.sessions.beginAttempt(ref, partOf(run));
+  const { number: attempt } = await mesh.sessions.invocations.beginAttempt(ref, partOf(run));
   tally.attempt = attempt;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
+  const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
     agent,
@@ -178,7 +179,7 @@ async function think(
     sessionService: fencedSessions(mesh.sessions, token),
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
-    ...(run.message && { newMessage: openAnswers(mesh, refOf(session), run.message) }),
+    ...(newMessage && { newMessage }),
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,

@@ -14,7 +14,7 @@ export function keepAlive(
 ): Disposable {
   const renew = async () => {
     try {
-      const { cancelled } = await mesh.sessions.renewSession(ref, token);
+      const { cancelled } = await mesh.sessions.leases.renew(ref, token);
       if (cancelled !== undefined) cancel(cancelled);
     } catch (error) {
       // The next one may succeed; a run that was taken over finds out at its next commit.

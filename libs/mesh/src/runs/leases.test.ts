@@ -128,7 +128,7 @@ describe('runs of one session', () => {
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
     const second = await start('two');
-    await expect.poll(() => world.sessions.waitingSessions(1)).toHaveLength(1);
+    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
     await world.sessions.deleteSession(ref);
     await llm.answer();
     await first.all;
@@ -160,7 +160,7 @@ describe('cancelling', () => {
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
     const second = await start('two');
-    await expect.poll(() => world.sessions.waitingSessions(1)).toHaveLength(1);
+    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
     const third = await start('three');
     await expect
       .poll(
@@ -264,7 +264,7 @@ describe('a run that was published several times', () => {
     const invocation = { ...ref, invocationId: 'e-1' };
     await expect
       .poll(() =>
-        world.sessions.takeSession(invocation, {
+        world.sessions.leases.take(invocation, {
           run: '',
           whenBusy: 'enqueue',
           delivery: { part: 'hop:0', message: 'another copy' },
@@ -272,8 +272,10 @@ describe('a run that was published several times', () => {
       )
       .toEqual({ state: 'duplicate' });
     go.resolve();
-    await expect.poll(async () => (await world.sessions.getInvocation(invocation)).status).toBe('completed');
-    const log = await world.sessions.readEvents(ref);
+    await expect
+      .poll(async () => (await world.sessions.invocations.get(invocation)).status)
+      .toBe('completed');
+    const log = await world.sessions.log.readEvents(ref);
     expect(log.map(({ event }) => brief(event))).toEqual(['user: go', 'solo: once']);
     expect(models).toBe(1);
     expect(world.lines).toEqual([]);
@@ -338,7 +340,7 @@ describe('the ask of a program in a session', () => {
     const asked = ask('three');
     await expect.poll(() => llm.seen).toEqual(['one', 'three']);
     const waiting = await start('four');
-    await expect.poll(() => world.sessions.waitingSessions(1)).toHaveLength(1);
+    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
     await llm.answer();
     expect(await asked).toMatchObject({ text: 're: three' });
     await llm.answer();

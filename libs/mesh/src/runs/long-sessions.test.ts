@@ -31,14 +31,15 @@ async function talk(sessions: InMemorySessionService, ref: SessionRef, count: nu
 /** Notes how many events each reading of a session has returned. */
 function watchReads(sessions: InMemorySessionService): number[] {
   const reads: number[] = [];
-  const { getSession, readTurn } = sessions;
+  const { getSession, log } = sessions;
+  const { readTurn } = log;
   sessions.getSession = async (request: { config?: GetSessionConfig } & SessionRef) => {
     const session = await getSession.call(sessions, request);
     reads.push(session?.events.length ?? 0);
     return session;
   };
-  sessions.readTurn = async (...args) => {
-    const turn = await readTurn.apply(sessions, args);
+  log.readTurn = async (...args) => {
+    const turn = await readTurn.apply(log, args);
     reads.push(turn?.session.events.length ?? 0);
     return turn;
   };

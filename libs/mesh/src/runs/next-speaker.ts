@@ -54,7 +54,7 @@ export async function speakerOf(
   let speaker = lastSpeaker(mesh, root, events);
   for (let last = unreadBefore(head); speaker === undefined && last > 0; last -= pageSize) {
     const afterSeq = Math.max(last - pageSize, 0);
-    const page = await mesh.sessions.readEvents({ ...ref, afterSeq, limit: last - afterSeq });
+    const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq, limit: last - afterSeq });
     speaker = lastSpeaker(
       mesh,
       root,

@@ -18,7 +18,7 @@ const promotedMs = 600_000;
 export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Promise<void> {
   const { appName, userId, sessionId } = ref;
   const session = { appName, userId, sessionId };
-  const text = await mesh.sessions.nextRun(session);
+  const text = await mesh.sessions.leases.nextRun(session);
   if (text === undefined) return;
   const { agent, command, headers, from } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
   if (own !== undefined && agent !== own) return;
@@ -33,7 +33,7 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
     mesh.log.debug({ invocationId, to }, 'may not tell the run whose turn it is; its agent will');
     return;
   }
-  await mesh.sessions.promoteRun({ ...session, invocationId, resume }, promotedMs);
+  await mesh.sessions.leases.promote({ ...session, invocationId, resume }, promotedMs);
   mesh.log.debug({ invocationId, to }, 'its turn has come');
 }
 
@@ -70,7 +70,7 @@ export function startSweeper(
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweep = async () => {
-    for (const ref of await mesh.sessions.waitingSessions(sweepSize)) {
+    for (const ref of await mesh.sessions.leases.waitingSessions(sweepSize)) {
       if (signal.aborted) return;
       try {
         await startNext(mesh, ref, agent);

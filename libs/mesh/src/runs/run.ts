@@ -28,7 +28,8 @@ export interface DeliveredRun {
 }
 
 /** A run command as it may be kept: one that was not published by us may hold plain credentials. @throws as {@link sealAnswers} */
-export function sealRun(mesh: Pick<Mesh, 'box'>, run: Run): Run {
+export async function sealRun(mesh: Pick<Mesh, 'box'>, run: Run): Promise<Run> {
   const { message, app: appName, user: userId, session: sessionId } = run;
-  return message ? { ...run, message: sealAnswers(mesh, { appName, userId, sessionId }, message) } : run;
+  if (!message) return run;
+  return { ...run, message: await sealAnswers(mesh, { appName, userId, sessionId }, message) };
 }

@@ -88,7 +88,7 @@ async function fail(
   const { code, message } = error;
   // With its session the record went that the token stands in.
   const keeper = session ? sessions : mesh.sessions;
-  await keeper.endInvocation(ref, { status: 'failed', error: { code, message } });
+  await keeper.invocations.end(ref, { status: 'failed', error: { code, message } });
   const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
   await publishEnd(mesh, ref, ended, delivery.carrier);
   await startNext(mesh, ref);
@@ -109,7 +109,7 @@ async function refuse(
   if (answeredBy && answeredBy.via !== 'rest')
     await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
-  await fencedSessions(mesh.sessions, token).endInvocation(ref, end);
+  await fencedSessions(mesh.sessions, token).invocations.end(ref, end);
   await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);
   await startNext(mesh, ref);
   return done;
@@ -122,7 +122,7 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
 
 /** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */
 async function tokenFor({ mesh }: ServedAgent, ref: InvocationRef): Promise<number | undefined> {
-  const taken = await mesh.sessions.takeSession(ref, { run: '', whenBusy: 'reject' });
+  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   return taken.state === 'held' ? taken.token : undefined;
 }
 
@@ -136,7 +136,7 @@ async function giveBack(
   const ref = { ...sessionOf(run), invocationId: run.invocationId };
   if (token !== undefined) {
     // Best effort: it would only be put away a little early.
-    await mesh.sessions.giveBackSession(ref, token).catch(() => {});
+    await mesh.sessions.leases.giveBack(ref, token).catch(() => {});
   }
   return { done: false, delayMs };
 }

@@ -36,7 +36,7 @@ export async function waitForTurn(
       code: 'resource_exhausted',
       message: 'another run is at work in the session; wait for its end',
     };
-    await mesh.sessions.endInvocation(ref, { status: 'failed', error });
+    await mesh.sessions.invocations.end(ref, { status: 'failed', error });
     await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
     return done;
   }

@@ -96,7 +96,7 @@ describe('agents in processes of their own', () => {
     ]);
     const stored = await world.sessions.getSession(ref);
     expect(stored?.state).toEqual({ given: 42, noted: 42, 'user:u': 1 });
-    const record = await world.sessions.getInvocation({ ...ref, invocationId: run.invocationId });
+    const record = await world.sessions.invocations.get({ ...ref, invocationId: run.invocationId });
     expect(record.llmCalls).toBe(6);
   });
 
@@ -465,7 +465,7 @@ describe('an agent of its own kind', () => {
       protected override async *runAsyncImpl(context: InvocationContext) {
         for (const step of this.subAgents) {
           yield* step.runAsync(context);
-          statusAfterFirst ??= (await context.sessionService.getInvocation(context.ref)).status;
+          statusAfterFirst ??= (await context.sessionService.invocations.get(context.ref)).status;
         }
       }
     }
@@ -489,7 +489,7 @@ describe('an agent of its own kind', () => {
     const { events, end, invocationId } = await say('go');
     expect(events.map(brief)).toEqual(['writer: draft', 'editor: final']);
     expect(statusAfterFirst).toBe('running');
-    expect((await world.sessions.getInvocation({ ...ref, invocationId })).status).toBe('completed');
+    expect((await world.sessions.invocations.get({ ...ref, invocationId })).status).toBe('completed');
     expect(end).toMatchObject({ status: 'completed', lastSeq: 3 });
     expect(second.requests[0]?.config.systemInstruction).toBe('Edit draft');
     const stored = await world.sessions.getSession(ref);

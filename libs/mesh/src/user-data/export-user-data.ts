@@ -62,11 +62,11 @@ async function* recordsOf(mesh: Mesh, user: UserOwner): AsyncGenerator<UserRecor
 async function* sessionRecords({ sessions }: Mesh, ref: SessionRef): AsyncGenerator<UserRecord, void, void> {
   const session = await sessions.users.readSession(ref);
   if (!session) return;
-  let page = await sessions.readEvents({ ...ref, limit: eventsAtOnce });
+  let page = await sessions.log.readEvents({ ...ref, limit: eventsAtOnce });
   yield { kind: 'session', ...session, firstSeq: page[0]?.seq ?? 1 };
   for (let last = page.at(-1); last; last = page.at(-1)) {
     for (const { seq, event } of page) yield { kind: 'event', sessionId: ref.sessionId, seq, event };
-    page = await sessions.readEvents({ ...ref, afterSeq: last.seq, limit: eventsAtOnce });
+    page = await sessions.log.readEvents({ ...ref, afterSeq: last.seq, limit: eventsAtOnce });
   }
 }
 

@@ -157,7 +157,7 @@ describe('all that is kept of a user', () => {
     let more = 2;
     const deleteRest = users.deleteRest;
     users.deleteRest = async (owner) => {
-      const rest = await deleteRest(owner);
+      const rest = await deleteRest.call(users, owner);
       more -= 1;
       if (more >= 0) await sessions.createSession({ ...user, sessionId: `late-${more}` });
       return rest;

@@ -1,34 +1,78 @@
+import { CompactEncrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createSecretBox, newCredentialKeys } from './secret-box.ts';
 
 const keys = newCredentialKeys('a');
 
 describe('a secret box', () => {
-  it('opens what it sealed, and shows nothing of it', () => {
+  it('opens what it sealed, and shows nothing of it', async () => {
     const box = createSecretBox(keys);
-    const sealed = box.seal('pässword', 'ann');
+    const sealed = await box.seal('pässword', 'ann');
     expect(sealed).not.toContain('word');
-    expect(box.open(sealed, 'ann')).toBe('pässword');
-    expect(box.seal('pässword', 'ann')).not.toBe(sealed);
-    expect(box.open(box.seal('', 'ann'), 'ann')).toBe('');
+    expect(await box.open(sealed, 'ann')).toBe('pässword');
+    expect(await box.seal('pässword', 'ann')).not.toBe(sealed);
+    expect(await box.open(await box.seal('', 'ann'), 'ann')).toBe('');
   });
 
-  it('opens nothing in another place, and nothing that was changed', () => {
+  it('seals as compact JWE, whose header names the key and shows no place', async () => {
+    const sealed = await createSecretBox(keys).seal('secret', 'am:user:ann');
+    expect(sealed.split('.')).toHaveLength(5);
+    const header = { alg: 'dir', enc: 'A256GCM', kid: 'a', place: expect.stringMatching(/^[\w-]{43}$/) };
+    expect(decodeProtectedHeader(sealed)).toEqual(header);
+  });
+
+  it('opens nothing in another place, and nothing that was changed', async () => {
     const box = createSecretBox(keys);
-    const sealed = box.seal('secret', 'ann');
-    expect(() => box.open(sealed, 'bob')).toThrow(/another user or place/);
-    const last = sealed.at(-2) === 'A' ? 'B' : 'A';
-    const changed = [`${sealed.slice(0, -2)}${last}${sealed.at(-1)}`, 'a256gcm.a.AAAA', 'plain', ''];
-    for (const text of changed) expect(() => box.open(text, 'ann')).toThrow(/was changed/);
+    const sealed = await box.seal('secret', 'ann');
+    await expect(box.open(sealed, 'bob')).rejects.toThrow(/another user or place/);
+    const [header = '', ...rest] = sealed.split('.');
+    for (const [at, part] of rest.entries()) {
+      if (part === '') continue;
+      const other = `${part.startsWith('A') ? 'B' : 'A'}${part.slice(1)}`;
+      const changed = [header, ...rest.with(at, other)].join('.');
+      await expect(box.open(changed, 'ann')).rejects.toThrow(/was changed/);
+    }
+    for (const text of ['a.b.c.d.e', 'plain', '', sealed.slice(0, -4)])
+      await expect(box.open(text, 'ann')).rejects.toMatchObject({ code: 'permission_denied' });
   });
 
-  it('reads what older keys sealed, and says which key is missing', () => {
+  it('opens nothing whose header was changed to another place or algorithm', async () => {
+    const box = createSecretBox(keys);
+    const sealed = await box.seal('secret', 'ann');
+    const [, ...rest] = sealed.split('.');
+    const forBob = decodeProtectedHeader(await box.seal('x', 'bob'));
+    for (const header of [forBob, { ...forBob, enc: 'A128GCM' }, { ...forBob, alg: 'A256KW' }]) {
+      const changed = [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest].join('.');
+      await expect(box.open(changed, 'bob')).rejects.toThrow(/was changed/);
+    }
+  });
+
+  it('opens nothing that the key sealed for no place', async () => {
+    const bytes = Buffer.from(keys.slice(2), 'base64');
+    const header = { alg: 'dir', enc: 'A256GCM', kid: 'a' };
+    const sealed = await new CompactEncrypt(new TextEncoder().encode('x'))
+      .setProtectedHeader(header)
+      .encrypt(bytes);
+    await expect(createSecretBox(keys).open(sealed, '')).rejects.toThrow(/another user or place/);
+  });
+
+  it('reads what older keys sealed, and says which key is missing', async () => {
     const old = createSecretBox(keys);
     const both = createSecretBox(`${newCredentialKeys('b')},${keys}`);
-    expect(both.open(old.seal('secret', 'p'), 'p')).toBe('secret');
-    const fresh = both.seal('secret', 'p');
-    expect(fresh).toMatch(/^a256gcm\.b\./);
-    expect(() => old.open(fresh, 'p')).toThrow(/key b, which CREDENTIAL_KEYS/);
+    expect(await both.open(await old.seal('secret', 'p'), 'p')).toBe('secret');
+    const fresh = await both.seal('secret', 'p');
+    expect(decodeProtectedHeader(fresh).kid).toBe('b');
+    await expect(old.open(fresh, 'p')).rejects.toThrow(/key b, which CREDENTIAL_KEYS/);
+  });
+
+  it('names a wrong key of the right id, and the format of an earlier version', async () => {
+    const sealed = await createSecretBox(keys).seal('secret', 'p');
+    const wrong = createSecretBox(newCredentialKeys('a'));
+    await expect(wrong.open(sealed, 'p')).rejects.toThrow(/another key of the same id in CREDENTIAL_KEYS/);
+    await expect(wrong.open('a256gcm.a.AAAA', 'p')).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('earlier version'),
+    });
   });
 
   it.each([

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from 'jose';
 import { MeshError } from '../errors/mesh-error.ts';
 
 /** Name of the variable that holds the keys. */
@@ -11,31 +12,34 @@ export interface SecretBox {
    *
    * @param place where it is kept, such as its Redis key; only there it can be opened
    */
-  seal(text: string, place: string): string;
+  seal(text: string, place: string): Promise<string>;
   /**
    * Reads what {@link seal} made, with any of the keys.
    *
-   * @throws MeshError `failed_precondition` when the key is none of ours; `permission_denied` for what was changed, or sealed for another place
+   * @throws MeshError `failed_precondition` when the key is none of ours, and for the format of an earlier version; `permission_denied`
+   * for a text that was changed, or sealed with another key of the same id, or for another place
    */
-  open(sealed: string, place: string): string;
+  open(sealed: string, place: string): Promise<string>;
 }
 
 interface Key {
   id: string;
-  bytes: Buffer;
+  bytes: Uint8Array;
+}
+
+/** Direct encryption with AES-256-GCM (RFC 7518, 4.5 and 5.3): the keys are ours already, and random nonces of 96 bits serve 2^32 texts of one key. */
+const keyManagement = 'dir';
+const encryption = 'A256GCM';
+
+/** The header parameter of ours: the hash of the place. The header is authenticated with the text. */
+interface SealedHeader extends CompactJWEHeaderParameters {
+  place?: unknown;
 }
 
 /**
- * The suite's name, as part of the text: another one can come without a flag day. AES-256-GCM (NIST SP 800-38D), random nonces of 96 bits, which
- * one key may have 2^32 of, and tags of 128 bits.
- */
-const suite = 'a256gcm';
-const nonceBytes = 12;
-const tagBytes = 16;
-
-/**
- * A box with the keys of a text: `id:key`, several with commas between, a key being 32 random bytes in base64 (`openssl rand -base64 32`). The
- * first one encrypts, all decrypt: a new one is put before the others, and an old one taken away when nothing is sealed with it any more.
+ * A box that seals as compact JWE (RFC 7516), with the keys of a text: `id:key`, several with commas between, a key being 32 random
+ * bytes in base64 (`openssl rand -base64 32`). The first one encrypts, all decrypt: a new one is put before the others, and an old one
+ * taken away when nothing is sealed with it any more.
  *
  * @throws MeshError `invalid_argument` that says which entry of {@link credentialKeysVariable} is wrong, and never shows it
  */
@@ -44,18 +48,15 @@ export function createSecretBox(keys: string): SecretBox {
   const [first] = ring.values();
   if (!first) throw invalid('has no key');
   return {
-    seal: (text, place) => `${suite}.${first.id}.${encrypt(first, text, place).toString('base64url')}`,
-    open(sealed, place) {
-      const [name, id = '', body = ''] = sealed.split('.');
-      if (name !== suite) throw damaged();
-      const key = ring.get(id);
-      if (!key) {
-        throw new MeshError(
-          'failed_precondition',
-          `a secret was sealed with key ${id}, which ${credentialKeysVariable} of this process does not have; add it behind the others`,
-        );
-      }
-      return decrypt(key, Buffer.from(body, 'base64url'), place);
+    seal: (text, place) =>
+      new CompactEncrypt(Buffer.from(text))
+        .setProtectedHeader({ alg: keyManagement, enc: encryption, kid: first.id, place: hashOf(place) })
+        .encrypt(first.bytes),
+    async open(sealed, place) {
+      if (sealed.startsWith('a256gcm.')) throw outdated();
+      const { plaintext, header } = await decrypt(sealed, ring);
+      if (header.place !== hashOf(place)) throw misplaced();
+      return Buffer.from(plaintext).toString();
     },
   };
 }
@@ -80,36 +81,60 @@ function readKeys(text: string): Map<string, Key> {
   return ring;
 }
 
+async function decrypt(
+  sealed: string,
+  ring: ReadonlyMap<string, Key>,
+): Promise<{ plaintext: Uint8Array; header: SealedHeader }> {
+  const keyOf = ({ kid }: CompactJWEHeaderParameters) => {
+    const key = ring.get(kid ?? '');
+    if (!key) throw unknownKey(kid);
+    return key.bytes;
+  };
+  try {
+    const { plaintext, protectedHeader: header } = await compactDecrypt(sealed, keyOf, {
+      keyManagementAlgorithms: [keyManagement],
+      contentEncryptionAlgorithms: [encryption],
+    });
+    return { plaintext, header };
+  } catch (error) {
+    throw error instanceof MeshError ? error : damaged(error);
+  }
+}
+
+/** Places are ids of users and sessions of any length; the header shows none of them. */
+function hashOf(place: string): string {
+  return createHash('sha256').update(place).digest('base64url');
+}
+
 function invalid(why: string): MeshError {
   return new MeshError('invalid_argument', `${credentialKeysVariable} ${why}`);
 }
 
-function encrypt({ bytes }: Key, text: string, place: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', bytes, nonce, { authTagLength: tagBytes });
-  cipher.setAAD(Buffer.from(place));
-  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+function unknownKey(id: string | undefined): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `a secret was sealed with key ${id}, which ${credentialKeysVariable} of this process does not have; add it behind the others`,
+  );
 }
 
-function decrypt({ bytes }: Key, sealed: Buffer, place: string): string {
-  if (sealed.length < nonceBytes + tagBytes) throw damaged();
-  const decipher = createDecipheriv('aes-256-gcm', bytes, sealed.subarray(0, nonceBytes), {
-    authTagLength: tagBytes,
-  });
-  decipher.setAAD(Buffer.from(place));
-  decipher.setAuthTag(sealed.subarray(-tagBytes));
-  try {
-    const text = decipher.update(sealed.subarray(nonceBytes, -tagBytes));
-    return Buffer.concat([text, decipher.final()]).toString('utf8');
-  } catch (cause) {
-    throw damaged(cause);
-  }
+function outdated(): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    'a secret was sealed by an earlier version, in a format that is not read any more; delete it and sign in again',
+  );
 }
 
-function damaged(cause?: unknown): MeshError {
+function misplaced(): MeshError {
   return new MeshError(
     'permission_denied',
-    'a sealed secret was changed, or belongs to another user or place; it is not used',
+    'a sealed secret belongs to another user or place; it is not used',
+  );
+}
+
+function damaged(cause: unknown): MeshError {
+  return new MeshError(
+    'permission_denied',
+    `a sealed secret was changed, or sealed with another key of the same id in ${credentialKeysVariable}; it is not used`,
     { cause },
   );
 }

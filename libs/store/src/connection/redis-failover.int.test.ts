@@ -54,7 +54,7 @@ async function keepCommitting(
 }
 
 const idsOf = async (sessions: SessionService, userId: string) =>
-  (await sessions.readEvents({ appName, userId, sessionId: 's' })).map(({ event }) => event.id);
+  (await sessions.log.readEvents({ appName, userId, sessionId: 's' })).map(({ event }) => event.id);
 
 describe('a cluster', () => {
   let cluster: RedisCluster;

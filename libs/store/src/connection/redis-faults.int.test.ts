@@ -63,7 +63,7 @@ describe('a Redis that fails', () => {
     expect(committed).toBeLessThan(200);
     await using _again = await startRedis({ ...durable, dataDir: server.dataDir, port: server.port });
     const objects = await writers;
-    const log = await sessions.readEvents(ref);
+    const log = await sessions.log.readEvents(ref);
     expect(log.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1));
     for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
       const theirs = log.map(({ event }) => event.id).filter((id) => id.startsWith(name));
@@ -115,7 +115,7 @@ describe('a Redis that fails', () => {
     expect(took).toBeLessThan(650);
     // What was sent meanwhile is still carried out when the server wakes up.
     await until(() => append().then(() => true));
-    expect(await sessions.readEvents(ref)).toMatchObject([{ seq: 1, event: { id: 'e' } }]);
+    expect(await sessions.log.readEvents(ref)).toMatchObject([{ seq: 1, event: { id: 'e' } }]);
   });
 
   test('is unavailable when it is full, alone or a replica, and says so', async () => {

@@ -30,7 +30,7 @@ export class RedisCredentialService implements CredentialService {
       connection.run((redis) => redis.hexists(list, part)),
     ]);
     if (sealed === null) return undefined;
-    const credential: AuthCredential = JSON.parse(box.open(sealed, key));
+    const credential: AuthCredential = JSON.parse(await box.open(sealed, key));
     // It was kept before there was a list: without it nobody would find it to delete it.
     if (isListed === 0) {
       const about = toJson(aboutCredential(authConfig, credential), 'the credential');
@@ -43,7 +43,7 @@ export class RedisCredentialService implements CredentialService {
     const { connection, box } = this.#store;
     const credential = credentialToSave(authConfig);
     const key = this.#keyOf(authConfig, context);
-    const sealed = box.seal(toJson(credential, 'the credential'), key);
+    const sealed = await box.seal(toJson(credential, 'the credential'), key);
     const end = endOf(credential);
     const [list, part] = this.#listed(authConfig, context);
     const about = toJson(aboutCredential(authConfig, credential), 'the credential');

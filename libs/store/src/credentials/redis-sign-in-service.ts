@@ -29,13 +29,13 @@ export class RedisSignInService implements SignInService {
   async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
     const { connection, box, keys } = this.#store;
     const key = this.#keyOf(ref);
-    const sealed = box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
+    const sealed = await box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
     const kept = await connection.script<string>(
       openSignInScript,
       [key, keys.index(ref.appName, ref.userId)],
       [sealed, signInTtlMs],
     );
-    return JSON.parse(box.open(kept, placeOf(key, 'sign-in')));
+    return JSON.parse(await box.open(kept, placeOf(key, 'sign-in')));
   }
 
   async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
@@ -49,9 +49,9 @@ export class RedisSignInService implements SignInService {
     } = await connection.run((redis) => redis.hgetall(key));
     if (signIn === undefined) return undefined;
     return {
-      signIn: JSON.parse(box.open(signIn, placeOf(key, 'sign-in'))),
+      signIn: JSON.parse(await box.open(signIn, placeOf(key, 'sign-in'))),
       status: status as SignInStatus,
-      ...(answer !== undefined && { answer: JSON.parse(box.open(answer, placeOf(key, 'answer'))) }),
+      ...(answer !== undefined && { answer: JSON.parse(await box.open(answer, placeOf(key, 'answer'))) }),
       ...(answered !== undefined && { answeredAt: Number(answered) }),
     };
   }
@@ -59,7 +59,7 @@ export class RedisSignInService implements SignInService {
   async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {
     const { connection, box } = this.#store;
     const key = this.#keyOf(ref);
-    const sealed = box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'));
+    const sealed = await box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'));
     return (await connection.script<number>(answerSignInScript, [key], [sealed, Date.now()])) === 1;
   }
 

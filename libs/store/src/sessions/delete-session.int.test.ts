@@ -36,7 +36,7 @@ type Store = Awaited<ReturnType<typeof connect>>;
 /** Uses all that a session can have. */
 async function use({ sessions, credentials }: Store): Promise<void> {
   const token = async (invocationId: string) => {
-    const taken = await sessions.takeSession({ ...ref, invocationId }, { run: 'r', whenBusy: 'enqueue' });
+    const taken = await sessions.leases.take({ ...ref, invocationId }, { run: 'r', whenBusy: 'enqueue' });
     return taken.state === 'held' ? taken.token : undefined;
   };
   const session = await sessions.createSession({ ...ref, state: { own: 1 } });
@@ -66,7 +66,7 @@ async function use({ sessions, credentials }: Store): Promise<void> {
   await sessions.pending.accept({ ...ref, callId: 'adk-2' }, { key: 'm', digest: 'd', callers: [] });
   const child = await sessions.createSession({ ...ref, sessionId: 'adk-1', hidden: true });
   await sessions.appendEvent({ session: child, event: createEvent(ids) });
-  await sessions.beginAttempt({ ...ref, invocationId: 'e-silent' }, 'part');
+  await sessions.invocations.beginAttempt({ ...ref, invocationId: 'e-silent' }, 'part');
   await token('e-waits');
 }
 
@@ -124,7 +124,7 @@ test.each([0, 1, 2])('a deletion that was cut short at page %i is finished by an
   expect((await sessions.listSessions(ref)).sessions).toEqual([]);
   await expect(sessions.createSession(ref)).rejects.toMatchObject({ code: 'already_exists' });
   const late = { ...ref, invocationId: 'e-late' };
-  expect(await sessions.takeSession(late, { run: '', whenBusy: 'reject' })).toMatchObject({ state: 'gone' });
+  expect(await sessions.leases.take(late, { run: '', whenBusy: 'reject' })).toMatchObject({ state: 'gone' });
   expect(await sessions.users.sessionIds(ref)).toContain('sess');
   await sessions.deleteSession(ref);
   await sessions.users.forgetQueue(ref);
@@ -141,7 +141,7 @@ test('a long log is looked through in pages', async () => {
     }),
   );
   await sessions.createSession(ref);
-  await sessions.appendHistory(ref, { afterSeq: 0, events });
+  await sessions.log.appendHistory(ref, { afterSeq: 0, events });
   const pages: number[] = [];
   await sessions.deleteSession(ref, { onEvents: async (_ref, page) => void pages.push(page.length) });
   expect(pages).toEqual([200, 200, 200, 200, 150, 0]);

@@ -1,8 +1,9 @@
-import { getFunctionCalls, type SessionService } from '@agentmesh/agent';
+import { getFunctionCalls } from '@agentmesh/agent';
 import {
   type DeleteSessionOptions,
   isCredentialQuestion,
   pendingChanges,
+  type SessionLog,
   type StoredEvent,
 } from '@agentmesh/agent/internal';
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
@@ -20,7 +21,7 @@ import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
 export interface Deletion {
   connection: RedisConnection;
   keys: Keys;
-  sessions: Pick<SessionService, 'readEvents'>;
+  log: Pick<SessionLog, 'readEvents'>;
 }
 
 /** Events that are looked at in one go: so long Redis is busy with nothing else. */
@@ -41,11 +42,11 @@ export async function deleteSession(
 }
 
 async function removeLog(deletion: Deletion, ref: SessionRef, options: DeleteSessionOptions): Promise<void> {
-  const { connection, keys, sessions } = deletion;
+  const { connection, keys, log } = deletion;
   const { appName, userId, sessionId } = ref;
   await connection.script(closeSessionScript, [keys.session(ref)], []);
   for (let afterSeq = 0; ; ) {
-    const page = await sessions.readEvents({ ...ref, afterSeq, limit: pageSize });
+    const page = await log.readEvents({ ...ref, afterSeq, limit: pageSize });
     const last = page.at(-1);
     if (last) await removeMentioned(deletion, ref, page, options);
     await options.onEvents?.(ref, page);

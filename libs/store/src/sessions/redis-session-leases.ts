@@ -1,117 +1,110 @@
 import { randomUUID } from 'node:crypto';
 import {
-  continuationPrefix,
   defaultLeaseMs,
-  type InvocationRecord,
   type InvocationRef,
   runName,
   runOfName,
   type SessionLeases,
   type TakenSession,
+  type TakeOptions,
 } from '@agentmesh/agent/internal';
-import { encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
+import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { takenOver } from './event-log.ts';
-import { recordOf } from './invocation-record.ts';
 import {
-  cancelScript,
   giveBackScript,
   nextRunScript,
   promoteRunScript,
   renewSessionScript,
   takeSessionScript,
 } from './lease-scripts.ts';
+import type { SessionPlace } from './session-place.ts';
 
 type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
 
-/** Who has a session, and who waits for it, in the session's own slot; `ttls` of a running and of an ended invocation, ms. */
-export function redisSessionLeases(
-  connection: RedisConnection,
-  keys: Keys,
-  ttls: readonly [running: number, ended: number],
-): SessionLeases {
-  const keysOf = (ref: InvocationRef) => [
-    ...[invocationKey(keys, ref), ...sessionKeys(keys, ref)],
-    keys.index(ref.appName, ref.userId),
-  ];
-  return {
-    async takeSession(ref, { run, whenBusy, leaseMs = defaultLeaseMs, delivery }): Promise<TakenSession> {
-      const args = [
-        encodeToken(ref.sessionId),
-        ...ttls,
-        randomUUID(),
-        runName(ref),
-        leaseMs,
-        whenBusy,
-        run,
-        resumeName(ref),
-        ...[delivery?.part ?? '', delivery?.message ?? ''],
-      ];
-      const [state, ...found] = await connection.script<Found>(takeSessionScript, keysOf(ref), args);
-      if (state === 'held') {
-        const [token = 0, begun = 0, cancelled] = found as [number, number, string];
-        return { state, token, begun, ...(cancelled && { cancelled }) };
-      }
-      if (state !== 'busy') return { state };
-      // Behind the script: what a crash in between leaves out is found by whoever ends the invocation that has the session.
-      if (whenBusy !== 'reject') await noteWaiting(connection, keys, ref);
-      const [holder] = found as [string];
-      return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
-    },
+/** Who has a session, and who waits for it, in the session's own slot. */
+export class RedisSessionLeases implements SessionLeases {
+  readonly #place: SessionPlace;
 
-    async renewSession(ref, token, leaseMs = defaultLeaseMs) {
-      const renewed = await connection.script<[string] | 'fenced'>(
-        renewSessionScript,
-        [invocationKey(keys, ref), keys.session(ref)],
-        [token, ref.invocationId, leaseMs],
-      );
-      if (renewed === 'fenced') throw takenOver();
-      const [cancelled] = renewed;
-      return { ...(cancelled && { cancelled }) };
-    },
+  constructor(place: SessionPlace) {
+    this.#place = place;
+  }
 
-    async giveBackSession(ref, token) {
-      await connection.script(giveBackScript, [invocationKey(keys, ref)], [token]);
-    },
+  async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
+    const { run, whenBusy, leaseMs = defaultLeaseMs, delivery } = options;
+    const { connection, keys } = this.#place;
+    const { running, ended } = this.#place.invocationTtlMs;
+    const args = [
+      encodeToken(ref.sessionId),
+      ...[running, ended],
+      randomUUID(),
+      runName(ref),
+      leaseMs,
+      whenBusy,
+      run,
+      resumeName(ref),
+      ...[delivery?.part ?? '', delivery?.message ?? ''],
+    ];
+    const [state, ...found] = await connection.script<Found>(
+      takeSessionScript,
+      [invocationKey(keys, ref), ...sessionKeys(keys, ref), keys.index(ref.appName, ref.userId)],
+      args,
+    );
+    if (state === 'held') {
+      const [token = 0, begun = 0, cancelled] = found as [number, number, string];
+      return { state, token, begun, ...(cancelled && { cancelled }) };
+    }
+    if (state !== 'busy') return { state };
+    // Behind the script: what a crash in between leaves out is found by whoever ends the invocation that has the session.
+    if (whenBusy !== 'reject') await noteWaiting(connection, keys, ref);
+    const [holder] = found as [string];
+    return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
+  }
 
-    async nextRun(ref) {
-      const look = () => connection.script<[0 | 1, string]>(nextRunScript, sessionKeys(keys, ref), []);
-      const [waits, run] = await look();
-      if (waits) return run || undefined;
-      await connection.run((redis) => redis.zrem(keys.waitingSessions, memberOf(ref)));
-      // One may have come between the two.
-      const [again] = await look();
-      if (again) await noteWaiting(connection, keys, ref);
-      return undefined;
-    },
+  async renew(ref: InvocationRef, token: number, leaseMs = defaultLeaseMs): Promise<{ cancelled?: string }> {
+    const { connection, keys } = this.#place;
+    const renewed = await connection.script<[string] | 'fenced'>(
+      renewSessionScript,
+      [invocationKey(keys, ref), keys.session(ref)],
+      [token, ref.invocationId, leaseMs],
+    );
+    if (renewed === 'fenced') throw takenOver();
+    const [cancelled] = renewed;
+    return { ...(cancelled && { cancelled }) };
+  }
 
-    async promoteRun(ref, leaseMs = defaultLeaseMs) {
-      await connection.script(promoteRunScript, sessionKeys(keys, ref), [runName(ref), leaseMs]);
-    },
+  async giveBack(ref: InvocationRef, token: number): Promise<void> {
+    const { connection, keys } = this.#place;
+    await connection.script(giveBackScript, [invocationKey(keys, ref)], [token]);
+  }
 
-    async waitingSessions(limit) {
-      const members = await connection.run((redis) =>
-        redis.zrange(keys.waitingSessions, 0, String(limit - 1)),
-      );
-      const now = Date.now();
-      for (const member of members) {
-        await connection.run((redis) => redis.zadd(keys.waitingSessions, 'XX', now, member));
-      }
-      return members.flatMap(refOfMember);
-    },
+  async nextRun(ref: SessionRef): Promise<string | undefined> {
+    const { connection, keys } = this.#place;
+    const look = () => connection.script<[0 | 1, string]>(nextRunScript, sessionKeys(keys, ref), []);
+    const [waits, run] = await look();
+    if (waits) return run || undefined;
+    await connection.run((redis) => redis.zrem(keys.waitingSessions, memberOf(ref)));
+    // One may have come between the two.
+    const [again] = await look();
+    if (again) await noteWaiting(connection, keys, ref);
+    return undefined;
+  }
 
-    async cancelInvocation(ref, reason): Promise<InvocationRecord | undefined> {
-      const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
-      const { sessionId, invocationId } = ref;
-      const args = [
-        ...[encodeToken(sessionId), ...ttls, reason, invocationId, toJson(end, 'the end')],
-        ...[continuationPrefix(invocationId), resumeName(ref)],
-      ];
-      const found = await connection.script<string[] | 'unknown'>(cancelScript, keysOf(ref), args);
-      return found === 'unknown' ? undefined : recordOf(found);
-    },
-  };
+  async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
+    const { connection, keys } = this.#place;
+    await connection.script(promoteRunScript, sessionKeys(keys, ref), [runName(ref), leaseMs]);
+  }
+
+  async waitingSessions(limit: number): Promise<SessionRef[]> {
+    const { connection, keys } = this.#place;
+    const members = await connection.run((redis) => redis.zrange(keys.waitingSessions, 0, String(limit - 1)));
+    const now = Date.now();
+    for (const member of members) {
+      await connection.run((redis) => redis.zadd(keys.waitingSessions, 'XX', now, member));
+    }
+    return members.flatMap(refOfMember);
+  }
 }
 
 /** The keys of a session that leases concern, in the order in which scripts take them. */

@@ -32,7 +32,7 @@ function eventOf(id: string, stateDelta: Record<string, unknown> = {}): Event {
 
 /** Takes the session, which must be free. */
 async function take(service: SessionService, invocation: InvocationRef): Promise<number> {
-  const taken = await service.takeSession(invocation, { run: 'a run', whenBusy: 'enqueue' });
+  const taken = await service.leases.take(invocation, { run: 'a run', whenBusy: 'enqueue' });
   if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
   return taken.token;
 }
@@ -105,9 +105,9 @@ describe('RedisSessionService', () => {
       for (let n = 0; n < 3; n += 1) {
         const event = { ...eventOf(`${id}${n}`, { 'temp:t': 1, n }), invocationId: `${id}-inv-${n}` };
         await sessions.appendEvent({ session, event });
-        await sessions.countLlmCall({ ...ref, sessionId: id, invocationId: event.invocationId });
+        await sessions.invocations.countLlmCall({ ...ref, sessionId: id, invocationId: event.invocationId });
       }
-      await sessions.endInvocation(
+      await sessions.invocations.end(
         { ...ref, sessionId: id, invocationId: `${id}-inv-1` },
         { status: 'completed' },
       );
@@ -124,7 +124,7 @@ describe('RedisSessionService', () => {
     await sessions.deleteSession(ref);
     const event = eventOf('e', { a: 1, 'user:a': 1, 'app:a': 1, 'temp:a': 1 });
     await expect(sessions.appendEvent({ session, event })).rejects.toMatchObject({ code: 'not_found' });
-    await sessions.getInvocation({ ...ref, invocationId: 'inv-1' });
+    await sessions.invocations.get({ ...ref, invocationId: 'inv-1' });
     await sessions.getSession(ref);
     expect(await ourKeys()).toEqual([]);
   });
@@ -211,7 +211,7 @@ describe('RedisSessionService', () => {
       seq: 1,
       state: { a: 1, b: 1, 'app:a': 1, 'app:b': 1 },
     });
-    const ended = await service.endInvocation(invocation, { status: 'completed' }, 2);
+    const ended = await service.invocations.end(invocation, { status: 'completed' }, 2);
     expect(ended).toEqual({ status: 'completed', temp: { 'temp:t': 1 }, llmCalls: 0, tokens: 0 });
     await service.deleteSession(ref);
     expect(await service.getSession(ref)).toBeUndefined();
@@ -233,9 +233,9 @@ describe('RedisSessionService', () => {
     const ttl = () => admin.pttl(keys(prefix).invocation(appName, userId, 'inv-1'));
     await sessions.appendEvent({ session, event: eventOf('e') });
     expect(await ttl()).toBeGreaterThan(5_000);
-    await sessions.endInvocation(invocation, { status: 'completed' });
+    await sessions.invocations.end(invocation, { status: 'completed' });
     expect(await ttl()).toBeLessThanOrEqual(5_000);
-    await sessions.countLlmCall(invocation);
+    await sessions.invocations.countLlmCall(invocation);
     expect(await ttl()).toBeLessThanOrEqual(5_000);
     expect(await ttl()).toBeGreaterThan(0);
   });
@@ -245,12 +245,12 @@ describe('RedisSessionService', () => {
     await sessions.createSession(ref);
     const invocation = { ...ref, invocationId: 'inv-1' };
     const ttl = () => admin.pttl(keys(prefix).invocation(appName, userId, 'inv-1'));
-    await sessions.endInvocation(invocation, { status: 'completed', waits: true });
+    await sessions.invocations.end(invocation, { status: 'completed', waits: true });
     expect(await ttl()).toBeGreaterThan(5_000);
     const again = { ...invocation, resume: 'r1' };
-    await sessions.takeSession(again, { run: '', whenBusy: 'reject' });
+    await sessions.leases.take(again, { run: '', whenBusy: 'reject' });
     expect(await ttl()).toBeGreaterThan(5_000);
-    await sessions.endInvocation(again, { status: 'completed' });
+    await sessions.invocations.end(again, { status: 'completed' });
     expect(await ttl()).toBeLessThanOrEqual(5_000);
   });
 
@@ -276,8 +276,10 @@ describe('RedisSessionService', () => {
     await expect(
       sessions.appendEvent({ session, event: eventOf('e', { 'app:a': 1 }), token: 1 }),
     ).rejects.toMatchObject(refused);
-    await expect(sessions.countLlmCall(invocation, 1)).rejects.toMatchObject(refused);
-    await expect(sessions.endInvocation(invocation, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    await expect(sessions.invocations.countLlmCall(invocation, 1)).rejects.toMatchObject(refused);
+    await expect(sessions.invocations.end(invocation, { status: 'failed' }, 1)).rejects.toMatchObject(
+      refused,
+    );
     expect(await admin.hgetall(record)).toEqual(before);
     expect(await admin.pttl(record)).toBeLessThanOrEqual(10_000);
     expect(await ourKeys()).not.toContain(keys(prefix).appOutbox(appName, userId));

@@ -75,7 +75,7 @@ describe('a session with an end', () => {
   test('made of events from elsewhere has one too', async () => {
     const { sessions, keys } = await connect({ sessionTtlMs: 60_000 });
     await sessions.createSession(ref);
-    await sessions.appendHistory(ref, { afterSeq: 0, events: [said(1, { b: 1 })] });
+    await sessions.log.appendHistory(ref, { afterSeq: 0, events: [said(1, { b: 1 })] });
     for (const key of [keys.session(ref), keys.events(ref), keys.state(ref)])
       expect(await admin.pttl(key)).toBeGreaterThan(50_000);
   });
@@ -125,7 +125,7 @@ describe('a session of which only the last events are kept', () => {
     expect(read.events.at(-1)?.invocationId).toBe('e-300');
     expect(read.events[0]?.invocationId).toBe(`e-${unreadBefore(read) + 1}`);
     expect(await admin.xlen(keys.events(ref))).toBe(read.events.length);
-    const turn = await sessions.readTurn({ ...ref, invocationId: 'new' }, {});
+    const turn = await sessions.log.readTurn({ ...ref, invocationId: 'new' }, {});
     expect(turn?.firstSeq).toBe(unreadBefore(read) + 1);
     expect(turn?.session.events).toHaveLength(read.events.length);
     expect(await sessions.getSession({ ...ref, config: { numRecentEvents: 200 } })).toMatchObject({
@@ -147,7 +147,7 @@ describe('a session of which only the last events are kept', () => {
     const { sessions } = await connect({ maxEvents: 20 });
     const session = await sessions.createSession(ref);
     const run = { ...ref, invocationId: 'run' };
-    const taken = await sessions.takeSession(run, { run: '', whenBusy: 'reject' });
+    const taken = await sessions.leases.take(run, { run: '', whenBusy: 'reject' });
     if (taken.state !== 'held') expect.fail('the session is not free');
     const step = () => createEvent({ invocationId: 'run', author: 'helper' });
     for (let n = 0; n < 60; n += 1)

@@ -2,26 +2,42 @@ import type { Socket } from 'node:net';
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { idsOf, newIds, type RequestIds } from './request-ids.ts';
 import { dataBlock } from './sse-stream.ts';
 
-/** What a client gets for an error: ADK's `error` text, and our code and details beside it. */
-export function errorBody({ code, message, details }: MeshError) {
-  return { error: message, code, ...(details && { details }) };
+/**
+ * Logs an error of a request, and returns the body for its client: ADK's `error` text, and our code, details and ids beside it. Every error that
+ * the gateway tells goes through here, so that the log line and the body carry the same ids.
+ *
+ * @param about more for the log line
+ */
+export function reportError(
+  log: Logger,
+  thrown: unknown,
+  { traceId, invocationId }: RequestIds,
+  about: { method?: string; url?: string } = {},
+) {
+  const error = MeshError.from(thrown, 'the gateway failed; its log has the cause');
+  const { code, message, details } = error;
+  const ids = { traceId, ...(invocationId !== undefined && { invocationId }) };
+  if (code === 'internal') log.error({ ...ids, err: thrown, ...about }, 'request failed');
+  else log.debug({ ...ids, code, reason: message, ...about }, 'answered with an error');
+  return { error: message, code, ...(details && { details }), ...ids };
 }
 
 /** Answers a request with an error: the cause goes to the log, code and message to the client. */
 export function answerError(
   log: Logger,
   thrown: unknown,
-  { method, url, headers }: Pick<FastifyRequest, 'method' | 'url' | 'headers'>,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  const { method, url, headers } = request;
   const complaint = complaintOf(thrown);
-  const error = complaint?.error ?? MeshError.from(thrown, 'the gateway failed; its log has the cause');
-  if (error.code === 'internal') log.error({ err: thrown, method, url }, 'request failed');
+  const error = MeshError.from(complaint?.error ?? thrown);
   if (error.code === 'unavailable') reply.header('retry-after', '1');
   reply.status(complaint?.status ?? error.httpStatus);
-  const body = errorBody(error);
+  const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
   else reply.send(body);
 }
@@ -58,13 +74,13 @@ const clientErrors: Record<string, { status: string; message: string }> = {
 };
 
 /** What a client gets that does not even speak HTTP as it should; there is no request to answer. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function answerClientError(log: Logger, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const { status, message } = clientErrors[error.code ?? ''] ?? {
     status: '400 Bad Request',
     message: 'this is no HTTP request',
   };
-  const body = JSON.stringify(errorBody(new MeshError('invalid_argument', message)));
+  const body = JSON.stringify(reportError(log, new MeshError('invalid_argument', message), newIds({})));
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );

@@ -1,9 +1,10 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import { type StartedRun, startRun } from '@agentmesh/mesh';
-import { type Headers, MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
+import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
+import { idsOf } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 
 /** Model calls of one run at most: what runs have that are not told. */
@@ -42,6 +43,8 @@ export async function startRequestedRun(
 ): Promise<StartedRun & { ref: InvocationRef }> {
   const { appName, userId, sessionId, ...run } = readBody(body, request);
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
+  const ids = idsOf(request);
+  if (invocationId) ids.invocationId = invocationId;
   // Only agents call functions: a call in a person's message would be a forged one.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -66,20 +69,13 @@ export async function startRequestedRun(
       answeredBy: { by: userId, via: 'rest' },
     },
     {
-      headers: traceHeaders(request),
+      headers: ids.trace,
       timeoutMs: config.runTimeoutMs,
       whenAbsent: config.whenAbsent,
       signal,
     },
   );
   const { resume } = started;
+  ids.invocationId = started.invocationId;
   return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
-}
-
-function traceHeaders({ headers }: FastifyRequest): Headers {
-  const { traceparent, tracestate } = headers;
-  return {
-    ...(typeof traceparent === 'string' && { traceparent }),
-    ...(typeof tracestate === 'string' && { tracestate }),
-  };
 }

@@ -2,7 +2,8 @@ import type { NumberedEvent } from '@agentmesh/mesh';
 import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import type { FastifyReply } from 'fastify';
 import type { GatewayContext } from '../context/context.ts';
-import { errorBody } from '../http/answer-error.ts';
+import { reportError } from '../http/answer-error.ts';
+import { idsOf } from '../http/request-ids.ts';
 import { openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
 import type { RunWatch } from './run-watch.ts';
 
@@ -26,11 +27,12 @@ export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocati
  */
 export async function streamRun(
   { config, stopping, log }: GatewayContext,
-  { raw }: FastifyReply,
+  { raw, request }: FastifyReply,
   { signal, left }: RunWatch,
   { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
 ): Promise<boolean> {
   const headers = runHeaders({ invocationId, resume });
+  const ids = { ...idsOf(request), invocationId };
   const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs, idPlace });
   let isOver = false;
   let last: SseFrame | undefined;
@@ -38,13 +40,12 @@ export async function streamRun(
     for await (const { event, seq } of numbered) await sse.send({ data: event, id: seq });
     const { status, error } = await end;
     isOver = true;
-    if (status === 'failed' && error) last = { data: errorBody(MeshError.fromWire(error)) };
+    if (status === 'failed' && error) last = { data: reportError(log, MeshError.fromWire(error), ids) };
   } catch (thrown) {
-    const error = MeshError.from(thrown, 'the gateway failed; its log has the cause');
-    if (error.code === 'internal' && !left.aborted) log.error({ err: thrown, invocationId }, 'stream failed');
-    if (error.code === 'resource_exhausted')
-      log.warn({ invocationId }, 'let go of a client that does not read');
-    last = { data: errorBody(error) };
+    if (MeshError.from(thrown).code === 'resource_exhausted')
+      log.warn({ traceId: ids.traceId, invocationId }, 'let go of a client that does not read');
+    // A client that has left is told nothing.
+    if (!left.aborted) last = { data: reportError(log, thrown, ids) };
   } finally {
     sse.close(last);
   }

@@ -1,6 +1,6 @@
 import { createEvent } from '../../events/event.ts';
 import type { MemoryService } from '../../memory/memory-service.ts';
-import type { Session } from '../../sessions/session-service.ts';
+import type { Session } from '../../sessions/session.ts';
 
 /** What the parts of the suite stand on. */
 export interface MemoryKit {

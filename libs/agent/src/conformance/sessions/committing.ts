@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { Session } from '../../sessions/session-service.ts';
+import type { Session } from '../../sessions/session.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
 /** What `appendEvent` promises. */
 export function committing(service: TheService): void {
   const create = () => service().createSession({ appName, userId, sessionId: 's' });
-  const read = () => service().readEvents({ appName, userId, sessionId: 's' });
+  const read = () => service().log.readEvents({ appName, userId, sessionId: 's' });
 
   test('stores an event and brings the session object up to date', async () => {
     const session = await create();
@@ -48,7 +48,7 @@ export function committing(service: TheService): void {
     expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
     expect(session.events.map(({ id }) => id)).toEqual(before.events.map(({ id }) => id));
     expect(await reread(service(), session)).toEqual(before);
-    const { temp } = await service().getInvocation({ ...refOf(session), invocationId: 'inv-1' });
+    const { temp } = await service().invocations.get({ ...refOf(session), invocationId: 'inv-1' });
     expect(temp).toEqual({ 'temp:d': 2 });
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOfRun } from '../../sessions/session-service.ts';
+import { endOfRun } from '../../sessions/invocations.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, reread, userId } from './kit.ts';
 
@@ -10,15 +10,15 @@ export function continuing(service: TheService): void {
   const again = (resume: string, invocationId = 'inv-1') => ({ ...session, invocationId, resume });
   type Ref = typeof first & { resume?: string };
   const queue = (ref: Ref, whenBusy: 'enqueue' | 'reject' = 'enqueue') =>
-    service().takeSession(ref, { run: JSON.stringify(ref), whenBusy });
-  const end = (ref: Ref) => service().endInvocation(ref, { status: 'completed' });
-  const record = () => service().getInvocation(first);
+    service().leases.take(ref, { run: JSON.stringify(ref), whenBusy });
+  const end = (ref: Ref) => service().invocations.end(ref, { status: 'completed' });
+  const record = () => service().invocations.get(first);
   const error = { code: 'internal', message: 'broken' };
 
   /** What the mesh does when it is a run's turn. */
   async function promote() {
-    const next = await service().nextRun(session);
-    if (next !== undefined) await service().promoteRun(JSON.parse(next));
+    const next = await service().leases.nextRun(session);
+    if (next !== undefined) await service().leases.promote(JSON.parse(next));
     return next === undefined ? undefined : (JSON.parse(next) as Ref);
   }
 
@@ -27,7 +27,7 @@ export function continuing(service: TheService): void {
     const made = await service().createSession(session);
     await queue(first);
     await service().appendEvent({ session: made, event: deltaOf({ n: 1, 'temp:t': 'x' }), token: 1 });
-    await service().countLlmCall(first, 1);
+    await service().invocations.countLlmCall(first, 1);
     await end(first);
     return made;
   }
@@ -44,9 +44,9 @@ export function continuing(service: TheService): void {
       tokens: 0,
     });
     await service().appendEvent({ session: made, event: deltaOf({ n: 2 }), token: 2 });
-    expect(await service().countLlmCall(first, 2)).toBe(2);
-    expect(await service().renewSession(again('r1'), 2)).toEqual({});
-    await service().endInvocation(again('r1'), { status: 'failed', error }, 2);
+    expect(await service().invocations.countLlmCall(first, 2)).toBe(2);
+    expect(await service().leases.renew(again('r1'), 2)).toEqual({});
+    await service().invocations.end(again('r1'), { status: 'failed', error }, 2);
     expect(await record()).toMatchObject({ status: 'failed', error, resume: 'r1', llmCalls: 2 });
     expect(endOfRun(await record())).toEqual({ status: 'completed' });
     expect(endOfRun(await record(), 'r1')).toEqual({ status: 'failed', error });
@@ -120,7 +120,7 @@ export function continuing(service: TheService): void {
     const before = await record();
     await queue(again('r1'));
     const refused = { status: 'failed', error, refused: true } as const;
-    await service().endInvocation(again('r1'), refused, 2);
+    await service().invocations.end(again('r1'), refused, 2);
     const { ends, ...after } = await record();
     expect(after).toEqual(before);
     expect(ends?.get('r1')).toEqual({ status: 'failed', error });
@@ -128,7 +128,7 @@ export function continuing(service: TheService): void {
     await queue(again('r2'));
     await end(again('r2'));
     await queue(again('r3'));
-    await service().endInvocation(again('r3'), refused);
+    await service().invocations.end(again('r3'), refused);
     expect(await record()).toMatchObject({ status: 'completed', resume: 'r2' });
   });
 
@@ -136,10 +136,10 @@ export function continuing(service: TheService): void {
     await ended();
     await queue(again('r1'));
     expect(await queue(again('r2'), 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
-    await service().endInvocation(again('r2'), { status: 'failed', error });
+    await service().invocations.end(again('r2'), { status: 'failed', error });
     expect(await record()).toMatchObject({ status: 'running', resume: 'r1' });
     expect(endOfRun(await record(), 'r2')).toEqual({ status: 'failed', error });
-    expect(await service().renewSession(again('r1'), 2)).toEqual({});
+    expect(await service().leases.renew(again('r1'), 2)).toEqual({});
   });
 
   test('are cancelled with the invocation, at work and in the queue', async () => {
@@ -147,11 +147,11 @@ export function continuing(service: TheService): void {
     await queue(again('r1'));
     await queue(again('r2'));
     const cancelled = { status: 'failed', error: { code: 'cancelled', message: 'enough' } };
-    expect(await service().cancelInvocation(first, 'enough')).toMatchObject({
+    expect(await service().invocations.cancel(first, 'enough')).toMatchObject({
       status: 'running',
       cancelled: 'enough',
     });
-    expect(await service().renewSession(again('r1'), 2)).toEqual({ cancelled: 'enough' });
+    expect(await service().leases.renew(again('r1'), 2)).toEqual({ cancelled: 'enough' });
     expect(endOfRun(await record(), 'r2')).toEqual(cancelled);
     expect(await queue(again('r2'))).toEqual({ state: 'ended' });
     await end(again('r1'));
@@ -163,21 +163,21 @@ export function continuing(service: TheService): void {
     await queue(again('r1'));
     await queue(again('r2'));
     await queue(again('r3'));
-    expect(await service().cancelInvocation(again('r4'), 'early')).toBeUndefined();
-    expect(await service().cancelInvocation(again('r2'), 'enough')).toMatchObject({ status: 'running' });
+    expect(await service().invocations.cancel(again('r4'), 'early')).toBeUndefined();
+    expect(await service().invocations.cancel(again('r2'), 'enough')).toMatchObject({ status: 'running' });
     expect((await record()).cancelled).toBeUndefined();
     expect(endOfRun(await record(), 'r2')).toMatchObject({ error: { code: 'cancelled' } });
-    await service().cancelInvocation(again('r1'), 'this too');
-    expect(await service().renewSession(again('r1'), 2)).toEqual({ cancelled: 'this too' });
+    await service().invocations.cancel(again('r1'), 'this too');
+    expect(await service().leases.renew(again('r1'), 2)).toEqual({ cancelled: 'this too' });
     await end(again('r1'));
     expect(await promote()).toEqual(again('r3'));
-    expect(await service().cancelInvocation(again('r2'), 'late')).toMatchObject({ status: 'completed' });
+    expect(await service().invocations.cancel(again('r2'), 'late')).toMatchObject({ status: 'completed' });
   });
 
   test('do not hear of a cancellation that came too late for the run before', async () => {
     await ended();
     await queue(again('r1'));
-    await service().cancelInvocation(first, 'late');
+    await service().invocations.cancel(first, 'late');
     await end(again('r1'));
     expect(await queue(again('r2'))).toEqual({ state: 'held', token: 3, begun: 1 });
     expect((await record()).cancelled).toBeUndefined();
@@ -188,7 +188,7 @@ export function continuing(service: TheService): void {
     const other = { ...session, invocationId: 'inv-2' };
     await queue(other);
     await queue(again('r1'));
-    expect(await service().cancelInvocation(first, 'enough')).toMatchObject({ status: 'completed' });
+    expect(await service().invocations.cancel(first, 'enough')).toMatchObject({ status: 'completed' });
     expect(endOfRun(await record(), 'r1')).toMatchObject({ error: { code: 'cancelled' } });
     await end(other);
     expect(await promote()).toBeUndefined();

@@ -25,7 +25,7 @@ export function fencing(service: TheService): void {
     expect(await take(service(), ref)).toBe(2);
     expect(await take(service(), { ...ref, sessionId: 't', invocationId: 'inv-2' })).toBe(1);
     expect(await take(service(), { ...ref, userId: 'bob' })).toBe(1);
-    expect(await service().getInvocation(ref)).toEqual({
+    expect(await service().invocations.get(ref)).toEqual({
       status: 'running',
       temp: {},
       llmCalls: 0,
@@ -42,12 +42,12 @@ export function fencing(service: TheService): void {
   test('refuses a commit with an old token, and changes nothing', async () => {
     const { session } = await takenOver();
     const before = { held: structuredClone(session), stored: await reread(service(), session) };
-    const invocation = await service().getInvocation(ref);
+    const invocation = await service().invocations.get(ref);
     const event = deltaOf({ a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 });
     event.actions.transferToAgent = 'billing';
     await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
     expect({ held: session, stored: await reread(service(), session) }).toEqual(before);
-    expect(await service().getInvocation(ref)).toEqual(invocation);
+    expect(await service().invocations.get(ref)).toEqual(invocation);
     // Nor does it count as committed: the new holder may commit an event of that id.
     await service().appendEvent({ session, event, token: 2 });
     expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
@@ -71,15 +71,15 @@ export function fencing(service: TheService): void {
 
   test('refuses to count and to end with an old token', async () => {
     await takenOver();
-    const before = await service().getInvocation(ref);
-    await expect(service().countLlmCall(ref, 1)).rejects.toMatchObject(refused);
-    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
-    expect(await service().getInvocation(ref)).toEqual(before);
-    expect(await service().countLlmCall(ref, 2)).toBe(1);
-    expect(await service().countLlmCall(ref)).toBe(2);
+    const before = await service().invocations.get(ref);
+    await expect(service().invocations.countLlmCall(ref, 1)).rejects.toMatchObject(refused);
+    await expect(service().invocations.end(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    expect(await service().invocations.get(ref)).toEqual(before);
+    expect(await service().invocations.countLlmCall(ref, 2)).toBe(1);
+    expect(await service().invocations.countLlmCall(ref)).toBe(2);
     const ended = { ...before, status: 'completed', llmCalls: 2, tokens: 0 };
-    expect(await service().endInvocation(ref, { status: 'completed' }, 2)).toEqual(ended);
-    await expect(service().endInvocation(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
+    expect(await service().invocations.end(ref, { status: 'completed' }, 2)).toEqual(ended);
+    await expect(service().invocations.end(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
   });
 
   test('lets no commit of the former holder come after the taking', async () => {
@@ -89,25 +89,25 @@ export function fencing(service: TheService): void {
       await service().appendEvent({ session: structuredClone(session), event: deltaOf({ n }), token });
     const readOnceTaken = async () => {
       await take(service(), ref);
-      return await service().readEvents(ref);
+      return await service().log.readEvents(ref);
     };
     const before = Array.from({ length: 16 }, (_, n) => commit(n));
     const taken = readOnceTaken();
     const after = Array.from({ length: 16 }, (_, n) => commit(16 + n));
     const settled = await Promise.allSettled([...before, ...after]);
     const committed = await taken;
-    expect(await service().readEvents(ref)).toEqual(committed);
+    expect(await service().log.readEvents(ref)).toEqual(committed);
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(committed.length);
     await expect(commit(32)).rejects.toMatchObject(refused);
   });
 
   test('refuses commits of an attempt that is not the newest at its part', async () => {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
-    const first = await service().beginAttempt(ref, 'a part');
+    const first = await service().invocations.beginAttempt(ref, 'a part');
     expect(first).toEqual({ part: 'a part', number: 1 });
     await service().appendEvent({ session, event: deltaOf({ n: 1 }), attempt: first });
-    const second = await service().beginAttempt(ref, 'a part');
-    const other = await service().beginAttempt(ref, 'another');
+    const second = await service().invocations.beginAttempt(ref, 'a part');
+    const other = await service().invocations.beginAttempt(ref, 'another');
     expect([second.number, other.number]).toEqual([2, 1]);
     const event = deltaOf({ n: 2 });
     await expect(service().appendEvent({ session, event, attempt: first })).rejects.toMatchObject({
@@ -117,6 +117,6 @@ export function fencing(service: TheService): void {
     await service().appendEvent({ session, event, attempt: second });
     await service().appendEvent({ session, event: deltaOf({ n: 3 }), attempt: other });
     expect(session).toMatchObject({ seq: 3, state: { n: 3 } });
-    expect(await service().getInvocation(ref)).toMatchObject({ status: 'running', temp: {} });
+    expect(await service().invocations.get(ref)).toMatchObject({ status: 'running', temp: {} });
   });
 }

@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { beforeEach, expect, test } from 'vitest';
+import type { Session } from '../../sessions/session.ts';
 import { forkSession, importSession, rewindSession } from '../../sessions/session-history.ts';
-import type { Session } from '../../sessions/session-service.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, take, userId } from './kit.ts';
 
@@ -24,8 +24,8 @@ export function history(service: TheService): void {
 
   test('tells what a session was created with', async () => {
     await append(deltaOf({ color: 'blue', size: 1 }));
-    expect(await service().initialState(ref)).toEqual({ color: 'red' });
-    expect(await service().initialState({ ...ref, sessionId: 'none' })).toBeUndefined();
+    expect(await service().log.initialState(ref)).toEqual({ color: 'red' });
+    expect(await service().log.initialState({ ...ref, sessionId: 'none' })).toBeUndefined();
   });
 
   test('goes back to before an invocation, with the state as it was then', async () => {
@@ -100,8 +100,8 @@ export function history(service: TheService): void {
         { content: { role: 'model', parts: [{ text: n === 1 ? '' : text }] } },
       );
     const events = [0, 1, 2, 3].map(event);
-    await service().appendHistory(ref, { afterSeq: 0, events });
-    await service().appendHistory(ref, { afterSeq: 0, events });
+    await service().log.appendHistory(ref, { afterSeq: 0, events });
+    await service().log.appendHistory(ref, { afterSeq: 0, events });
     const now = await reread(service(), session);
     expect(now.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     expect(now.state).toMatchObject({ n: 3, at0: true, at1: true, at2: true, at3: true });
@@ -139,13 +139,15 @@ export function history(service: TheService): void {
 
   test('appends history once, and only where it belongs', async () => {
     const events = [eventOf(), eventOf()];
-    await service().appendHistory(ref, { afterSeq: 0, events });
-    await service().appendHistory(ref, { afterSeq: 0, events });
+    await service().log.appendHistory(ref, { afterSeq: 0, events });
+    await service().log.appendHistory(ref, { afterSeq: 0, events });
     expect((await reread(service(), session)).events).toEqual(events);
     const more = { afterSeq: 1, events: [eventOf()] };
-    await expect(service().appendHistory(ref, more)).rejects.toMatchObject(meshError('failed_precondition'));
-    const gone = service().appendHistory({ ...ref, sessionId: 'none' }, { afterSeq: 0, events });
+    await expect(service().log.appendHistory(ref, more)).rejects.toMatchObject(
+      meshError('failed_precondition'),
+    );
+    const gone = service().log.appendHistory({ ...ref, sessionId: 'none' }, { afterSeq: 0, events });
     await expect(gone).rejects.toMatchObject(meshError('not_found'));
-    await service().appendHistory(ref, { afterSeq: 2, events: [] });
+    await service().log.appendHistory(ref, { afterSeq: 2, events: [] });
   });
 }

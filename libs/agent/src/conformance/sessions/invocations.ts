@@ -8,16 +8,18 @@ export function invocations(service: TheService): void {
   const fresh = { status: 'running', temp: {}, llmCalls: 0, tokens: 0 };
 
   test('has the record of an invocation that did nothing yet', async () => {
-    expect(await service().getInvocation(ref)).toEqual(fresh);
+    expect(await service().invocations.get(ref)).toEqual(fresh);
   });
 
   test('counts model calls of all its processes', async () => {
-    const counts = await Promise.all(Array.from({ length: 32 }, () => service().countLlmCall(ref)));
+    const counts = await Promise.all(
+      Array.from({ length: 32 }, () => service().invocations.countLlmCall(ref)),
+    );
     expect(counts.sort((a, b) => a - b)).toEqual(counts.map((_, at) => at + 1));
-    expect(await service().countLlmCall({ ...ref, sessionId: 'child' })).toBe(33);
-    expect(await service().countLlmCall({ ...ref, invocationId: 'inv-2' })).toBe(1);
-    expect(await service().countLlmCall({ ...ref, userId: 'bob' })).toBe(1);
-    expect(await service().getInvocation(ref)).toEqual({ ...fresh, llmCalls: 33, tokens: 0 });
+    expect(await service().invocations.countLlmCall({ ...ref, sessionId: 'child' })).toBe(33);
+    expect(await service().invocations.countLlmCall({ ...ref, invocationId: 'inv-2' })).toBe(1);
+    expect(await service().invocations.countLlmCall({ ...ref, userId: 'bob' })).toBe(1);
+    expect(await service().invocations.get(ref)).toEqual({ ...fresh, llmCalls: 33, tokens: 0 });
   });
 
   test('counts the tokens of committed answers, once each, over all sessions of the invocation', async () => {
@@ -30,21 +32,21 @@ export function invocations(service: TheService): void {
     for (const strange of [-3, 0.5, Number.MAX_VALUE]) {
       await service().appendEvent({ session, event: answer(strange) });
     }
-    expect((await service().getInvocation(ref)).tokens).toBe(12);
+    expect((await service().invocations.get(ref)).tokens).toBe(12);
   });
 
   test('keeps the first end', async () => {
     const error = { code: 'unavailable', message: 'the model is away' };
     const ended = { ...fresh, status: 'failed', error };
-    expect(await service().endInvocation(ref, { status: 'failed', error })).toEqual(ended);
-    expect(await service().endInvocation(ref, { status: 'completed' })).toEqual(ended);
-    expect(await service().getInvocation(ref)).toEqual(ended);
+    expect(await service().invocations.end(ref, { status: 'failed', error })).toEqual(ended);
+    expect(await service().invocations.end(ref, { status: 'completed' })).toEqual(ended);
+    expect(await service().invocations.get(ref)).toEqual(ended);
   });
 
   test('lets one of many ends win, and tells all of them', async () => {
     const errors = Array.from({ length: 8 }, (_, n) => ({ code: 'internal', message: `end ${n}` }));
     const records = await Promise.all(
-      errors.map((error) => service().endInvocation(ref, { status: 'failed', error })),
+      errors.map((error) => service().invocations.end(ref, { status: 'failed', error })),
     );
     expect(new Set(records.map(({ error }) => error?.message)).size).toBe(1);
   });
@@ -52,16 +54,16 @@ export function invocations(service: TheService): void {
   test('ends with what it counted and remembered', async () => {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
     await service().appendEvent({ session, event: deltaOf({ 'temp:t': 'x' }) });
-    await service().countLlmCall({ ...refOf(session), invocationId: 'inv-1' });
-    const record = await service().endInvocation(ref, { status: 'completed' });
+    await service().invocations.countLlmCall({ ...refOf(session), invocationId: 'inv-1' });
+    const record = await service().invocations.end(ref, { status: 'completed' });
     expect(record).toEqual({ status: 'completed', temp: { 'temp:t': 'x' }, llmCalls: 1, tokens: 0 });
   });
 
   test('keeps what it returns', async () => {
     const error = { code: 'internal', message: 'first' };
-    const record = await service().endInvocation(ref, { status: 'failed', error });
+    const record = await service().invocations.end(ref, { status: 'failed', error });
     Object.assign(record.temp, { 'temp:x': 1 });
     error.message = 'changed';
-    expect(await service().getInvocation(ref)).toMatchObject({ temp: {}, error: { message: 'first' } });
+    expect(await service().invocations.get(ref)).toMatchObject({ temp: {}, error: { message: 'first' } });
   });
 }

@@ -1,5 +1,7 @@
 import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
-import type { InvocationRef, Session, SessionService } from '../../sessions/session-service.ts';
+import type { InvocationRef } from '../../sessions/invocations.ts';
+import type { Session } from '../../sessions/session.ts';
+import type { SessionService } from '../../sessions/session-service.ts';
 
 /** Number of events made so far. */
 let made = 0;
@@ -13,7 +15,7 @@ export const userId = 'ann';
 
 /** Takes the session for an invocation, which must be possible now. Returns its token. */
 export async function take(service: SessionService, ref: InvocationRef): Promise<number> {
-  const taken = await service.takeSession(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
+  const taken = await service.leases.take(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
   if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
   return taken.token;
 }

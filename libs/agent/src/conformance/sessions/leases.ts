@@ -10,13 +10,13 @@ export function leases(service: TheService): void {
   const create = () => service().createSession(session);
   const run = (n: number | string) => `run of inv-${n}`;
   const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
-    service().takeSession(inv(n), { run: run(n), whenBusy });
-  const end = (n: number | string) => service().endInvocation(inv(n), { status: 'completed' });
+    service().leases.take(inv(n), { run: run(n), whenBusy });
+  const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
   /** What the mesh does when it is a run's turn. */
   async function promote() {
-    const next = await service().nextRun(session);
+    const next = await service().leases.nextRun(session);
     if (next === undefined) return undefined;
-    await service().promoteRun(inv(next.slice('run of inv-'.length)));
+    await service().leases.promote(inv(next.slice('run of inv-'.length)));
     return next;
   }
 
@@ -26,9 +26,9 @@ export function leases(service: TheService): void {
     expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
-    expect(await service().nextRun(session)).toBeUndefined();
+    expect(await service().leases.nextRun(session)).toBeUndefined();
     await end(1);
-    expect(await service().nextRun(session)).toBe(run(2));
+    expect(await service().leases.nextRun(session)).toBe(run(2));
     expect(await queue(4)).toEqual({ state: 'busy' });
     expect(await promote()).toBe(run(2));
     expect(await promote()).toBeUndefined();
@@ -39,13 +39,13 @@ export function leases(service: TheService): void {
     await end(3);
     expect(await promote()).toBe(run(4));
     await end(4);
-    expect(await service().nextRun(session)).toBeUndefined();
+    expect(await service().leases.nextRun(session)).toBeUndefined();
   });
 
   test('a copy of the run at work takes nothing over while that one gives signs of life', async () => {
     const one = await create();
     const bring = (message: string, { part = 'hop:0', leaseMs = 60_000 } = {}) =>
-      service().takeSession(inv(1), {
+      service().leases.take(inv(1), {
         run: run(1),
         whenBusy: 'enqueue',
         leaseMs,
@@ -71,7 +71,7 @@ export function leases(service: TheService): void {
   test('a run that waited its turn may come by another message', async () => {
     await create();
     const bring = (n: number, message: string) =>
-      service().takeSession(inv(n), {
+      service().leases.take(inv(n), {
         run: run(n),
         whenBusy: 'enqueue',
         delivery: { part: 'hop:0', message },
@@ -121,16 +121,18 @@ export function leases(service: TheService): void {
     await service().appendEvent({ session: one, event: of(1), token });
     await end(1);
     await expect(service().appendEvent({ session: one, event: of(1), token })).rejects.toMatchObject(refused);
-    expect((await service().readEvents(session)).map(({ event }) => event.invocationId)).toEqual(['inv-1']);
+    expect((await service().log.readEvents(session)).map(({ event }) => event.invocationId)).toEqual([
+      'inv-1',
+    ]);
     expect(await queue(1)).toEqual({ state: 'ended' });
   });
 
   test('frees a session whose holder gave no sign of life; the former one must queue', async () => {
     const picture = await create();
     const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
-    const taken = await service().takeSession(inv(1), options);
+    const taken = await service().leases.take(inv(1), options);
     await expect.poll(() => queue(2)).toMatchObject({ state: 'held' });
-    await expect(service().renewSession(inv(1), 1)).rejects.toMatchObject(refused);
+    await expect(service().leases.renew(inv(1), 1)).rejects.toMatchObject(refused);
     const event = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
     expect(taken).toMatchObject({ state: 'held', token: 1 });
     await expect(service().appendEvent({ session: picture, event, token: 1 })).rejects.toMatchObject(refused);
@@ -141,8 +143,8 @@ export function leases(service: TheService): void {
 
   test('a sign of life keeps the session', async () => {
     await create();
-    await service().takeSession(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });
-    expect(await service().renewSession(inv(1), 1, 60_000)).toEqual({});
+    await service().leases.take(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });
+    expect(await service().leases.renew(inv(1), 1, 60_000)).toEqual({});
     expect(await queue(2)).toMatchObject({ state: 'busy' });
   });
 
@@ -150,9 +152,9 @@ export function leases(service: TheService): void {
     const picture = await create();
     await queue(1);
     expect(await queue(1)).toMatchObject({ begun: 2 });
-    await service().giveBackSession(inv(1), 2);
+    await service().leases.giveBack(inv(1), 2);
     expect(await queue(1)).toMatchObject({ begun: 1 });
-    await service().giveBackSession(inv(1), 2);
+    await service().leases.giveBack(inv(1), 2);
     expect(await queue(1)).toMatchObject({ begun: 2, token: 4 });
     await service().appendEvent({ session: picture, event: deltaOf({ n: 1 }), token: 4 });
     expect(await queue(1)).toMatchObject({ begun: 1 });
@@ -162,13 +164,13 @@ export function leases(service: TheService): void {
     await create();
     await take(service(), inv(1));
     const marked = { status: 'running', cancelled: 'enough' };
-    expect(await service().cancelInvocation(inv(1), 'enough')).toMatchObject(marked);
-    expect(await service().cancelInvocation(inv(1), 'again')).toMatchObject(marked);
-    expect(await service().getInvocation(inv(1))).toMatchObject(marked);
-    expect(await service().renewSession(inv(1), 1)).toEqual({ cancelled: 'enough' });
+    expect(await service().invocations.cancel(inv(1), 'enough')).toMatchObject(marked);
+    expect(await service().invocations.cancel(inv(1), 'again')).toMatchObject(marked);
+    expect(await service().invocations.get(inv(1))).toMatchObject(marked);
+    expect(await service().leases.renew(inv(1), 1)).toEqual({ cancelled: 'enough' });
     expect(await queue(1)).toMatchObject({ state: 'held', cancelled: 'enough' });
     await end(1);
-    expect(await service().cancelInvocation(inv(1), 'late')).toMatchObject({ status: 'completed' });
+    expect(await service().invocations.cancel(inv(1), 'late')).toMatchObject({ status: 'completed' });
   });
 
   test('ends a run that waits when it is cancelled', async () => {
@@ -177,7 +179,10 @@ export function leases(service: TheService): void {
     await queue(2);
     await queue(3);
     const error = { code: 'cancelled', message: 'never mind' };
-    expect(await service().cancelInvocation(inv(2), 'never mind')).toMatchObject({ status: 'failed', error });
+    expect(await service().invocations.cancel(inv(2), 'never mind')).toMatchObject({
+      status: 'failed',
+      error,
+    });
     await end(1);
     expect(await promote()).toBe(run(3));
     expect(await queue(2)).toEqual({ state: 'ended' });
@@ -186,14 +191,14 @@ export function leases(service: TheService): void {
   test('finds the sessions in which runs wait, and forgets them when none do', async () => {
     await create();
     await take(service(), inv(1));
-    expect(await service().waitingSessions(10)).toEqual([]);
+    expect(await service().leases.waitingSessions(10)).toEqual([]);
     await queue(2);
-    expect(await service().waitingSessions(10)).toEqual([session]);
+    expect(await service().leases.waitingSessions(10)).toEqual([session]);
     await end(1);
     await promote();
     await end(2);
-    expect(await service().nextRun(session)).toBeUndefined();
-    expect(await service().waitingSessions(10)).toEqual([]);
+    expect(await service().leases.nextRun(session)).toBeUndefined();
+    expect(await service().leases.waitingSessions(10)).toEqual([]);
   });
 
   test('takes nothing of a session that is not there; those that waited for it are still told', async () => {
@@ -203,29 +208,29 @@ export function leases(service: TheService): void {
     await take(service(), inv(2));
     await queue(3);
     await service().deleteSession(session);
-    expect(await service().nextRun(session)).toBe(run(3));
+    expect(await service().leases.nextRun(session)).toBe(run(3));
     expect(await queue(3)).toEqual({ state: 'gone' });
     await end(3);
-    expect(await service().nextRun(session)).toBeUndefined();
+    expect(await service().leases.nextRun(session)).toBeUndefined();
   });
 
   test('keeps the newest run of one that finds the session busy again', async () => {
     await create();
     await take(service(), inv(1));
     await queue(2);
-    await service().takeSession(inv(2), { run: 'again', whenBusy: 'enqueue' });
+    await service().leases.take(inv(2), { run: 'again', whenBusy: 'enqueue' });
     await end(1);
-    expect(await service().nextRun(session)).toBe('again');
+    expect(await service().leases.nextRun(session)).toBe('again');
   });
 
   test('cancels nothing that is not of the session', async () => {
     await create();
     await service().createSession({ ...session, sessionId: 't' });
     await take(service(), inv(1));
-    expect(await service().cancelInvocation(inv('never'), 'x')).toBeUndefined();
-    expect(await service().cancelInvocation({ ...inv(1), sessionId: 't' }, 'x')).toBeUndefined();
-    expect(await service().cancelInvocation({ ...inv(1), userId: 'bob' }, 'x')).toBeUndefined();
-    expect((await service().getInvocation(inv(1))).cancelled).toBeUndefined();
+    expect(await service().invocations.cancel(inv('never'), 'x')).toBeUndefined();
+    expect(await service().invocations.cancel({ ...inv(1), sessionId: 't' }, 'x')).toBeUndefined();
+    expect(await service().invocations.cancel({ ...inv(1), userId: 'bob' }, 'x')).toBeUndefined();
+    expect((await service().invocations.get(inv(1))).cancelled).toBeUndefined();
   });
 
   test('keeps a run out of a session that was made anew under the id of its own', async () => {
@@ -238,6 +243,6 @@ export function leases(service: TheService): void {
       await service().appendEvent({ session: made, event: deltaOf({ n }, { invocationId: 'inv-2' }) });
     const late = deltaOf({ n: 9 });
     await expect(service().appendEvent({ session: old, event: late, token })).rejects.toMatchObject(refused);
-    expect(await service().readEvents(session)).toHaveLength(3);
+    expect(await service().log.readEvents(session)).toHaveLength(3);
   });
 }

@@ -134,12 +134,12 @@ export function pending(service: TheService): void {
   test('keeps answers off while the invocation that called is at work', async () => {
     const session = await service().createSession(ref);
     const invocation = { ...ref, invocationId: 'inv-1' };
-    await service().takeSession(invocation, { run: '', whenBusy: 'reject' });
+    await service().leases.take(invocation, { run: '', whenBusy: 'reject' });
     await service().appendEvent({ session, event: asks('c1') });
     expect(await accept('c1', 'k')).toBe('busy');
-    await service().endInvocation(invocation, { status: 'completed' });
+    await service().invocations.end(invocation, { status: 'completed' });
     const anew = { ...ref, invocationId: 'inv-2' };
-    await service().takeSession(anew, { run: '', whenBusy: 'reject' });
+    await service().leases.take(anew, { run: '', whenBusy: 'reject' });
     const begun = { ...claim('k'), callers: ['inv-1', 'inv-2'] };
     expect(await service().pending.accept(call('c1'), begun)).toEqual({ state: 'busy' });
     expect(await accept('c1', 'k')).toBe('accepted');
@@ -150,9 +150,9 @@ export function pending(service: TheService): void {
     await service().appendEvent({ session, event: asks('c1') });
     const run = { ...ref, invocationId: 'inv-2' };
     expect(await accept('c1', 'first', { n: 1 }, 'inv-2')).toBe('accepted');
-    await service().takeSession(run, { run: '', whenBusy: 'reject' });
+    await service().leases.take(run, { run: '', whenBusy: 'reject' });
     expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
-    await service().endInvocation(run, { status: 'failed', error: { code: 'internal', message: '' } });
+    await service().invocations.end(run, { status: 'failed', error: { code: 'internal', message: '' } });
     expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
   });
 
@@ -182,7 +182,7 @@ export function pending(service: TheService): void {
       parts: [{ functionCall: { id: 'c1', name: 'approve', args: { nested } } }],
     };
     await service().appendEvent({ session, event });
-    await service().takeSession({ ...ref, invocationId: '["' }, { run: '', whenBusy: 'reject' });
+    await service().leases.take({ ...ref, invocationId: '["' }, { run: '', whenBusy: 'reject' });
     expect(await accept('c1', 'k')).toBe('accepted');
   });
 
@@ -257,11 +257,11 @@ export function pending(service: TheService): void {
     const invocation = (invocationId: string) => ({ ...ref, invocationId });
     const event = says('helper', { id: 'c1', response: {}, willContinue: true });
     await service().appendEvent({ session, event, aside: true });
-    expect(await service().getInvocation(invocation('inv-1'))).toMatchObject({ status: 'completed' });
-    await service().takeSession(invocation('inv-2'), { run: '', whenBusy: 'reject' });
+    expect(await service().invocations.get(invocation('inv-1'))).toMatchObject({ status: 'completed' });
+    await service().leases.take(invocation('inv-2'), { run: '', whenBusy: 'reject' });
     const other = { ...says('helper', { id: 'c2', response: {} }), invocationId: 'inv-2' };
     await service().appendEvent({ session, event: other, aside: true });
-    expect(await service().getInvocation(invocation('inv-2'))).toMatchObject({ status: 'running' });
+    expect(await service().invocations.get(invocation('inv-2'))).toMatchObject({ status: 'running' });
   });
 
   test('keeps calls of one id in two sessions apart', async () => {

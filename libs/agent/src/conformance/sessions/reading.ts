@@ -14,7 +14,7 @@ export function reading(service: TheService): void {
   const timesOf = async (config: GetSessionConfig) =>
     (await service().getSession({ ...ref, config }))?.events.map(({ timestamp }) => timestamp);
   const read = async (range: { afterSeq?: number; limit?: number }) =>
-    (await service().readEvents({ ...ref, ...range })).map(({ seq, event }) => [seq, event.timestamp]);
+    (await service().log.readEvents({ ...ref, ...range })).map(({ seq, event }) => [seq, event.timestamp]);
 
   test.each<[GetSessionConfig, number[]]>([
     [{}, times],
@@ -68,7 +68,7 @@ export function reading(service: TheService): void {
   });
 
   test('reads no events of a session that never was', async () => {
-    expect(await service().readEvents({ ...ref, sessionId: 'never' })).toEqual([]);
+    expect(await service().log.readEvents({ ...ref, sessionId: 'never' })).toEqual([]);
   });
 
   test('reads at most 1,000 events by default', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createEvent } from '../../events/event.ts';
-import type { ListSessionsRequest } from '../../sessions/session-service.ts';
+import type { ListSessionsRequest } from '../../sessions/session-list.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
@@ -168,9 +168,9 @@ export function sessions(service: TheService): void {
     await service().appendEvent({ session, event });
     await service().deleteSession(refOf(session));
     expect(await service().getSession(refOf(session))).toBeUndefined();
-    expect(await service().readEvents(refOf(session))).toEqual([]);
+    expect(await service().log.readEvents(refOf(session))).toEqual([]);
     expect(await list()).toMatchObject({ sessions: [], totalItems: 0 });
-    const record = await service().getInvocation({ ...refOf(session), invocationId: event.invocationId });
+    const record = await service().invocations.get({ ...refOf(session), invocationId: event.invocationId });
     expect(record.temp).toEqual({});
     const reborn = await create('s');
     expect(reborn).toMatchObject({ seq: 0, state: { 'user:b': 2, 'app:c': 3 } });
@@ -218,7 +218,7 @@ export function sessions(service: TheService): void {
     const event = eventOf({ id: 'in-child' });
     await service().appendEvent({ session: child, event });
     await service().deleteSession(refOf(child));
-    const record = await service().getInvocation({ ...refOf(caller), invocationId: 'inv-1' });
+    const record = await service().invocations.get({ ...refOf(caller), invocationId: 'inv-1' });
     expect(record.temp).toEqual({ 'temp:t': 1 });
     const reborn = await create('child');
     await service().appendEvent({ session: reborn, event });

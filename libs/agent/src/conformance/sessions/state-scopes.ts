@@ -39,7 +39,7 @@ export function stateScopes(service: TheService): void {
     const stored = await reread(service(), session);
     expect(stored.state).toEqual({});
     expect(stored.events.map(({ actions }) => actions.stateDelta)).toEqual([{}, {}, {}]);
-    const of = (invocationId: string) => service().getInvocation({ ...refOf(session), invocationId });
+    const of = (invocationId: string) => service().invocations.get({ ...refOf(session), invocationId });
     expect((await of('inv-1')).temp).toEqual({ 'temp:a': [2], 'temp:b': 1 });
     expect((await of('inv-2')).temp).toEqual({ 'temp:c': 3 });
   });
@@ -101,7 +101,7 @@ export function stateScopes(service: TheService): void {
     expect(sorted(session.state)).toEqual(sorted(delta));
     const lasting = Object.entries(delta).filter(([key]) => !key.startsWith('temp:'));
     expect(sorted((await reread(service(), session)).state)).toEqual(lasting.sort());
-    const { temp } = await service().getInvocation({ ...refOf(session), invocationId: 'inv-1' });
+    const { temp } = await service().invocations.get({ ...refOf(session), invocationId: 'inv-1' });
     expect(sorted(temp)).toEqual(
       Object.entries(delta)
         .filter(([key]) => key.startsWith('temp:'))

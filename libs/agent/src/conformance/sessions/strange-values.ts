@@ -40,8 +40,8 @@ export function strangeValues(service: TheService): void {
     const ref = { sessionId: 's', ...request };
     await expect(service().getSession(ref)).rejects.toMatchObject(meshError('invalid_argument'));
     await expect(service().deleteSession(ref)).rejects.toMatchObject(meshError('invalid_argument'));
-    await expect(service().readEvents(ref)).rejects.toMatchObject(meshError('invalid_argument'));
-    await expect(service().countLlmCall({ ...ref, invocationId: 'i' })).rejects.toMatchObject(
+    await expect(service().log.readEvents(ref)).rejects.toMatchObject(meshError('invalid_argument'));
+    await expect(service().invocations.countLlmCall({ ...ref, invocationId: 'i' })).rejects.toMatchObject(
       meshError('invalid_argument'),
     );
   });
@@ -85,7 +85,7 @@ export function strangeValues(service: TheService): void {
     const session = await service().createSession(request);
     const event = eventOf({ content: { role: 'model', parts: [{ text }] } });
     await expect(service().appendEvent({ session, event })).rejects.toMatchObject(refused);
-    const history = service().appendHistory(request, { afterSeq: 0, events: [eventOf(), event] });
+    const history = service().log.appendHistory(request, { afterSeq: 0, events: [eventOf(), event] });
     await expect(history).rejects.toMatchObject(refused);
     expect(await reread(service(), session)).toEqual(session);
   });
@@ -110,6 +110,6 @@ export function strangeValues(service: TheService): void {
     const session = await service().createSession({ appName, userId });
     const append = service().appendEvent({ session, event: eventOf(fields) });
     await expect(append).rejects.toMatchObject(meshError('invalid_argument'));
-    expect(await service().readEvents(refOf(session))).toEqual([]);
+    expect(await service().log.readEvents(refOf(session))).toEqual([]);
   });
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Session, TurnNeed } from '../../sessions/session-service.ts';
+import type { Session } from '../../sessions/session.ts';
+import type { TurnNeed } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, userId } from './kit.ts';
 
@@ -43,7 +44,7 @@ export function turns(service: TheService): void {
     });
   /** The first number that is needed, and those of the events that come. */
   const read = async (need: TurnNeed, { invocationId = 'new', knownSeq = 0 } = {}) => {
-    const turn = await service().readTurn({ ...ref, invocationId }, need, knownSeq);
+    const turn = await service().log.readTurn({ ...ref, invocationId }, need, knownSeq);
     if (!turn) throw new Error('the session is gone');
     const { events, seq } = turn.session;
     return [turn.firstSeq, ...events.map((_, at) => seq - events.length + at + 1)];
@@ -52,11 +53,13 @@ export function turns(service: TheService): void {
   test('reads all where nothing else is said, with the state of all scopes', async () => {
     await talk(3);
     await append(deltaOf({ 'app:rate': 2, color: 'blue' }));
-    const turn = await service().readTurn({ ...ref, invocationId: 'new' }, {});
+    const turn = await service().log.readTurn({ ...ref, invocationId: 'new' }, {});
     expect(turn).toMatchObject({ firstSeq: 1, session: { id: 's', seq: 4 } });
     expect(turn?.session.state).toEqual({ color: 'blue', 'user:name': 'Ann', 'app:rate': 2 });
     expect(turn?.session.events).toHaveLength(4);
-    expect(await service().readTurn({ ...ref, sessionId: 'none', invocationId: 'new' }, {})).toBeUndefined();
+    expect(
+      await service().log.readTurn({ ...ref, sessionId: 'none', invocationId: 'new' }, {}),
+    ).toBeUndefined();
   });
 
   test('reads the last events, or all of a shorter session', async () => {
@@ -94,7 +97,7 @@ export function turns(service: TheService): void {
     await talk(3);
     await append(eventOf({ invocationId: 'mine' }));
     expect(await read({ last: 0 }, { invocationId: 'mine' })).toEqual([4, 4]);
-    expect((await service().getInvocation({ ...ref, invocationId: 'mine' })).status).toBe('running');
+    expect((await service().invocations.get({ ...ref, invocationId: 'mine' })).status).toBe('running');
   });
 
   test('reads what made the call that is answered, also when the answer is there already', async () => {
@@ -139,12 +142,12 @@ export function turns(service: TheService): void {
     expect(await read({ last: 1, authors: ['one'] })).toHaveLength(23);
     expect(await read({ last: 1, authors: ['three'] })).toEqual([22, 22]);
     const events = [eventOf({ author: 'three' }), eventOf({ author: 'four' })];
-    await service().appendHistory(ref, { afterSeq: 22, events });
+    await service().log.appendHistory(ref, { afterSeq: 22, events });
     expect(await read({ last: 0, authors: ['three', 'one'] })).toEqual([23, 23, 24]);
   });
 
   test('tells a session from another one that had its id', async () => {
-    const read = async () => (await service().readTurn({ ...ref, invocationId: 'new' }, {}))?.incarnation;
+    const read = async () => (await service().log.readTurn({ ...ref, invocationId: 'new' }, {}))?.incarnation;
     const first = await read();
     await talk(1);
     expect(await read()).toBe(first);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StoredEvent } from '../../sessions/session-service.ts';
+import type { StoredEvent } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, refOf, take, userId } from './kit.ts';
 
@@ -40,22 +40,25 @@ export function users(service: TheService): void {
   test('knows which runs have a session, and which wait for it', async () => {
     const ref = refOf(await create('s'));
     await take(service(), { ...ref, invocationId: 'e-1' });
-    await service().takeSession({ ...ref, invocationId: 'e-2' }, { run: 'r', whenBusy: 'enqueue' });
+    await service().leases.take({ ...ref, invocationId: 'e-2' }, { run: 'r', whenBusy: 'enqueue' });
     const ids = async () => (await service().users.runsIn(ref)).map(({ invocationId }) => invocationId);
     expect(await ids()).toEqual(['e-1', 'e-2']);
     await service().deleteSession(ref);
     expect(await ids()).toEqual(['e-2']);
     await service().users.forgetQueue(ref);
     expect(await ids()).toEqual([]);
-    expect(await service().nextRun(ref)).toBeUndefined();
-    expect(await service().waitingSessions(10)).toEqual([]);
+    expect(await service().leases.nextRun(ref)).toBeUndefined();
+    expect(await service().leases.waitingSessions(10)).toEqual([]);
   });
 
   test('forgets user state and records, and no state of the app', async () => {
     const session = await create('s', { state: { 'user:b': 2, 'app:c': 3 } });
     await service().appendEvent({ session, event: deltaOf({ 'temp:t': 1 }) });
     const attempt = async (sessionId: string) =>
-      await service().beginAttempt({ ...user, sessionId, invocationId: `of ${sessionId}` }, 'part');
+      await service().invocations.beginAttempt(
+        { ...user, sessionId, invocationId: `of ${sessionId}` },
+        'part',
+      );
     // Of an invocation that said nothing, and of one that came too late.
     await attempt('s');
     await service().deleteSession(refOf(session));

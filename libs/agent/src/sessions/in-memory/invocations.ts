@@ -1,101 +1,56 @@
-import { MeshError, toJson } from '@agentmesh/protocol';
-import type { Delivery } from '../session-leases.ts';
-import type { InvocationRecord, RunEnd, RunEnding } from '../session-service.ts';
-import { type JsonMap, withPrefix } from './log.ts';
+import { continuationPrefix, runName, runOfName } from '../../events/run-ids.ts';
+import type { Attempt, InvocationRecord, InvocationRef, Invocations, RunEnding } from '../invocations.ts';
+import { assertCurrent, endRun, isOver, recordOf } from './stored-invocation.ts';
+import type { Tables } from './tables.ts';
 
-/** What is kept of one invocation. */
-export interface StoredInvocation {
-  /** The session that used it first; it goes with that one. */
-  owner: string;
-  temp: JsonMap;
-  llmCalls: number;
-  tokens: number;
-  token: number;
-  begun: number;
-  /** The message that brought the run which has the session; undefined while it waits. */
-  delivery?: Delivery | undefined;
-  /** Part → number of the newest attempt at it. */
-  attempts: Map<string, number>;
-  cancelled?: string;
-  /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
-  seqs: Map<string, number>;
-  /** Session key → number of the first event there of this invocation, or of those whose calls it answers. */
-  firstSeqs: Map<string, number>;
-  /** The run that is at work, or was last: '' the one that began it, else the `resume` of one that continued it. */
-  run: string;
-  /** The one before that. */
-  before: string;
-  /** Run → its end, as JSON. */
-  ends: Map<string, string>;
-}
+export class InMemoryInvocations implements Invocations {
+  readonly #tables: Tables;
 
-export function newInvocation(owner: string): StoredInvocation {
-  return {
-    owner,
-    temp: new Map(),
-    llmCalls: 0,
-    tokens: 0,
-    token: 0,
-    begun: 0,
-    attempts: new Map(),
-    seqs: new Map(),
-    firstSeqs: new Map(),
-    run: '',
-    before: '',
-    ends: new Map(),
-  };
-}
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
 
-/** A run has the session: from now on the invocation is what it does. */
-export function beginRun(invocation: StoredInvocation, run: string): void {
-  if (invocation.run === run) return;
-  if (isOver(invocation)) delete invocation.cancelled;
-  invocation.before = invocation.run;
-  invocation.run = run;
-  invocation.begun = 0;
-}
+  async get(ref: InvocationRef): Promise<InvocationRecord> {
+    return recordOf(this.#tables.findInvocation(ref));
+  }
 
-/** Does another message bring what one that has the session is at work on? */
-export function isDuplicate({ delivery }: StoredInvocation, other: Delivery | undefined): boolean {
-  return other !== undefined && delivery?.part === other.part && delivery.message !== other.message;
-}
+  async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
+    const { attempts } = this.#tables.invocation(ref);
+    const number = (attempts.get(part) ?? 0) + 1;
+    attempts.set(part, number);
+    return { part, number };
+  }
 
-export function isOver({ ends, run }: StoredInvocation): boolean {
-  return ends.has(run);
-}
+  async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
+    const invocation = this.#tables.invocation(ref);
+    assertCurrent(invocation, token);
+    invocation.llmCalls += 1;
+    return invocation.llmCalls;
+  }
 
-export function endRun(
-  invocation: StoredInvocation,
-  run: string,
-  { status, error, refused }: RunEnding,
-): void {
-  const end: RunEnd = { status, ...(error && { error }) };
-  if (!invocation.ends.has(run)) invocation.ends.set(run, toJson(end, 'the end'));
-  if (refused && run !== '' && invocation.run === run) invocation.run = invocation.before;
-}
+  async cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
+    const { appName, userId, sessionId, invocationId, resume } = ref;
+    const { keys, leases } = this.#tables;
+    const key = keys.session(ref);
+    const known = this.#tables.findInvocation(ref);
+    const later = resume === undefined ? continuationPrefix(invocationId) : undefined;
+    const waiting = leases.waitingOf(key, runName(ref), later);
+    if (known ? known.owner !== key : waiting.length === 0) return undefined;
+    const invocation = this.#tables.invocation(ref);
+    const isMeant = resume === undefined || invocation.run === resume;
+    if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;
+    if (isMeant && !isOver(invocation)) invocation.cancelled ??= reason;
+    const error = { code: 'cancelled', message: reason };
+    for (const run of waiting.map(runOfName))
+      await this.end({ appName, userId, sessionId, ...run }, { status: 'failed', error });
+    return await this.get(ref);
+  }
 
-export function recordOf(found: StoredInvocation | undefined): InvocationRecord {
-  const { run = '', ends = new Map<string, string>() } = found ?? {};
-  const isContinued = run !== '' || [...ends.keys()].some((each) => each !== '');
-  const end = ends.get(run);
-  return {
-    ...(end === undefined ? { status: 'running' } : (JSON.parse(end) as RunEnd)),
-    temp: withPrefix('temp:', found?.temp),
-    llmCalls: found?.llmCalls ?? 0,
-    tokens: found?.tokens ?? 0,
-    ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
-    ...(run !== '' && { resume: run }),
-    ...(isContinued && { ends: new Map([...ends].map(([each, json]) => [each, JSON.parse(json)])) }),
-  };
-}
-
-/** @throws MeshError `aborted` for a token that is not the newest */
-export function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
-  // Without a token there, the session was deleted since.
-  if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
-  throw takenOver();
-}
-
-export function takenOver(): MeshError {
-  return new MeshError('aborted', 'another delivery of this run has taken over');
+  async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
+    const invocation = this.#tables.invocation(ref);
+    assertCurrent(invocation, token);
+    endRun(invocation, ref.resume ?? '', end);
+    this.#tables.leases.leave(this.#tables.keys.session(ref), runName(ref));
+    return await this.get(ref);
+  }
 }

@@ -1,13 +1,9 @@
-import { type Event, keys, type SessionRef } from '@agentmesh/protocol';
+import type { Event, SessionRef } from '@agentmesh/protocol';
+import { runOfName } from '../../events/run-ids.ts';
 import { type PendingCall, pendingChanges } from '../derive-pending.ts';
 import type { AnswerClaim, AnswerState, CallRef, PendingCalls } from '../pending-calls.ts';
-import type { InvocationRef } from '../session-service.ts';
-
-interface Around {
-  /** Has the invocation the session now? */
-  isAtWork(ref: InvocationRef): boolean;
-  hasEnded(ref: InvocationRef): boolean;
-}
+import type { UserOwner } from '../user-records.ts';
+import type { Tables } from './tables.ts';
 
 type Answer = { by: 'agent' | 'user'; digest: string; claim?: AnswerClaim };
 
@@ -22,13 +18,12 @@ interface StoredCall {
 }
 
 /** What waits for an answer, in this process; the twin of the scripts on Redis. */
-export class InMemoryPending implements PendingCalls {
-  readonly #keys = keys();
+export class InMemoryPendingCalls implements PendingCalls {
   readonly #calls = new Map<string, StoredCall>();
-  readonly #around: Around;
+  readonly #tables: Tables;
 
-  constructor(around: Around) {
-    this.#around = around;
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /** Takes note of a committed event. */
@@ -59,7 +54,7 @@ export class InMemoryPending implements PendingCalls {
   }
 
   /** Returns how many there were that waited. */
-  forgetUser({ appName, userId }: Omit<SessionRef, 'sessionId'>): number {
+  forgetUser({ appName, userId }: UserOwner): number {
     let count = 0;
     for (const [key, { ref, isOpen }] of this.#calls) {
       if (ref.userId !== userId || ref.appName !== appName) continue;
@@ -95,13 +90,11 @@ export class InMemoryPending implements PendingCalls {
     if (!stored) return { state: 'unknown' };
     const known = stored.answer;
     if (known?.claim?.key === claim.key) return { state: 'repeated' };
-    const isVoid =
-      stored.isOpen && known?.claim?.run && this.#around.hasEnded({ ...ref, ...known.claim.run });
+    const isVoid = stored.isOpen && known?.claim && this.#hasEnded(ref, known.claim);
     if (known && !isVoid) {
       return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
     }
-    if (claim.callers.some((invocationId) => this.#around.isAtWork({ ...ref, invocationId })))
-      return { state: 'busy' };
+    if (this.#isAtWork(ref, claim.callers)) return { state: 'busy' };
     stored.answer = { by: 'user', digest: claim.digest, claim };
     return { state: 'accepted' };
   }
@@ -147,8 +140,21 @@ export class InMemoryPending implements PendingCalls {
     if (stored?.dueAt !== undefined) stored.dueAt = until;
   }
 
+  /** Has one of these invocations the session now? */
+  #isAtWork(ref: SessionRef, invocationIds: readonly string[]): boolean {
+    const { keys, leases } = this.#tables;
+    const holder = leases.holderOf(keys.session(ref));
+    return holder !== undefined && invocationIds.includes(runOfName(holder).invocationId);
+  }
+
+  /** Has the run ended that was to take the answer in? */
+  #hasEnded(ref: SessionRef, { run }: AnswerClaim): boolean {
+    const invocation = run && this.#tables.findInvocation({ ...ref, ...run });
+    return invocation?.ends.has(run?.resume ?? '') ?? false;
+  }
+
   #keyOf(ref: CallRef): string {
-    return JSON.stringify([this.#keys.session(ref), ref.callId]);
+    return JSON.stringify([this.#tables.keys.session(ref), ref.callId]);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import { turnChanges } from '../derive-pending.ts';
-import type { TurnNeed } from '../session-service.ts';
-import type { StoredInvocation } from './invocations.ts';
+import type { TurnNeed } from '../session-log.ts';
+import type { StoredInvocation } from './stored-invocation.ts';
 
 interface Log {
   events: readonly string[];

@@ -9,5 +9,5 @@ export const listEvents: Handler = async (context, request) => {
   const { after: afterSeq, limit } = readQuery(query, request);
   const ref = await readSession(context, request);
   const { seq: lastSeq } = await requireSession(context, ref, { numRecentEvents: 0 });
-  return { events: await context.mesh.sessions.readEvents({ ...ref, afterSeq, limit }), lastSeq };
+  return { events: await context.mesh.sessions.log.readEvents({ ...ref, afterSeq, limit }), lastSeq };
 };

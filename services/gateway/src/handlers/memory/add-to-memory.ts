@@ -32,7 +32,11 @@ async function newPart(
   const mark = await memory.findMark(ref);
   if (!mark) return undefined;
   const session = await requireSession(context, ref, { numRecentEvents: 0 });
-  const stored = await context.mesh.sessions.readEvents({ ...ref, afterSeq: mark.seq - 1, limit: pageSize });
+  const stored = await context.mesh.sessions.log.readEvents({
+    ...ref,
+    afterSeq: mark.seq - 1,
+    limit: pageSize,
+  });
   // Another event at its place: the session is another one, made anew under the same id.
   if (stored[0]?.event.id !== mark.eventId || stored.length === pageSize) return undefined;
   // What was rewound may be in memory already.

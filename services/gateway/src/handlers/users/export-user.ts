@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { exportUserData, type UserRecord } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import type { Handler } from '../../context/route.ts';
+import { idsOf } from '../../http/request-ids.ts';
 import { readAnyUser } from '../../params/params.ts';
 
 /** All that is kept of the user, a JSON object a line. What ends without a line of kind `end` is not whole. */
@@ -14,8 +15,9 @@ export const exportUser: Handler = async (context, request, reply) => {
         yield `${JSON.stringify(lineOf(record, path))}\n`;
     } catch (thrown) {
       // The status has been sent.
-      context.log.error({ err: thrown }, 'an export was cut short');
-      yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire() })}\n`;
+      const { traceId } = idsOf(request);
+      context.log.error({ traceId, err: thrown }, 'an export was cut short');
+      yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire(), traceId })}\n`;
     }
   }
   reply.header('content-type', 'application/x-ndjson');

@@ -1,19 +1,30 @@
-import type { ListSessionsRequest, ListSessionsResponse, Session, SessionService } from '@agentmesh/agent';
+import type { Session } from '@agentmesh/agent';
 import {
+  elsewhere,
+  type HistoryPart,
   type InvocationRef,
-  listed,
+  type ReadEventsRequest,
+  type SessionLog,
   type StoredEvent,
-  sliceOf,
   type TurnNeed,
   type TurnSession,
 } from '@agentmesh/agent/internal';
 import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import type { RedisClient } from '../connection/redis-link.ts';
 import type { AppState, Outbox } from './app-state.ts';
-import { assertCount, chooseEvents, type LogEntry, logPart, storedEventOf } from './event-log.ts';
-import { dropEndedScript, readScript, readTurnScript } from './session-scripts.ts';
-import { stateOf } from './state-delta.ts';
+import {
+  assertCount,
+  type EncodedEvent,
+  encodeEvent,
+  inGroups,
+  type LogEntry,
+  type LogPart,
+  storedEventOf,
+} from './event-log.ts';
+import type { RetentionOf } from './retention.ts';
+import type { SessionPlace } from './session-place.ts';
+import { appendHistoryScript, readScript, readTurnScript } from './session-scripts.ts';
+import { scriptArgs, splitDelta, stateOf } from './state-delta.ts';
 
 const pageSize = 1_000;
 /** So many of a session's last events come with its state in one answer; those before them page by page. */
@@ -30,27 +41,28 @@ type Picture = [
   firstSeq?: number,
 ];
 
-/** Reads sessions, their lists and logs. */
-export class SessionReader {
+/** A session with a part of its log. */
+type SessionPart = Omit<Session, 'events'> & { log: StoredEvent[] };
+
+/** The logs of sessions, each a stream. */
+export class RedisSessionLog implements SessionLog {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
   readonly #app: AppState;
+  readonly #retention: RetentionOf;
 
-  constructor({ connection, keys, app }: { connection: RedisConnection; keys: Keys; app: AppState }) {
+  constructor({ connection, keys, app, retention }: SessionPlace) {
     this.#connection = connection;
     this.#keys = keys;
     this.#app = app;
+    this.#retention = retention;
   }
 
-  async getSession(request: Parameters<SessionService['getSession']>[0]): Promise<Session | undefined> {
-    const { config = {} } = request;
-    const { count, afterSeq } = logPart(config);
+  /** Reads a session, and at least that part of its log. */
+  async readPart(ref: SessionRef, { count, afterSeq }: LogPart): Promise<SessionPart | undefined> {
     const args = [Math.min(count, newestSize), afterSeq];
-    const picture = this.#connection.script<Picture | null>(readScript, this.#pictureKeys(request), args);
-    const found = await this.#view(request, picture, ({ seq }) => Math.max(afterSeq, seq - count));
-    if (!found) return undefined;
-    const { log, ...session } = found;
-    return { ...session, events: chooseEvents(log, config) };
+    const picture = this.#connection.script<Picture | null>(readScript, this.#pictureKeys(ref), args);
+    return await this.#view(ref, picture, ({ seq }) => Math.max(afterSeq, seq - count));
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
@@ -90,7 +102,7 @@ export class SessionReader {
     ref: SessionRef,
     script: Promise<Picture | null>,
     behind: (of: { seq: number; first: number | undefined }) => number,
-  ): Promise<(Omit<Session, 'events'> & { log: StoredEvent[] }) | undefined> {
+  ): Promise<SessionPart | undefined> {
     const { appName, userId, sessionId: id } = ref;
     const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
     if (!picture) return undefined;
@@ -110,35 +122,7 @@ export class SessionReader {
     return { id, appName, userId, state, log: [...older, ...newest], lastUpdateTime: Number(updated), seq };
   }
 
-  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const slice = sliceOf(request);
-    const { appName, userId, limit, offset, order } = slice;
-    const list = this.#keys.sessions(appName, userId);
-    const part = (redis: RedisClient, last: number) =>
-      order === 'asc' ? redis.zrange(list, offset, String(last)) : redis.zrevrange(list, offset, last);
-    const ends = this.#keys.sessionEnds(appName, userId);
-    await this.#connection.script(dropEndedScript, [list, ends], []);
-    const [totalItems, ids] = await Promise.all([
-      this.#connection.run((redis) => redis.zcard(list)),
-      limit === 0 ? [] : this.#connection.run((redis) => part(redis, offset + limit - 1)),
-      this.#app.sweep(appName, userId),
-    ]);
-    const [app, user, found] = await Promise.all([
-      this.#app.readApp(appName),
-      this.#connection.run((redis) => redis.hgetall(this.#keys.user(appName, userId))),
-      Promise.all(ids.map((sessionId) => this.#readHead({ appName, userId, sessionId }))),
-    ]);
-    const shared = { ...app, ...stateOf('user', Object.entries(user).flat()) };
-    const sessions = found.map((head) => head && { ...head, state: { ...shared, ...head.state } });
-    // A session may be deleted between the two steps.
-    return listed(
-      sessions.filter((session) => session !== undefined),
-      totalItems,
-      slice,
-    );
-  }
-
-  async readEvents(request: Parameters<SessionService['readEvents']>[0]): Promise<StoredEvent[]> {
+  async readEvents(request: ReadEventsRequest): Promise<StoredEvent[]> {
     const { afterSeq = 0, limit = pageSize } = request;
     assertCount('afterSeq', afterSeq);
     assertCount('limit', limit);
@@ -159,14 +143,61 @@ export class SessionReader {
     return events;
   }
 
-  async #readHead(ref: SessionRef): Promise<Session | undefined> {
-    const [[updated, seq], state] = await Promise.all([
-      this.#connection.run((redis) => redis.hmget(this.#keys.session(ref), 'updated', 'seq')),
-      this.#connection.run((redis) => redis.hgetall(this.#keys.state(ref))),
-    ]);
-    if (updated == null) return undefined;
-    const own = stateOf('session', Object.entries(state).flat());
-    const { appName, userId, sessionId: id } = ref;
-    return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
+  async appendHistory(ref: SessionRef, { afterSeq, events }: HistoryPart): Promise<void> {
+    const last = events.at(-1);
+    if (!last) return;
+    const groups = inGroups(events.map((event) => ({ event, json: encodeEvent(event) })));
+    const isThere = `${afterSeq + events.length} ${last.id}`;
+    const key = this.#keys.session(ref);
+    // Each group alone knows itself again; who had written all of them knows it by the last.
+    if (groups.length > 1 && (await this.#connection.run((redis) => redis.hget(key, 'history'))) === isThere)
+      return;
+    let at = afterSeq;
+    for (const group of groups) {
+      await this.#appendGroup(ref, at, group);
+      at += group.length;
+    }
+  }
+
+  async #appendGroup(ref: SessionRef, afterSeq: number, group: readonly EncodedEvent[]): Promise<void> {
+    const events = group.map(({ event }) => event);
+    const last = events.at(-1);
+    if (!last) return;
+    const state = new Map(
+      events.flatMap(({ actions }) => splitDelta(actions.stateDelta, 'the state delta').session),
+    );
+    const authors = new Map(
+      events.map(({ author = '' }, at) => [author, String(afterSeq + at + 1)] as const),
+    );
+    const keys = this.#keys;
+    const found = await this.#connection.script<1 | 'gone' | number>(
+      appendHistoryScript,
+      [
+        ...[keys.session(ref), keys.events(ref), keys.state(ref)],
+        ...[keys.sessions(ref.appName, ref.userId), keys.sessionEnds(ref.appName, ref.userId)],
+      ],
+      [
+        ...[
+          ref.sessionId,
+          afterSeq,
+          last.timestamp,
+          last.id,
+          events.length,
+          ...group.map(({ json }) => json),
+        ],
+        ...scriptArgs([...state]),
+        ...scriptArgs([...authors]),
+        this.#retention(ref.appName).sessionTtlMs ?? '',
+      ],
+    );
+    if (found === 'gone')
+      throw new MeshError('not_found', `session ${ref.sessionId} is gone; create a new one`);
+    if (found !== 1) throw elsewhere(ref, afterSeq, found);
+  }
+
+  async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {
+    const key = this.#keys.session(ref);
+    const [seq, initial] = await this.#connection.run((redis) => redis.hmget(key, 'seq', 'initial'));
+    return seq == null ? undefined : JSON.parse(initial ?? '{}');
   }
 }

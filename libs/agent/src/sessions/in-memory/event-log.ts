@@ -1,7 +1,8 @@
 import { type Event, type JsonEntry, jsonEntries, keptJson, MeshError, toJson } from '@agentmesh/protocol';
 import { deepFreeze } from '../../events/freeze.ts';
 import { scopeOf } from '../../events/state.ts';
-import type { GetSessionConfig, Session } from '../session-service.ts';
+import type { Session } from '../session.ts';
+import type { GetSessionConfig } from '../session-service.ts';
 
 /** Key → JSON. Text, so that no caller ever holds what is stored. */
 export type JsonMap = Map<string, string>;

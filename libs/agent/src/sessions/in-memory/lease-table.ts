@@ -11,7 +11,7 @@ interface Lease {
 }
 
 /** Who has a session and who waits for it, in this process; the twin of the scripts on Redis. */
-export class InMemoryLeases {
+export class LeaseTable {
   readonly #leases = new Map<string, Lease>();
   #looks = 0;
 

@@ -1,0 +1,65 @@
+import type { SessionRef } from '@agentmesh/protocol';
+import { runName, runOfName } from '../../events/run-ids.ts';
+import type { InvocationRef } from '../invocations.ts';
+import type { SessionLeases, TakenSession, TakeOptions } from '../session-leases.ts';
+import { assertCurrent, beginRun, currentRun, isDuplicate, takenOver } from './stored-invocation.ts';
+import type { Tables } from './tables.ts';
+
+export class InMemorySessionLeases implements SessionLeases {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
+    const { keys, leases } = this.#tables;
+    const invocation = this.#tables.invocation(ref);
+    const { resume = '' } = ref;
+    const key = keys.session(ref);
+    if (invocation.ends.has(resume)) return { state: 'ended' };
+    if (!this.#tables.findSession(ref) || (resume !== '' && invocation.owner !== key))
+      return { state: 'gone' };
+    const isHeld = leases.holderOf(key) === runName(ref);
+    if (isHeld && isDuplicate(invocation, options.delivery)) return { state: 'duplicate' };
+    const taken = leases.take(key, ref, runName(ref), options);
+    if (!taken.held) {
+      const { holder } = taken;
+      delete invocation.delivery;
+      return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
+    }
+    beginRun(invocation, resume);
+    invocation.delivery = options.delivery ?? invocation.delivery;
+    invocation.token += 1;
+    invocation.begun += 1;
+    const { token, begun, cancelled } = invocation;
+    return { state: 'held', token, begun, ...(cancelled !== undefined && { cancelled }) };
+  }
+
+  async renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }> {
+    const { keys, leases } = this.#tables;
+    const invocation = this.#tables.invocation(ref);
+    assertCurrent(invocation, token);
+    const run = currentRun(ref.invocationId, invocation);
+    if (!leases.renew(keys.session(ref), run, leaseMs)) throw takenOver();
+    return { ...(invocation.cancelled !== undefined && { cancelled: invocation.cancelled }) };
+  }
+
+  async giveBack(ref: InvocationRef, token: number): Promise<void> {
+    const invocation = this.#tables.invocation(ref);
+    if (token === invocation.token) invocation.begun = 0;
+  }
+
+  async nextRun(ref: SessionRef): Promise<string | undefined> {
+    return this.#tables.leases.next(this.#tables.keys.session(ref));
+  }
+
+  async promote(ref: InvocationRef, leaseMs?: number): Promise<void> {
+    const { keys, leases } = this.#tables;
+    if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
+  }
+
+  async waitingSessions(limit: number): Promise<SessionRef[]> {
+    return this.#tables.leases.sessionsWithWaiting(limit);
+  }
+}

@@ -1,0 +1,107 @@
+import { MeshError, toJson } from '@agentmesh/protocol';
+import { runName } from '../../events/run-ids.ts';
+import type { InvocationRecord, RunEnd, RunEnding } from '../invocations.ts';
+import type { Delivery } from '../session-leases.ts';
+import { type JsonMap, withPrefix } from './event-log.ts';
+
+/** What is kept of one invocation. */
+export interface StoredInvocation {
+  /** The session that used it first; it goes with that one. */
+  owner: string;
+  temp: JsonMap;
+  llmCalls: number;
+  tokens: number;
+  token: number;
+  begun: number;
+  /** The message that brought the run which has the session; undefined while it waits. */
+  delivery?: Delivery | undefined;
+  /** Part → number of the newest attempt at it. */
+  attempts: Map<string, number>;
+  cancelled?: string;
+  /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
+  seqs: Map<string, number>;
+  /** Session key → number of the first event there of this invocation, or of those whose calls it answers. */
+  firstSeqs: Map<string, number>;
+  /** The run that is at work, or was last: '' the one that began it, else the `resume` of one that continued it. */
+  run: string;
+  /** The one before that. */
+  before: string;
+  /** Run → its end, as JSON. */
+  ends: Map<string, string>;
+}
+
+export function newInvocation(owner: string): StoredInvocation {
+  return {
+    owner,
+    temp: new Map(),
+    llmCalls: 0,
+    tokens: 0,
+    token: 0,
+    begun: 0,
+    attempts: new Map(),
+    seqs: new Map(),
+    firstSeqs: new Map(),
+    run: '',
+    before: '',
+    ends: new Map(),
+  };
+}
+
+/** A run has the session: from now on the invocation is what it does. */
+export function beginRun(invocation: StoredInvocation, run: string): void {
+  if (invocation.run === run) return;
+  if (isOver(invocation)) delete invocation.cancelled;
+  invocation.before = invocation.run;
+  invocation.run = run;
+  invocation.begun = 0;
+}
+
+/** Does another message bring what one that has the session is at work on? */
+export function isDuplicate({ delivery }: StoredInvocation, other: Delivery | undefined): boolean {
+  return other !== undefined && delivery?.part === other.part && delivery.message !== other.message;
+}
+
+export function isOver({ ends, run }: StoredInvocation): boolean {
+  return ends.has(run);
+}
+
+/** Names the run of the invocation that is at work. */
+export function currentRun(invocationId: string, { run }: StoredInvocation): string {
+  return runName({ invocationId, resume: run === '' ? undefined : run });
+}
+
+export function endRun(
+  invocation: StoredInvocation,
+  run: string,
+  { status, error, refused }: RunEnding,
+): void {
+  const end: RunEnd = { status, ...(error && { error }) };
+  if (!invocation.ends.has(run)) invocation.ends.set(run, toJson(end, 'the end'));
+  if (refused && run !== '' && invocation.run === run) invocation.run = invocation.before;
+}
+
+export function recordOf(found: StoredInvocation | undefined): InvocationRecord {
+  const { run = '', ends = new Map<string, string>() } = found ?? {};
+  const isContinued = run !== '' || [...ends.keys()].some((each) => each !== '');
+  const end = ends.get(run);
+  return {
+    ...(end === undefined ? { status: 'running' } : (JSON.parse(end) as RunEnd)),
+    temp: withPrefix('temp:', found?.temp),
+    llmCalls: found?.llmCalls ?? 0,
+    tokens: found?.tokens ?? 0,
+    ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
+    ...(run !== '' && { resume: run }),
+    ...(isContinued && { ends: new Map([...ends].map(([each, json]) => [each, JSON.parse(json)])) }),
+  };
+}
+
+/** @throws MeshError `aborted` for a token that is not the newest */
+export function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
+  // Without a token there, the session was deleted since.
+  if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
+  throw takenOver();
+}
+
+export function takenOver(): MeshError {
+  return new MeshError('aborted', 'another delivery of this run has taken over');
+}

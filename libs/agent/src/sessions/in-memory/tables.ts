@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { type Event, type JsonEntry, keys, type SessionRef } from '@agentmesh/protocol';
+import { type StateScope, scopeOf } from '../../events/state.ts';
+import type { InvocationRef } from '../invocations.ts';
+import type { Session } from '../session.ts';
+import type { UserOwner } from '../user-records.ts';
+import { type JsonMap, withPrefix } from './event-log.ts';
+import { LeaseTable } from './lease-table.ts';
+import { newInvocation, type StoredInvocation } from './stored-invocation.ts';
+
+export interface StoredSession {
+  id: string;
+  incarnation: string;
+  hidden: boolean;
+  created: number;
+  updated: number;
+  state: JsonMap;
+  /** The state that it was created with. */
+  initial: JsonMap;
+  /** JSON; the event of seq n at n - 1. */
+  events: string[];
+  /** Call id → number of the first event of the invocations that it belongs to. */
+  calls: Map<string, number>;
+  /** Agent, or '' for all → number of the last event that its last summary stands for. */
+  summaries: Map<string, number>;
+  /** Author → number of the last event. */
+  authors: Map<string, number>;
+}
+
+export function newSession(id: string, hidden: boolean): StoredSession {
+  return {
+    id,
+    incarnation: randomUUID(),
+    hidden,
+    created: Date.now(),
+    updated: Date.now(),
+    state: new Map(),
+    initial: new Map(),
+    events: [],
+    calls: new Map(),
+    summaries: new Map(),
+    authors: new Map(),
+  };
+}
+
+/** The memory that all parts of an in-memory session service share. */
+export class Tables {
+  // Redis' keys here too: the same names are refused, and none can reach another's.
+  readonly keys = keys();
+  readonly invocations = new Map<string, StoredInvocation>();
+  readonly leases = new LeaseTable();
+  readonly #sessions = new Map<string, Map<string, StoredSession>>();
+  readonly #apps = new Map<string, JsonMap>();
+  readonly #users = new Map<string, JsonMap>();
+
+  /** The sessions of a user, by their keys. */
+  sessionsOf({ appName, userId }: UserOwner): Map<string, StoredSession> {
+    return entry(this.#sessions, this.keys.sessions(appName, userId), () => new Map());
+  }
+
+  findSession(ref: SessionRef): StoredSession | undefined {
+    const key = this.keys.session(ref);
+    return this.#sessions.get(this.keys.sessions(ref.appName, ref.userId))?.get(key);
+  }
+
+  findInvocation({ appName, userId, invocationId }: InvocationRef): StoredInvocation | undefined {
+    return this.invocations.get(this.keys.invocation(appName, userId, invocationId));
+  }
+
+  /** The invocation's record; one without gets one. */
+  invocation(ref: InvocationRef): StoredInvocation {
+    const key = this.keys.invocation(ref.appName, ref.userId, ref.invocationId);
+    const owner = this.keys.session(ref);
+    return entry(this.invocations, key, () => newInvocation(owner));
+  }
+
+  /** `user:` state, keys without the prefix. */
+  userState({ appName, userId }: UserOwner): JsonMap {
+    return entry(this.#users, this.keys.user(appName, userId), () => new Map());
+  }
+
+  deleteUserState({ appName, userId }: UserOwner): void {
+    this.#users.delete(this.keys.user(appName, userId));
+  }
+
+  /** Writes each entry in its scope; a scope without a map is dropped. */
+  apply(ref: SessionRef, delta: JsonEntry[], own: { session: JsonMap; temp?: JsonMap }): void {
+    const app = entry(this.#apps, this.keys.app(ref.appName), () => new Map());
+    const scopes = { ...own, app, user: this.userState(ref) };
+    for (const [key, json] of delta) {
+      const scope = scopeOf(key);
+      scopes[scope]?.set(key.slice(prefixes[scope].length), json);
+    }
+  }
+
+  /** The session as its agents see it, with these of its events. */
+  view({ appName, userId }: UserOwner, stored: StoredSession, events: Event[]): Session {
+    const state = {
+      ...withPrefix('app:', this.#apps.get(this.keys.app(appName))),
+      ...withPrefix('user:', this.#users.get(this.keys.user(appName, userId))),
+      ...withPrefix('', stored.state),
+    };
+    const { id, updated, events: all } = stored;
+    return { id, appName, userId, state, events, lastUpdateTime: updated, seq: all.length };
+  }
+}
+
+const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
+
+function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

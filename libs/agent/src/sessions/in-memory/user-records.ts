@@ -1,0 +1,52 @@
+import type { SessionRef } from '@agentmesh/protocol';
+import { runOfName } from '../../events/run-ids.ts';
+import type { InvocationRef } from '../invocations.ts';
+import type { DeletedRecords, KeptSession, UserOwner, UserRecords } from '../user-records.ts';
+import { withPrefix } from './event-log.ts';
+import type { InMemoryPendingCalls } from './pending-calls.ts';
+import type { Tables } from './tables.ts';
+
+export class InMemoryUserRecords implements UserRecords {
+  readonly #tables: Tables;
+  readonly #pending: InMemoryPendingCalls;
+
+  constructor(tables: Tables, pending: InMemoryPendingCalls) {
+    this.#tables = tables;
+    this.#pending = pending;
+  }
+
+  async sessionIds(user: UserOwner): Promise<string[]> {
+    return [...this.#tables.sessionsOf(user).values()].map(({ id }) => id);
+  }
+
+  async readSession(ref: SessionRef): Promise<KeptSession | undefined> {
+    const stored = this.#tables.findSession(ref);
+    if (!stored) return undefined;
+    const { id: sessionId, hidden, created, updated, events, state, initial } = stored;
+    const states = { state: withPrefix('', state), initialState: withPrefix('', initial) };
+    return { sessionId, hidden, created, updated, seq: events.length, ...states };
+  }
+
+  async runsIn(ref: SessionRef): Promise<InvocationRef[]> {
+    const { keys, leases } = this.#tables;
+    return leases.runsOf(keys.session(ref)).map((name) => ({ ...ref, ...runOfName(name) }));
+  }
+
+  async readState(user: UserOwner): Promise<Record<string, unknown>> {
+    return withPrefix('user:', this.#tables.userState(user));
+  }
+
+  async forgetQueue(ref: SessionRef): Promise<void> {
+    this.#tables.leases.forget(this.#tables.keys.session(ref));
+  }
+
+  async deleteRest({ appName, userId }: UserOwner): Promise<DeletedRecords> {
+    const { keys, invocations } = this.#tables;
+    const stateKeys = this.#tables.userState({ appName, userId }).size;
+    this.#tables.deleteUserState({ appName, userId });
+    const prefix = keys.invocation(appName, userId, '').slice(0, -'='.length);
+    const left = [...invocations.keys()].filter((each) => each.startsWith(prefix));
+    for (const each of left) invocations.delete(each);
+    return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others: left.length };
+  }
+}

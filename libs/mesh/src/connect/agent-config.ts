@@ -1,0 +1,46 @@
+import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
+import { MeshError } from '@agentmesh/protocol';
+import { type Config, type Logger, oneOf, variable } from '@agentmesh/service';
+
+/** The variables of an agent's process, beside those of every service. */
+export const agentConfig = {
+  model: variable(
+    'MESH_MODEL',
+    'scripted: answers come from a script at GOOGLE_GEMINI_BASE_URL, as npm start gives it; unset: from the models of the agent',
+    oneOf('scripted'),
+    { optional: true },
+  ),
+};
+
+/**
+ * Checks that the models of an agent can be asked, before the agent takes any work.
+ *
+ * @throws MeshError `failed_precondition` that names the variables to set
+ */
+export function assertModels(agent: BaseAgent, { model }: Config<typeof agentConfig>, log: Logger): void {
+  if (model === 'scripted' && !process.env.GOOGLE_GEMINI_BASE_URL) {
+    throw new MeshError(
+      'failed_precondition',
+      'MESH_MODEL=scripted needs a scripted model, whose address is GOOGLE_GEMINI_BASE_URL: npm start and npm run demo start one for each agent with a script; unset MESH_MODEL to ask the model itself',
+    );
+  }
+  const problems = new Set(keyProblemsOf(agent));
+  if (problems.size > 0) {
+    throw new MeshError(
+      'failed_precondition',
+      `${[...problems].join('; ')}. Without a key: give the agent a script (README.md), and start it by MESH_MODEL=scripted npm start`,
+    );
+  }
+  if (model === 'scripted') log.info({ model }, 'answers come from a script, not from a model');
+}
+
+/** Collects the problems of every model in a tree, and of the agents that it uses as tools. */
+function keyProblemsOf(agent: BaseAgent): string[] {
+  return [...agent.tree()].flatMap((each) => {
+    if (!(each instanceof LlmAgent)) return [];
+    const asked = each.tools.flatMap((tool) => (tool instanceof AgentTool ? keyProblemsOf(tool.agent) : []));
+    // An agent with code of its own may do without a model.
+    const modelLess = each.hasOwnCode && each.model === undefined;
+    return [...(modelLess ? [] : each.llm.keyProblems()), ...asked];
+  });
+}

@@ -1,0 +1,34 @@
+import { type Headers, nextTrace, traceIdOf } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
+
+/** The ids by which a request is found in its error, in the gateway's log, and in the logs of the services that work on it. */
+export interface RequestIds {
+  readonly traceId: string;
+  /** The invocation that the request is about, from when it is known. */
+  invocationId?: string;
+}
+
+interface TracedRequest extends RequestIds {
+  /** The caller's trace, or a new one (W3C Trace Context): the headers of a run that the request starts. */
+  readonly trace: Headers;
+}
+
+const traced = new WeakMap<FastifyRequest, TracedRequest>();
+
+/** Returns the ids of a request, the same at every call. */
+export function idsOf(request: FastifyRequest): TracedRequest {
+  const known = traced.get(request);
+  if (known) return known;
+  const ids = newIds(request.headers);
+  traced.set(request, ids);
+  return ids;
+}
+
+/** Makes the ids of a request: those of the caller's trace, if it sent one. */
+export function newIds({ traceparent, tracestate }: FastifyRequest['headers']): TracedRequest {
+  const trace = nextTrace({
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
+  });
+  return { trace, traceId: traceIdOf(trace) ?? '' };
+}
