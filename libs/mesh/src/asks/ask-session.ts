@@ -4,7 +4,7 @@ import {
   type InvocationRef,
   noSession,
   openSession,
-  type SessionHeads,
+  type SessionCache,
   type TurnNeed,
   turnNeed,
   unreadBefore,
@@ -14,7 +14,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 
 /** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
 export async function askSession(
-  { mesh: { sessions, heads }, agent, app, services }: ServedAgent,
+  { mesh: { sessions, sessionCache }, agent, app, services }: ServedAgent,
   ask: Ask,
   invocationId: string,
 ): Promise<Session> {
@@ -33,17 +33,21 @@ export async function askSession(
     const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
     // A summary that was made outside of a branch does not stand for what is read within.
     const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
-    const session = await knownSession(heads, ref, { ...need, fromSeq });
+    const session = await knownSession(sessionCache, ref, { ...need, fromSeq });
     return step.held ? heldCopy(session, step.held) : session;
   }
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
   const ref = { ...owner, sessionId: ask.session, invocationId };
-  return await knownSession(heads, ref, turnNeed(agent, { ofApp }));
+  return await knownSession(sessionCache, ref, turnNeed(agent, { ofApp }));
 }
 
-async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
-  const session = await heads.open(ref, need);
+async function knownSession(
+  sessionCache: SessionCache,
+  ref: InvocationRef,
+  need: TurnNeed,
+): Promise<Session> {
+  const session = await sessionCache.open(ref, need);
   if (session) return session;
   throw noSession(ref);
 }

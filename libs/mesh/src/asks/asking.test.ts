@@ -42,8 +42,8 @@ describe('the ask of a program', () => {
     const solo = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('first')) });
     const mesh = await world.connect('agent_solo');
     const kept: string[] = [];
-    const keep = mesh.heads.keep.bind(mesh.heads);
-    mesh.heads.keep = (session) => {
+    const keep = mesh.sessionCache.keep.bind(mesh.sessionCache);
+    mesh.sessionCache.keep = (session) => {
       kept.push(session.id);
       keep(session);
     };

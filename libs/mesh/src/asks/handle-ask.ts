@@ -102,7 +102,7 @@ async function* answerAsk(
     const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, own);
     // The hidden session of a call has no next turn.
-    if (step && !step.held) mesh.heads.keep(session);
+    if (step && !step.held) mesh.sessionCache.keep(session);
     yield { type: 'result', data };
     return;
   }
@@ -111,7 +111,7 @@ async function* answerAsk(
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // What others said until the session was ours.
-  const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
+  const now = ask.session === undefined ? session : await mesh.sessionCache.refresh(session);
   const current = now ?? (await askSession(served, ask, invocationId));
   // The asker reads the answer after the end is recorded: it finds the session free, and nothing is left to do behind the reply.
   const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
@@ -133,7 +133,7 @@ async function* untilEnd(
   try {
     const answer = yield* run();
     end = { status: 'completed' };
-    mesh.heads.keep(session);
+    mesh.sessionCache.keep(session);
     return answer;
   } catch (error) {
     end = { status: 'failed', error: MeshError.from(error).toWire() };

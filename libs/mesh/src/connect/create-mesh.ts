@@ -1,12 +1,12 @@
 import type { ArtifactService } from '@agentmesh/agent';
-import { SessionHeads } from '@agentmesh/agent/internal';
+import { SessionCache } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 /** The parts that a mesh is made of. */
-export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
+export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts'> & {
   namespace?: string;
   /** How much the events may take that are kept between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
@@ -18,6 +18,6 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
   const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
-  const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
-  return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
+  const sessionCache = new SessionCache({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
+  return { ...parts, artifacts, sessions, sessionCache, subjects: subjects(namespace) };
 }

@@ -1,5 +1,5 @@
 import type { ArtifactService, InvocationServices, MemoryService, SessionService } from '@agentmesh/agent';
-import type { CredentialRecords, CredentialServices, SessionHeads } from '@agentmesh/agent/internal';
+import type { CredentialRecords, CredentialServices, SessionCache } from '@agentmesh/agent/internal';
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
@@ -11,7 +11,7 @@ export interface Mesh {
   readonly bus: Bus;
   readonly sessions: SessionService;
   /** Opens sessions for a turn, and keeps their events for the next one. */
-  readonly heads: SessionHeads;
+  readonly sessionCache: SessionCache;
   readonly callResults: CallResults;
   readonly jobs: JobRecords;
   /** Keeps files of sessions and users, for all processes of the mesh. */

@@ -67,7 +67,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
-    if (delivery.session) served.mesh.heads.keep(delivery.session);
+    if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
   } catch (error) {
@@ -133,7 +133,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   // What others have committed since is not in our picture; from now on they commit nothing.
   const before = session.seq;
-  session = (await mesh.heads.refresh(session)) ?? (await openRunSession(served, run));
+  session = (await mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
   delivery.session = session;
   if (session.seq > before) {
     const now = handedElsewhere(served, run, session);
@@ -254,13 +254,13 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
 }
 
 async function openRunSession(
-  { mesh: { sessions, heads }, agent, services }: ServedAgent,
+  { mesh: { sessions, sessionCache }, agent, services }: ServedAgent,
   run: Run,
 ): Promise<Session> {
   const request = { appName: run.app, userId: run.user, sessionId: run.session };
   const ofApp = services.contextCompactors ?? [];
   const need = turnNeed(agent, { ofApp, message: run.message });
-  const session = await heads.open({ ...request, invocationId: run.invocationId }, need);
+  const session = await sessionCache.open({ ...request, invocationId: run.invocationId }, need);
   if (session) return session;
   if (run.fresh) return await sessions.createSession(request);
   throw new MeshError(

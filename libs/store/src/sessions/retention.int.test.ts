@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createEvent, forkSession, importSession, rewindSession, type Session } from '@agentmesh/agent';
-import { logIndex, SessionHeads, unreadBefore } from '@agentmesh/agent/internal';
+import { logIndex, SessionCache, unreadBefore } from '@agentmesh/agent/internal';
 import { keys as keysOf } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
@@ -159,15 +159,15 @@ describe('a session of which only the last events are kept', () => {
 
   test('shows nothing of what was rewound, also when its beginning is cut off later', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
-    const heads = new SessionHeads({ sessions });
+    const sessionCache = new SessionCache({ sessions });
     const session = await sessions.createSession(ref);
     const add = async (invocationId: string) =>
       await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'helper' }) });
     for (let n = 1; n <= 60; n += 1) await add(`e-${n}`);
     await rewindSession(sessions, ref, 'e-50');
     const shown = async (need = {}) => {
-      const opened = (await heads.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
-      heads.keep(opened);
+      const opened = (await sessionCache.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
+      sessionCache.keep(opened);
       const events = logIndex(opened.events).visible();
       return events.map(({ invocationId }) => invocationId).filter((id) => Number(id.slice(2)) >= 50);
     };
