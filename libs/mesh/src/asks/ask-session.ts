@@ -12,7 +12,10 @@ import {
 import type { Ask } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 
-/** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
+/**
+ * Opens the session for an ask: the hidden session of its call, the session of its step (or a copy of it), or
+ * the session that a program names.
+ */
 export async function askSession(
   { mesh: { sessions, sessionCache }, agent, app, services }: ServedAgent,
   ask: Ask,
@@ -31,18 +34,18 @@ export async function askSession(
   if (step) {
     const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
     const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
-    // A summary that was made outside of a branch does not stand for what is read within.
+    // A summary that was made outside of a branch does not stand for the events that are read within it.
     const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
-    const session = await knownSession(sessionCache, ref, { ...need, fromSeq });
+    const session = await openExisting(sessionCache, ref, { ...need, fromSeq });
     return step.held ? heldCopy(session, step.held) : session;
   }
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
   const ref = { ...owner, sessionId: ask.session, invocationId };
-  return await knownSession(sessionCache, ref, turnNeed(agent, { ofApp }));
+  return await openExisting(sessionCache, ref, turnNeed(agent, { ofApp }));
 }
 
-async function knownSession(
+async function openExisting(
   sessionCache: SessionCache,
   ref: InvocationRef,
   need: TurnNeed,
@@ -52,7 +55,7 @@ async function knownSession(
   throw noSession(ref);
 }
 
-/** Where the journal of a step begins, and what tells it apart there. */
+/** Returns the options of a step: the start of its journal, and its branch and path. */
 export function stepOptions(
   { branch, path, journalStart: before }: NonNullable<Ask['step']>,
   session: Session,
