@@ -6,7 +6,7 @@ import { type Session, unreadBefore } from './session.ts';
 import type { TurnNeed, TurnSession } from './session-log.ts';
 import type { SessionService } from './session-service.ts';
 
-export interface SessionHeadsOptions {
+export interface SessionCacheOptions {
   sessions: SessionService;
   /** How much the events of all sessions that are kept may take, in bytes, roughly; default 64 MiB. 0 keeps none. */
   maxBytes?: number;
@@ -28,7 +28,7 @@ const overlap = 1;
  * A session is lent: as long as one turn has it, others of the same session read it anew. Events that are kept are frozen, as they are shared by
  * the turns that come.
  */
-export class SessionHeads {
+export class SessionCache {
   readonly #sessions: SessionService;
   readonly #maxBytes: number;
   /** Least recently used first. */
@@ -38,7 +38,7 @@ export class SessionHeads {
   readonly #lent = new WeakMap<Event[], { base: number; incarnation: string }>();
   #bytes = 0;
 
-  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionHeadsOptions) {
+  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionCacheOptions) {
     this.#sessions = sessions;
     this.#maxBytes = maxBytes;
   }
