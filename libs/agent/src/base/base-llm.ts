@@ -79,7 +79,11 @@ export abstract class BaseLlm {
   }
 }
 
-/** Checks the second argument of `generateContentAsync`. @throws MeshError `invalid_argument` for anything but a boolean */
+/**
+ * Checks the second argument of `generateContentAsync`.
+ *
+ * @throws MeshError `invalid_argument` for anything but a boolean
+ */
 export function assertStream(stream: unknown): void {
   if (typeof stream === 'boolean') return;
   throw new MeshError(
