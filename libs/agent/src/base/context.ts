@@ -242,7 +242,7 @@ export class Context extends ArtifactContext {
         'invalid_argument',
         'requestCredential needs a credentialKey to keep the answer under',
       );
-    this.credentials.wanted = authConfig;
+    this.credentials.requestedConfig = authConfig;
     this.actions.requestedAuthConfigs[call] = shownRequest(authConfig);
   }
 

@@ -299,6 +299,6 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
 function remoteError(to: string): MeshError {
   return new MeshError(
     'failed_precondition',
-    `agent ${to} runs remoteError: serve the root agent on the mesh (serveAgent) to transfer to it`,
+    `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
   );
 }

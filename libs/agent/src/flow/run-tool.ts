@@ -38,7 +38,7 @@ export async function* runTool(
   const fail = async (thrown: unknown): Promise<ToolOutcome> => {
     context.abortSignal?.throwIfAborted();
     if (isCredentialFailure(thrown)) throw thrown;
-    context.credentials.wanted = undefined;
+    context.credentials.requestedConfig = undefined;
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
     // The process of a remote tool has the stack and reports the failure itself.
     if (!tool.isRemote && !isCallersFault(thrown))

@@ -1,4 +1,4 @@
-import { provideWanted, takeAnswers } from '../auth/credential-steps.ts';
+import { provideRequested, takeAnswers } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
 import type { ToolOutcome } from './run-tool.ts';
@@ -26,7 +26,7 @@ export async function* withCredentials(
     const outcome = yield* attempt();
     if (outcome.failed) return outcome;
     try {
-      if (!(await provideWanted(context, isRemote))) return outcome;
+      if (!(await provideRequested(context, isRemote))) return outcome;
     } catch (thrown) {
       return await fail(thrown);
     }

@@ -23,7 +23,7 @@ export function checkAnswer(question: Asked, response: FunctionResponse): Functi
   if (response.willContinue) {
     throw new MeshError(
       'invalid_argument',
-      `an answer to ${name} ${id} is namedCall once: leave willContinue out`,
+      `an answer to ${name} ${id} is given once: leave willContinue out`,
     );
   }
   if (name === questionNames.input) inputOf(question, response.response);
