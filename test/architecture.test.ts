@@ -57,7 +57,7 @@ const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/(?:conformance|ch
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 function imports(file: string): string[] {
-  const found = read(file).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g);
+  const found = read(file).matchAll(/(?:\bfrom\s|\bimport\s*\(?)\s*'([^']+)'/g);
   return [...found].map(([, name]) => name ?? '');
 }
 
@@ -120,6 +120,14 @@ describe('the architecture', () => {
         ).toEqual([]);
       }
     }
+  });
+
+  it('agents, tools and examples use the public door of libs/agent alone', () => {
+    const folders = ['services/agents', 'services/tools', 'docs/examples'];
+    const users = folders
+      .flatMap(sources)
+      .filter((file) => imports(file).includes('@agentmesh/agent/internal'));
+    expect(users).toEqual([]);
   });
 
   it('no import leaves its package by a path', () => {

@@ -30,27 +30,27 @@ export type AnswerState =
   | { state: 'accepted' | 'repeated' | 'busy' | 'duplicate' | 'unknown' }
   | { state: 'answered'; by: 'agent' | 'user' };
 
-/** What waits for an answer from outside: derived from the events, in the same commit as they are. */
+/** The calls that wait for an answer from outside: derived from the events, in the same commit as they are. */
 export interface PendingCalls {
-  /** The calls that wait: of one session, or of all sessions of the user, hidden ones included; oldest first. */
+  /** Lists the calls that wait: of one session, or of all sessions of the user, hidden ones included; oldest first. */
   list(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
 
-  /** A call as long as it waits. */
+  /** Reads a call as long as it waits. */
   get(ref: CallRef): Promise<PendingCall | undefined>;
 
-  /** The sessions in which a call of this id was left open: one, as ids are unique, for 90 days, and a day after its answer. */
+  /** Lists the sessions in which a call of this id was left open: one, as ids are unique, for 90 days, and a day after its answer. */
   sessionsAsking(callId: string): Promise<SessionRef[]>;
 
   /** Claims the right to give a call its answer, once: of many answers that come at the same time one is accepted. */
   accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState>;
 
-  /** Was the call claimed by the message of this key? */
+  /** Tells whether the message of this key claimed the call. */
   isClaimedBy(ref: CallRef, key: string): Promise<boolean>;
 
   /** Gives a claim up whose answer cannot be given: the call may be answered again. */
   release(ref: CallRef, key: string): Promise<void>;
 
-  /** Does a call wait, was it answered (in the log: a claim alone is no answer), or is it unknown? */
+  /** Tells whether a call waits, was answered (in the log: a claim alone is no answer), or is unknown. */
   stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'>;
 
   /**
@@ -59,17 +59,17 @@ export interface PendingCalls {
    */
   noteProgress(ref: CallRef, seq: number): Promise<boolean>;
 
-  /** Calls made by a service whose deadline is over, those that are longest overdue first. */
+  /** Lists the calls made by a service whose deadline is over, those that are longest overdue first. */
   overdue(service: string, limit: number): Promise<CallRef[]>;
 
-  /** The call cannot have its outcome now: it is overdue again at that time, epoch ms. */
+  /** Makes a call overdue again at that time, epoch ms: it cannot have its outcome now. */
   postponeDeadline(service: string, ref: CallRef, until: number): Promise<void>;
 
-  /** The call has got its outcome, or is gone: it is not overdue any more. */
+  /** Ends the deadline of a call that has got its outcome, or is gone. */
   forgetDeadline(service: string, ref: CallRef): Promise<void>;
 }
 
-/** The error for what comes to a call that waits no longer. */
+/** The error for an answer to a call that waits no longer. */
 export function hasAnswer(callId: string): MeshError {
   return new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
 }

@@ -1,10 +1,10 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import type { InvocationRef } from './invocations.ts';
 
-/** What a run does when another invocation has the session: wait in order, give up, or have the other one cancelled and be the next. */
+/** The choice of a run when another invocation has the session: wait in order, give up, or have the other one cancelled and be the next. */
 export type WhenBusy = 'enqueue' | 'reject' | 'interrupt';
 
-/** What a delivery of a run finds when it wants to begin. */
+/** The answer to a delivery of a run that wants to begin. */
 export type TakenSession =
   | {
       /** The invocation has the session, and this delivery the invocation. */
@@ -64,25 +64,25 @@ export interface SessionLeases {
   take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession>;
 
   /**
-   * A sign of life of the holder. Tells why the invocation shall end, if somebody wants it to.
+   * Renews the holder's lease. Returns why the invocation shall end, if somebody wants it to.
    *
    * @throws MeshError `aborted` when another delivery or invocation has taken over
    */
   renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }>;
 
-  /** The delivery ends without a result and without having died: it does not count as begun. The session stays with the invocation. */
+  /** Ends a delivery that has no result and did not die: it does not count as begun. The session stays with the invocation. */
   giveBack(ref: InvocationRef, token: number): Promise<void>;
 
-  /** The run whose turn it is, as it was given to `take`; undefined when an invocation has the session or none waits. Takes nothing. */
+  /** Reads the run whose turn it is, as it was given to `take`; undefined when an invocation has the session or none waits. Takes nothing. */
   nextRun(ref: SessionRef): Promise<string | undefined>;
 
   /**
-   * The invocation's run was published: it has the session from now on, and its place in the queue is free. Nothing changes when another one has the
+   * Gives the session to the invocation whose run was published; its place in the queue is free. Nothing changes when another one has the
    * session, or when it was not the first in the queue.
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 
-  /** Sessions in which runs wait, those that were looked at longest ago first. What a crash left waiting is found by it. */
+  /** Lists sessions in which runs wait, those that were looked at longest ago first: it finds the runs that a crash left waiting. */
   waitingSessions(limit: number): Promise<SessionRef[]>;
 }
 

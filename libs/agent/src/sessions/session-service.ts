@@ -7,7 +7,7 @@ import type { ListSessionsRequest, ListSessionsResponse } from './session-list.t
 import type { SessionLog, StoredEvent } from './session-log.ts';
 import type { UserRecords } from './user-records.ts';
 
-/** Which events of a session are wanted: those that fit all that is given, of which the last N. */
+/** The events of a session that a reader wants: those that fit all that is given, of which the last N. */
 export interface GetSessionConfig {
   /** Only the last N events; 0 for none. */
   numRecentEvents?: number;
@@ -19,11 +19,11 @@ export interface GetSessionConfig {
 
 export interface DeleteSessionOptions {
   /**
-   * Called with each page of the log, and of those of hidden sessions, before they go, and with an empty one at the end of each: for what else is kept of
-   * the events. A deletion that goes on where another was cut short calls it with the same pages again.
+   * Called with each page of the log, and of those of hidden sessions, before they go, and with an empty one at the end of each: for whoever keeps
+   * more of the events elsewhere. A deletion that goes on where another was cut short calls it with the same pages again.
    */
   onEvents?: (ref: SessionRef, page: readonly StoredEvent[]) => Promise<void>;
-  /** Told how much went beside the events. */
+  /** Called with the number of things that went beside the events. */
   onDeleted?: (what: 'artifacts' | 'callResults', count: number) => void;
 }
 
@@ -46,9 +46,13 @@ export type DeleteSessionRequest = SessionRef;
 export interface AppendEventRequest {
   session: Session;
   event: Event;
+  /** The fencing token of the run's lease: an old one is refused. */
   token?: number;
+  /** The attempt that the event comes from: one that is not the newest at its part is refused. */
   attempt?: Attempt;
+  /** The invocation may be over for long: it does not become a running one again. */
   aside?: boolean;
+  /** Id of the call that must still wait. */
   whileOpen?: string;
 }
 
@@ -83,18 +87,18 @@ export interface SessionService {
    */
   createSession(request: CreateSessionRequest): Promise<Session>;
 
-  /** The session with its events, or a new one. A `state` is only of a new one. @throws MeshError as `createSession` */
+  /** Reads the session with its events, or creates it. A `state` is only of a new one. @throws MeshError as `createSession` */
   getOrCreateSession(request: CreateSessionRequest): Promise<Session>;
 
-  /** The session with its events, or undefined. The result is the caller's own: changing it changes nothing stored. */
+  /** Reads the session with its events, or undefined. The result is the caller's own: changing it changes nothing stored. */
   getSession(request: GetSessionRequest): Promise<Session | undefined>;
 
-  /** A user's sessions. @throws MeshError `invalid_argument` for a part of the list that is none */
+  /** Lists a user's sessions. @throws MeshError `invalid_argument` for a part of the list that is none */
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
   /**
    * Removes a session with its events and state, its hidden sessions, the records of its invocations, its sign-ins, and what it waits for; `app:` and `user:`
-   * state stays. From its begin on the session is gone for all others. No-op for an unknown one; one that was cut short is finished by another.
+   * state stays. The session is gone for all others as soon as the deletion begins. No-op for an unknown one; another deletion finishes one that was cut short.
    */
   deleteSession(request: DeleteSessionRequest, options?: DeleteSessionOptions): Promise<void>;
 

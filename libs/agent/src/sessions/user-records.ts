@@ -24,7 +24,7 @@ export interface KeptSession {
   initialState: Record<string, unknown>;
 }
 
-/** What the deletion of a user's records removed. */
+/** The counts of what the deletion of a user's records removed. */
 export interface DeletedRecords {
   /** Keys of `user:` state. */
   stateKeys: number;
@@ -34,15 +34,15 @@ export interface DeletedRecords {
   others: number;
 }
 
-/** What is kept of a user beside the sessions: for those who hand it over, or delete it. */
+/** The records of a user beside the sessions: for those who hand them over, or delete them. */
 export interface UserRecords {
-  /** Ids of all sessions, hidden ones and those whose deletion was cut short among them. */
+  /** Lists the ids of all sessions, hidden ones and those whose deletion was cut short among them. */
   sessionIds(user: UserOwner): Promise<string[]>;
-  /** Undefined for a session that is gone, or being deleted. */
+  /** Reads a session without its events. Undefined for one that is gone, or being deleted. */
   readSession(ref: SessionRef): Promise<KeptSession | undefined>;
-  /** The runs that have the session or wait for it. */
+  /** Lists the runs that have the session or wait for it. */
   runsIn(ref: SessionRef): Promise<InvocationRef[]>;
-  /** `user:` state, keys with their prefix. */
+  /** Reads `user:` state, keys with their prefix. */
   readState(user: UserOwner): Promise<Record<string, unknown>>;
   /** Forgets the runs that waited for a session that is gone: nobody will tell them. */
   forgetQueue(ref: SessionRef): Promise<void>;

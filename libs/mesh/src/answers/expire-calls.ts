@@ -2,7 +2,7 @@ import type { PendingCall } from '@agentmesh/agent';
 import { answerDigest, type CallRef, deadlinePassed, endOfRun } from '@agentmesh/agent/internal';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { type Asked, giveToAgent, runFor } from './give-answer.ts';
+import { type Asked, runFor, startAnswerRun } from './start-answer-run.ts';
 
 /** How many overdue calls are looked at in one go. */
 const pageSize = 100;
@@ -56,7 +56,7 @@ async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall
     const { state } = await mesh.sessions.pending.accept({ ...ref, callId }, claim);
     if (state !== 'accepted' && state !== 'repeated') return state === 'unknown';
     if (endOfRun(await mesh.sessions.invocations.get({ ...ref, ...run }), run.resume)) continue;
-    await giveToAgent(served, asked, {
+    await startAnswerRun(served, asked, {
       run,
       response,
       update: { final: true },

@@ -17,7 +17,7 @@ import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
 import { checkMessage } from './check-message.ts';
-import { type Asked, giveToAgent, messageOf, responsePart, runFor } from './give-answer.ts';
+import { type Asked, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
 const done: WorkOutcome = { done: true };
 /** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms: at first, and after many looks. */
@@ -146,7 +146,7 @@ async function takeOutcome(
   if (run) {
     const given = { run, response, update, answeredBy: answeredBy(update), headers };
     try {
-      await giveToAgent(served, { ...asked, pending }, given);
+      await startAnswerRun(served, { ...asked, pending }, given);
     } catch (error) {
       // Too large for a message, say: another answer may fit.
       if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
@@ -217,7 +217,7 @@ async function takeProgress(
   if (wake) {
     const run = await runFor(mesh, asked, pending, item.key);
     const given = { run, response, update, answeredBy: answeredBy(update), headers };
-    await giveToAgent(served, { ...asked, pending }, given);
+    await startAnswerRun(served, { ...asked, pending }, given);
   } else {
     const event = responseEvent(pending, update, response, { id, willContinue: true });
     await keep(mesh, { ref, callId }, event, headers);

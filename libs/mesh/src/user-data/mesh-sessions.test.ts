@@ -118,6 +118,12 @@ describe('a session under the id of one that expired', () => {
     return { artifacts, inner, save, sessions: withFiles(inner, artifacts) };
   }
 
+  it('has none of its files when it is got or created', async () => {
+    const { artifacts, sessions } = await leftFiles('memory');
+    await sessions.getOrCreateSession(ref);
+    expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
+  });
+
   it.each(['mesh', 'memory'])('has none of its files (%s)', async (kind) => {
     const { artifacts, sessions, save } = await leftFiles(kind);
     await sessions.createSession(ref);

@@ -1,5 +1,5 @@
 import type { SessionService } from '@agentmesh/agent';
-import { overrideSessions } from '@agentmesh/agent/internal';
+import { getOrCreateSession, overrideSessions } from '@agentmesh/agent/internal';
 import { removeLeftFiles } from '../artifacts/left-files.ts';
 import { deleteSession, type KeptBeside } from './delete-session.ts';
 
@@ -8,13 +8,15 @@ import { deleteSession, type KeptBeside } from './delete-session.ts';
  * finds no files of another one that had its id. The files of the user stay.
  */
 export function meshSessions(sessions: SessionService, kept: KeptBeside): SessionService {
-  return overrideSessions(sessions, {
+  const own: SessionService = overrideSessions(sessions, {
     /** Before the session is there, so that nobody ever sees what is left of another one; whoever dies between has made none. */
     async createSession(request) {
       const { sessionId } = request;
       if (sessionId !== undefined) await removeLeftFiles(sessions, kept.artifacts, { ...request, sessionId });
       return await sessions.createSession(request);
     },
+    getOrCreateSession: (request) => getOrCreateSession(own, request),
     deleteSession: (ref, options = {}) => deleteSession({ sessions, kept, ref, options }),
   });
+  return own;
 }

@@ -59,7 +59,7 @@ async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
 }
 
 /** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
-export async function giveToAgent(
+export async function startAnswerRun(
   { mesh, agent }: ServedAgent,
   { ref, pending }: Asked & { pending: PendingCall },
   { run, response, update, answeredBy, headers }: Outcome,
