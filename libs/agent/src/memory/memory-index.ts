@@ -71,7 +71,7 @@ export class MemoryIndex {
   }
 
   /** Yields the memories that have all terms of a word. The word counts as one term. */
-  *#having(terms: string[]): Generator<[number, number]> {
+  *#entriesWith(terms: string[]): Generator<[number, number]> {
     const postings = terms.map((term) => this.#postings.get(term) ?? new Map<number, number>());
     const weights = postings.map(({ size }) => rarityOf(this.#entries.size, size) / terms.length);
     const [rarest] = postings.toSorted((a, b) => a.size - b.size);
