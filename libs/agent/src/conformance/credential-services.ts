@@ -4,7 +4,7 @@ import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import type { CredentialRecords, CredentialService } from '../credentials/credential-service.ts';
 import type { SignInRef, SignInService } from '../credentials/sign-in-service.ts';
 
-/** Makes both services, on fresh storage. */
+/** A function that makes both services, on empty stores. */
 export type MakeCredentialServices = () => Promise<{
   credentials: CredentialService;
   records: CredentialRecords;
@@ -18,7 +18,7 @@ const token = (accessToken: string, more: AuthCredential['oauth2'] = {}): AuthCr
   oauth2: { accessToken, ...more },
 });
 
-/** What every pair of a credential service and a sign-in service must do. */
+/** Tests that every pair of a credential service and a sign-in service must pass. */
 export function credentialServicesConformance(name: string, make: MakeCredentialServices): void {
   let credentials: CredentialService;
   let records: CredentialRecords;

@@ -3,7 +3,7 @@ import type { Session } from '../../sessions/session.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** What `appendEvent` promises. */
+/** Tests of `appendEvent`. */
 export function committing(service: TheService): void {
   const create = () => service().createSession({ appName, userId, sessionId: 's' });
   const read = () => service().log.readEvents({ appName, userId, sessionId: 's' });
@@ -97,7 +97,7 @@ export function committing(service: TheService): void {
     const final = await service().getSession({ appName, userId, sessionId: 's' });
     expect(final).toMatchObject({ seq: 64, state: { last: stored.at(-1)?.event.actions.stateDelta.last } });
     expect(Object.keys(final?.state ?? {})).toHaveLength(65);
-    // Each object knows everything up to its own event and nothing twice.
+    // Each object holds all events up to its own last one, each once.
     for (const [n, session] of objects.entries()) {
       expect(session?.events).toEqual(stored.slice(0, session?.seq).map(({ event }) => event));
       expect(session?.events.some(({ id }) => id === events[n]?.id)).toBe(true);
@@ -116,7 +116,7 @@ export function committing(service: TheService): void {
     const open = async () =>
       (await service().getSession({ appName, userId, sessionId: 's' })) ?? expect.fail();
     const [one, two] = [await open(), await open()];
-    // Each writes on and on upon what it read at the start and its own commits; neither looks again.
+    // Each writer uses what it read at the start and its own commits; neither reads again.
     const write = async (session: Session, who: string) => {
       for (let n = 1; n <= 8; n += 1) {
         const stateDelta = { [`${who}${n}`]: n, [`user:${who}`]: n, [`app:${who}`]: n, last: `${who}${n}` };
@@ -135,7 +135,8 @@ export function committing(service: TheService): void {
     expect(final.state).toMatchObject({ a8: 8, b8: 8, 'user:a': 8, 'user:b': 8, 'app:a': 8, 'app:b': 8 });
     expect(Object.keys(final.state)).toHaveLength(21);
     expect(final.state.last).toBe(ids.at(-1));
-    // Both hold the log as it is, up to their own last commit; whoever wrote last holds all of it, and the state.
+    // Both objects hold the log up to their own last commit. The object of the last writer holds the whole
+    // log and the state.
     for (const held of [one, two]) expect(held.events.map(({ id }) => id)).toEqual(ids.slice(0, held.seq));
     const [last] = [one, two].sort((a, b) => b.seq - a.seq);
     expect(last).toEqual(final);

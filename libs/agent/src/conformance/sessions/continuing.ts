@@ -3,7 +3,7 @@ import { endOfRun } from '../../sessions/invocations.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, reread, userId } from './kit.ts';
 
-/** Runs that continue an invocation which has ended. */
+/** Tests of runs that continue an ended invocation. */
 export function continuing(service: TheService): void {
   const session = { appName, userId, sessionId: 's' };
   const first = { ...session, invocationId: 'inv-1' };
@@ -15,14 +15,14 @@ export function continuing(service: TheService): void {
   const record = () => service().invocations.get(first);
   const error = { code: 'internal', message: 'broken' };
 
-  /** What the mesh does when it is a run's turn. */
+  /** Gives the session to the next run in the queue, as the mesh does. */
   async function promote() {
     const next = await service().leases.nextRun(session);
     if (next !== undefined) await service().leases.promote(JSON.parse(next));
     return next === undefined ? undefined : (JSON.parse(next) as Ref);
   }
 
-  /** A session whose first invocation has done something and ended. */
+  /** Makes a session whose first invocation has committed an event and ended. */
   async function ended() {
     const made = await service().createSession(session);
     await queue(first);

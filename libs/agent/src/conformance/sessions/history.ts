@@ -5,7 +5,7 @@ import { forkSession, importSession, rewindSession } from '../../sessions/sessio
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, take, userId } from './kit.ts';
 
-/** Going back, copies, and events from elsewhere. */
+/** Tests of rewinding, copies and imported events. */
 export function history(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   let session: Session;

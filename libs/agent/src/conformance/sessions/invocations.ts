@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, refOf, userId } from './kit.ts';
 
-/** The record beside the events. */
+/** Tests of invocation records. */
 export function invocations(service: TheService): void {
   const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
   const fresh = { status: 'running', temp: {}, llmCalls: 0, tokens: 0 };

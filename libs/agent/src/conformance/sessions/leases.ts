@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, take, userId } from './kit.ts';
 
-/** One invocation at a time has a session; the others wait in order. */
+/** Tests of leases: one invocation at a time has a session, the others wait in order. */
 export function leases(service: TheService): void {
   const session = { appName, userId, sessionId: 's' };
   const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
@@ -12,7 +12,7 @@ export function leases(service: TheService): void {
   const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
     service().leases.take(inv(n), { run: run(n), whenBusy });
   const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
-  /** What the mesh does when it is a run's turn. */
+  /** Gives the session to the next run in the queue, as the mesh does. */
   async function promote() {
     const next = await service().leases.nextRun(session);
     if (next === undefined) return undefined;
@@ -59,10 +59,10 @@ export function leases(service: TheService): void {
       event: deltaOf({ n: 1 }, { invocationId: 'inv-1' }),
       token: 1,
     });
-    // The same message again: its process died, or lost the connection.
+    // The same message arrives again: its process died, or lost the connection.
     expect(await bring('a')).toEqual({ state: 'held', token: 2, begun: 1 });
     expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual({ state: 'held', token: 3, begun: 2 });
-    // No sign of life for as long as the lease lasts.
+    // The holder does not renew its lease for as long as it lasts.
     await expect.poll(() => bring('y', { part: 'hop:1' })).toMatchObject({ state: 'held', token: 4 });
     await end(1);
     expect(await bring('y', { part: 'hop:1' })).toEqual({ state: 'ended' });

@@ -5,7 +5,7 @@ import { answerDigest } from '../../sessions/derive-pending.ts';
 import type { TheService } from './kit.ts';
 import { appName, eventOf, userId } from './kit.ts';
 
-/** What waits for an answer, kept with the events. */
+/** Tests of pending calls. */
 export function pending(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   const asks = (id: string, name = 'approve') =>
@@ -28,7 +28,7 @@ export function pending(service: TheService): void {
     callers: ['inv-1'],
     ...(invocationId !== undefined && { run: { invocationId } }),
   });
-  /** The state alone. */
+  /** Returns only the state. */
   const accept = async (id: string, ...given: Parameters<typeof claim>) =>
     (await service().pending.accept(call(id), claim(...given))).state;
   const list = async () => (await service().pending.list(ref)).map(({ id }) => id);
@@ -53,7 +53,7 @@ export function pending(service: TheService): void {
     expect(second).toMatchObject({ id: 'c2', kind: 'confirmation' });
     await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
     expect(await list()).toEqual(['c2']);
-    // The commit of the question, delivered once more, does not open it again.
+    // A repeated commit of the question does not open it again.
     await service().appendEvent({ session, event });
     expect(await list()).toEqual(['c2']);
   });
@@ -97,7 +97,7 @@ export function pending(service: TheService): void {
     const all = ['a', 'b', 'c', 'd'].map((key) => accept('c1', key, { by: key }));
     expect((await Promise.all(all)).sort()).toEqual(['accepted', 'answered', 'answered', 'answered']);
     expect(await service().pending.stateOf(call('c1'))).toBe('open');
-    // It waits until the answer is in the log.
+    // The call is pending until the answer is in the log.
     expect(await list()).toEqual(['c1']);
   });
 
@@ -159,7 +159,7 @@ export function pending(service: TheService): void {
   test('gives a claim up, so that another answer may come', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
-    // Names of runs are whatever their publishers call them.
+    // Publishers may choose any name for a run.
     expect(await accept('c1', 'first', { n: 1 }, 'order 66 ["')).toBe('accepted');
     expect(await accept('c1', 'first', { n: 1 })).toBe('repeated');
     const { pending: calls } = service();
@@ -247,7 +247,7 @@ export function pending(service: TheService): void {
     await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
     const late = service().appendEvent({ session, event: news('n2'), aside: true, whileOpen: 'c1' });
     await expect(late).rejects.toMatchObject({ code: 'failed_precondition' });
-    // What is there already is there.
+    // A repeated commit changes nothing.
     await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
     expect((await service().getSession(ref))?.events).toHaveLength(3);
   });

@@ -3,7 +3,7 @@ import type { GetSessionConfig } from '../../sessions/session-service.ts';
 import type { TheService } from './kit.ts';
 import { appName, eventOf, meshError, userId } from './kit.ts';
 
-/** Parts of the log. */
+/** Tests of reading parts of the log. */
 export function reading(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   const times = [100, 200, 300, 250, 400];

@@ -4,7 +4,7 @@ import type { ListSessionsRequest } from '../../sessions/session-list.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** Creating, listing and deleting. */
+/** Tests of creating, listing and deleting. */
 export function sessions(service: TheService): void {
   const create = (sessionId?: string) =>
     service().createSession({ appName, userId, ...(sessionId && { sessionId }) });

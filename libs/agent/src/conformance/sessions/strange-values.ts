@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** Names from outside, and values that JSON cannot hold. */
+/** Tests of unusual names, and of values that JSON cannot hold. */
 export function strangeValues(service: TheService): void {
   test('keeps names apart that a naive key would mix up', async () => {
     const names = [

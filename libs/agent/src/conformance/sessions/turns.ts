@@ -4,7 +4,7 @@ import type { TurnNeed } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, userId } from './kit.ts';
 
-/** What a turn needs of a session. */
+/** Tests of the part of a session that a turn needs. */
 export function turns(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   let session: Session;
@@ -14,7 +14,7 @@ export function turns(service: TheService): void {
   const append = async (...events: ReturnType<typeof eventOf>[]) => {
     for (const event of events) await service().appendEvent({ session, event });
   };
-  /** So many events, each of an invocation of its own: `old-1`, `old-2`, … */
+  /** Commits a number of events, each of an invocation of its own: `old-1`, `old-2`, … */
   const talk = async (count: number, name = 'old') =>
     await append(...Array.from({ length: count }, (_, n) => eventOf({ invocationId: `${name}-${n + 1}` })));
   const asks = (id: string, invocationId: string) =>
@@ -42,7 +42,7 @@ export function turns(service: TheService): void {
         },
       },
     });
-  /** The first number that is needed, and those of the events that come. */
+  /** Returns the first needed number, and the numbers of the returned events. */
   const read = async (need: TurnNeed, { invocationId = 'new', knownSeq = 0 } = {}) => {
     const turn = await service().log.readTurn({ ...ref, invocationId }, need, knownSeq);
     if (!turn) throw new Error('the session is gone');

@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, refOf, take, userId } from './kit.ts';
 
-/** What is kept of a user, for those who hand it over or delete it. */
+/** Tests of the records of a user. */
 export function users(service: TheService): void {
   const user = { appName, userId };
   const create = (sessionId: string, more: { hidden?: boolean; state?: Record<string, unknown> } = {}) =>
@@ -59,7 +59,7 @@ export function users(service: TheService): void {
         { ...user, sessionId, invocationId: `of ${sessionId}` },
         'part',
       );
-    // Of an invocation that said nothing, and of one that came too late.
+    // One record belongs to an invocation without events, one to an invocation that came too late.
     await attempt('s');
     await service().deleteSession(refOf(session));
     expect((await attempt('s')).number).toBe(1);
