@@ -75,7 +75,7 @@ function questionsOf(events: readonly Event[]): Asked[] {
 }
 
 describe('the index of a log', () => {
-  it('says what going through the log would say, however it was added to', () => {
+  it('gives the same answers as a scan of the log, in whatever pieces the log grew', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 25 }), fc.nat(25), (log, at) => {
         const events = log.slice(0, at);
@@ -135,7 +135,7 @@ describe('the index of a log', () => {
     expect(performance.now() - begin).toBeLessThan(2_000);
   });
 
-  it('begins anew for a list that was changed', () => {
+  it('is rebuilt for a changed list', () => {
     const events = [createEvent({ id: 'a' }), createEvent({ id: 'b' })];
     expect(logIndex(events).has('b')).toBe(true);
     events[1] = createEvent({ id: 'c' });

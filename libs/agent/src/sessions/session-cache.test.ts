@@ -12,10 +12,10 @@ const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' }
 const say = (text: string) =>
   createEvent({ invocationId: 'e-1', author: 'user', content: { role: 'user', parts: [{ text }] } });
 
-/** Sessions that tell what was read of them. */
+/** Makes a session service that records what is read. */
 function watchedSessions() {
   const inner = new InMemorySessionService();
-  /** The last event that the reader had already, each time. */
+  /** The number of the reader's last event, for each read. */
   const reads: number[] = [];
   const sessions = overrideSessions(inner, {
     log: {
@@ -39,8 +39,8 @@ async function makeSession({ events = 3, maxBytes }: { events?: number; maxBytes
 
 const textsOf = ({ events }: Session) => events.map((event: Event) => event.content?.parts?.[0]?.text);
 
-describe('session heads', () => {
-  it('reads only what is new of a session that was kept, in the same list', async () => {
+describe('the session cache', () => {
+  it('reads only the new events of a cached session, into the same list', async () => {
     const { sessions, heads, open, other } = await makeSession();
     const first = await open();
     logIndex(first.events);
@@ -61,7 +61,7 @@ describe('session heads', () => {
     expect(textsOf(two)).toEqual(textsOf(one));
   });
 
-  it('reads anew what was deleted and made again, and what lost its last events', async () => {
+  it('reads anew a session that was deleted and created again, and one that lost its last events', async () => {
     const { sessions, heads, open } = await makeSession();
     heads.keep(await open());
     await sessions.deleteSession(ref);
@@ -79,7 +79,7 @@ describe('session heads', () => {
     expect(textsOf(await open())).toEqual([]);
   });
 
-  it('reads anew what was deleted and made of its own events, changed', async () => {
+  it('reads anew a session that was deleted and rebuilt from its changed events', async () => {
     const { sessions, heads, open } = await makeSession();
     const first = await open();
     heads.keep(first);
@@ -92,7 +92,7 @@ describe('session heads', () => {
     expect(textsOf(await open())).toEqual(['x', 'x', 'x']);
   });
 
-  it('reads all where something of what it would read was rewound', async () => {
+  it('reads the whole log when a part of it was rewound', async () => {
     const { sessions, heads, open, other } = await makeSession({ events: 200 });
     await rewindSession(sessions, ref, 'e-1');
     await sessions.appendEvent({
@@ -107,7 +107,7 @@ describe('session heads', () => {
     expect((await open()).events).toBe(part.events);
   });
 
-  it('does not show what was rewound of an invocation that went on later', async () => {
+  it('hides rewound events of an invocation that continued later', async () => {
     const { sessions, heads } = await makeSession({ events: 0 });
     const session = (await sessions.getSession(ref)) ?? expect.fail();
     const add = async (invocationId: string) =>
@@ -123,7 +123,7 @@ describe('session heads', () => {
     ).toEqual(['first']);
   });
 
-  it('keeps no list that cannot be kept, and says nothing', async () => {
+  it('ignores a list that cannot be cached', async () => {
     const { heads, open } = await makeSession();
     const session = await open();
     let deep: unknown[] = [];
@@ -133,7 +133,7 @@ describe('session heads', () => {
     expect(() => heads.keep(session)).not.toThrow();
   });
 
-  it('always gives the state as it is now, to each caller its own', async () => {
+  it('returns the current state, a copy for each caller', async () => {
     const { sessions, heads, open, other } = await makeSession();
     const first = await open();
     first.state.own = 'mine';
@@ -167,7 +167,7 @@ describe('session heads', () => {
     expect(textsOf(await open())).toEqual(['1', '2', '3']);
   });
 
-  it('keeps no more than it may, the newest', async () => {
+  it('stays within its memory limit and keeps the newest sessions', async () => {
     const { sessions, heads, open } = await makeSession({ maxBytes: 4_000 });
     const otherRef = { ...ref, sessionId: 's2' };
     const other = await sessions.createSession(otherRef);
@@ -180,7 +180,7 @@ describe('session heads', () => {
     expect(sessions.reads).toEqual([4, 0]);
   });
 
-  it('keeps nothing when it may not', async () => {
+  it('caches nothing with a limit of 0', async () => {
     const { sessions, heads, open } = await makeSession({ maxBytes: 0 });
     heads.keep(await open());
     await open();

@@ -33,7 +33,7 @@ export function committing(service: TheService): void {
     expect(await reread(service(), session)).toEqual(session);
   });
 
-  test('commits an event id once, though other events came between', async () => {
+  test('commits an event id once, although other events came in between', async () => {
     const session = await create();
     const first = deltaOf({ a: 1, 'user:b': 1, 'app:c': 1, 'temp:d': 1 });
     const committed = await service().appendEvent({ session, event: first });
@@ -52,7 +52,7 @@ export function committing(service: TheService): void {
     expect(temp).toEqual({ 'temp:d': 2 });
   });
 
-  test('commits an event once when it is repeated at once', async () => {
+  test('commits an event once for concurrent repetitions', async () => {
     const session = await create();
     const event = deltaOf({ a: 1 });
     await Promise.all(Array.from({ length: 16 }, () => service().appendEvent({ session, event })));
@@ -60,7 +60,7 @@ export function committing(service: TheService): void {
     expect(session).toMatchObject({ seq: 1, events: [event] });
   });
 
-  test('brings an object up to date that missed its own commit', async () => {
+  test('updates an object that missed its own commit', async () => {
     const [lost, session] = [await create(), await service().getSession({ appName, userId, sessionId: 's' })];
     const event = deltaOf({ a: 1, 'temp:t': 1 });
     await service().appendEvent({ session: session ?? expect.fail(), event });
@@ -69,7 +69,7 @@ export function committing(service: TheService): void {
     expect(lost.state).toEqual({ a: 1, 'temp:t': 1 });
   });
 
-  test('tells equal event ids of different invocations and sessions apart', async () => {
+  test('distinguishes equal event ids of different invocations and sessions', async () => {
     const session = await create();
     const other = await service().createSession({ appName, userId, sessionId: 'other' });
     const event = eventOf({ id: 'same' });
@@ -111,7 +111,7 @@ export function committing(service: TheService): void {
     expect(session.events).toEqual((await read()).map(({ event }) => event));
   });
 
-  test('takes all events and state of two writers with a stale picture, in one order for both (ADK defect B15)', async () => {
+  test('merges the events and state of two writers with stale objects, in one order (ADK defect B15)', async () => {
     await create();
     const open = async () =>
       (await service().getSession({ appName, userId, sessionId: 's' })) ?? expect.fail();
@@ -142,7 +142,7 @@ export function committing(service: TheService): void {
     expect(last).toEqual(final);
   });
 
-  test('gives a stale object the events that others committed meanwhile', async () => {
+  test('adds the events that others have committed to a stale object', async () => {
     const session = await create();
     await service().appendEvent({ session, event: deltaOf({ a: 1, b: 1 }) });
     const stale = await service().getSession({
@@ -159,7 +159,7 @@ export function committing(service: TheService): void {
     expect(stale?.state).toEqual({ a: 2, b: 2 });
   });
 
-  test('neither changes nor keeps what the caller holds', async () => {
+  test("neither changes nor shares the caller's objects", async () => {
     const state = { list: [1] };
     const session = await service().createSession({ appName, userId, sessionId: 's', state });
     const event = deltaOf({ more: [1], 'temp:t': [1] });
@@ -188,7 +188,7 @@ export function committing(service: TheService): void {
     expect(await read()).toEqual([{ seq: 1, event }]);
   });
 
-  test('does not append to a session that never was', async () => {
+  test('does not append to an unknown session', async () => {
     const session = { ...(await create()), id: 'never' };
     await expect(service().appendEvent({ session, event: eventOf() })).rejects.toMatchObject(
       meshError('not_found'),

@@ -33,7 +33,7 @@ export function fencing(service: TheService): void {
     });
   });
 
-  test('gives each of many takers a token of its own', async () => {
+  test('gives each of many concurrent callers a token of its own', async () => {
     await service().createSession({ appName, userId, sessionId: 's' });
     const tokens = await Promise.all(Array.from({ length: 32 }, () => take(service(), ref)));
     expect(tokens.sort((a, b) => a - b)).toEqual(tokens.map((_, at) => at + 1));
@@ -62,7 +62,7 @@ export function fencing(service: TheService): void {
     expect(await reread(service(), session)).toEqual(stored);
   });
 
-  test('lets the newest token pass, and who has none', async () => {
+  test('accepts the newest token, and commits without a token', async () => {
     const { session } = await takenOver();
     await service().appendEvent({ session, event: deltaOf({ n: 1 }), token: 2 });
     await service().appendEvent({ session, event: deltaOf({ n: 2 }) });
@@ -82,7 +82,7 @@ export function fencing(service: TheService): void {
     await expect(service().invocations.end(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
   });
 
-  test('lets no commit of the former holder come after the taking', async () => {
+  test('refuses commits of the former holder after a takeover', async () => {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
     const token = await take(service(), ref);
     const commit = async (n: number) =>

@@ -38,6 +38,6 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('leases', () => leases(service));
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
-    describe('what is kept of a user', () => users(service));
+    describe('the records of a user', () => users(service));
   });
 }

@@ -25,7 +25,7 @@ export function users(service: TheService): void {
     expect(await ids()).toEqual(['seen']);
   });
 
-  test('tells of a session what it began with and what it is', async () => {
+  test('returns the initial and the current state of a session', async () => {
     const session = await create('s', { state: { a: 1, 'user:b': 2, 'app:c': 3 } });
     const event = deltaOf({ a: 2, 'user:d': 4 });
     await service().appendEvent({ session, event });
@@ -68,7 +68,7 @@ export function users(service: TheService): void {
     expect((await create('new')).state).toEqual({ 'app:c': 3 });
   });
 
-  test('shows the pages of a log, and of those of hidden sessions, before they go', async () => {
+  test('passes on the pages of a log, and of hidden sessions, before their deletion', async () => {
     const session = await create('s');
     await service().appendEvent({ session, event: asking('adk-1') });
     const child = await create('adk-1', { hidden: true });
