@@ -11,12 +11,12 @@ import { Gemini } from './models/gemini.ts';
 import { InMemoryRunner, type InMemoryRunnerConfig } from './runner/runner.ts';
 import { InMemorySessionService } from './sessions/in-memory/session-service.ts';
 
-/** The real Gemini client, talking to a scripted server. */
+/** Makes the real Gemini client, connected to a scripted server. */
 export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
   const server = await startScriptedGemini({ script: sequence(...replies) });
   onTestFinished(() => server.close());
   return {
-    // A reply that fails is one that fails: what a script says is not asked for again.
+    // The client does not retry: a failing reply of a script is final.
     llm: new Gemini({
       model: 'gemini-test',
       apiKey: 'key',
@@ -27,7 +27,7 @@ export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
   };
 }
 
-/** An in-memory runner with one session, and a short way to say something in it. */
+/** Makes an in-memory runner with one session, and functions to talk to it. */
 export async function chat(
   agent: BaseAgent,
   state?: Record<string, unknown>,
@@ -46,7 +46,7 @@ export async function chat(
       Array.fromAsync(
         runner.runAsync({ ...ref, runConfig, newMessage: { role: 'user', parts: [{ text }] } }),
       ),
-    /** Answers a call that was left open. */
+    /** Answers a pending call. */
     answer: (
       id: string | undefined,
       response: Record<string, unknown>,
@@ -72,7 +72,7 @@ export async function chat(
   };
 }
 
-/** An event in a word: who, and what. */
+/** Describes an event in short: its author and its content. */
 export function brief(event: Event): string {
   const [part] = event.content?.parts ?? [];
   const kind = part?.functionCall
@@ -85,7 +85,10 @@ export function brief(event: Event): string {
   return `${event.author}: ${kind}`;
 }
 
-/** A session whose invocations run in processes that each die right after what they committed first; the next one goes on from the log. */
+/**
+ * Makes a session whose invocations run in processes that die right after their first commit. The next
+ * process continues from the log.
+ */
 export async function crashingChat(agent: BaseAgent) {
   const sessionService = new InMemorySessionService();
   const credentialService = new InMemoryCredentialService();
@@ -119,13 +122,13 @@ export async function crashingChat(agent: BaseAgent) {
     throw new Error(`it never ends: ${events.map(brief).join(', ')}`);
   }
 
-  /** @param continued the invocation that goes on with the answer; default: a new one does */
+  /** @param continued the invocation that the answer continues; default: a new one */
   const answer = (id: string | undefined, response: Record<string, unknown>, continued?: string) =>
     say({ functionResponse: { ...(id !== undefined && { id }), response } }, continued);
   return { say: (text: string) => say({ text }), answer, sessionService, ref };
 }
 
-/** One message in a {@link crashingChat}. */
+/** Sends one message in a {@link crashingChat}. */
 export async function runWithCrashes(agent: BaseAgent, text = 'go'): Promise<Event[]> {
   return await (await crashingChat(agent)).say(text);
 }

@@ -4,42 +4,44 @@ import { answerTexts, getFunctionCalls, getFunctionResponses, stringifyContent }
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { parseOutput } from '../prompt/output-schema.ts';
 
-/** A call that an agent left open: it waits for an answer from outside. */
+/** A pending call of an agent: it waits for an answer from outside. */
 export interface OpenCall {
   id: string;
   name: string;
   args: Record<string, unknown>;
 }
 
-/** What an agent says when it is asked. */
+/** The answer of an agent to an ask. */
 export interface AgentAnswer {
   text: string;
-  /** What the words mean, of an agent with an output schema. */
+  /** The answer's value, for an agent with an output schema. */
   output?: unknown;
-  /** What it changed in the state, all scopes but `temp:`. */
+  /** The state that the agent changed, in all scopes but `temp:`. */
   stateDelta: Record<string, unknown>;
-  /** The files that it saved. */
+  /** The files that the agent saved. */
   artifactDelta?: Record<string, number>;
-  /** What it waits for; then its words are not its last. */
+  /** The calls for which the agent waits. When there are any, the text is not its final answer. */
   openCalls?: OpenCall[];
 }
 
 /**
- * Reads an agent's answer off its events: the words of the last one that has any, a line for each text part, all it wrote to the state, and what
- * it left open.
+ * Reads an agent's answer from its events: the text of the last event that has any (one line for each text
+ * part), all state changes, and the pending calls.
  *
- * @param events what it did for the message that is answered
- * @param all where open calls are looked for; default `events`
-
- * @throws MeshError `internal` when the agent's last word is an error; `invalid_argument` when it does not fit its output schema.
+ * @param events the events of the agent for the message that it answers
+ * @param all the events in which pending calls are searched; default `events`
+ * @throws MeshError `internal` when the agent ended with an error; `invalid_argument` when the answer does
+ * not fit its output schema.
  */
 export function readAnswer(
   agent: BaseAgent,
   events: readonly Event[],
   all: readonly Event[] = events,
 ): AgentAnswer {
-  const own = events.filter(({ author, partial }) => author !== 'user' && !partial);
-  const last = own.findLast((event) => event.errorCode !== undefined || answerTexts(event).length > 0);
+  const agentEvents = events.filter(({ author, partial }) => author !== 'user' && !partial);
+  const last = agentEvents.findLast(
+    (event) => event.errorCode !== undefined || answerTexts(event).length > 0,
+  );
   if (last?.errorCode !== undefined) {
     throw new MeshError('internal', `agent ${agent.name} failed: ${last.errorMessage ?? last.errorCode}`);
   }
@@ -50,8 +52,8 @@ export function readAnswer(
     text,
     ...(schema &&
       openCalls.length === 0 && { output: parseOutput(schema, last ? stringifyContent(last) : '') }),
-    stateDelta: Object.assign({}, ...own.map(({ actions }) => actions.stateDelta)),
-    artifactDelta: Object.assign({}, ...own.map(({ actions }) => actions.artifactDelta)),
+    stateDelta: Object.assign({}, ...agentEvents.map(({ actions }) => actions.stateDelta)),
+    artifactDelta: Object.assign({}, ...agentEvents.map(({ actions }) => actions.artifactDelta)),
     ...(openCalls.length > 0 && { openCalls }),
   };
 }

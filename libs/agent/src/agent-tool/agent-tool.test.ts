@@ -72,7 +72,7 @@ describe('an agent as a tool', () => {
     expect((await stored()).state).toEqual({ given: 42, noted: 42 });
   });
 
-  it('begins afresh at every call (ADK defect B8)', async () => {
+  it('starts with an empty session at every call (ADK defect B8)', async () => {
     const child = await scriptedModel({ text: 'first' }, { text: 'second' });
     const call = { calls: [{ name: 'child', args: { request: 'x' } }] };
     const { llm } = await parent(call, call, { text: 'ok' });
@@ -97,7 +97,7 @@ describe('an agent as a tool', () => {
     expect(response && brief(response)).toMatch(/tool child failed: agent child failed: .*no such model/);
   });
 
-  it('is the answer itself with skipSummarization (ADK defect B7)', async () => {
+  it('gives the final answer with skipSummarization (ADK defect B7)', async () => {
     const child = await scriptedModel({ text: 'final' });
     const { llm } = await parent({ calls: [{ name: 'child', args: { request: 'x' } }] });
     const agent = new LlmAgent({
@@ -113,7 +113,7 @@ describe('an agent as a tool', () => {
     ]);
   });
 
-  it('says that it waits when it leaves a question open (ADK defect B7)', async () => {
+  it('reports that it waits when its question is open (ADK defect B7)', async () => {
     const child = await scriptedModel({ calls: [{ name: 'approve', args: { n: 1 } }] });
     const approve = new LongRunningFunctionTool({
       name: 'approve',
@@ -138,7 +138,7 @@ describe('an agent as a tool', () => {
     });
   });
 
-  it('takes what its input schema demands and gives the value of its output schema', async () => {
+  it('checks input by its input schema and returns the value of its output schema', async () => {
     const child = await scriptedModel({ text: '{"sum": 3}' });
     const { llm } = await parent(
       { calls: [{ name: 'child', args: { a: 1 } }] },
@@ -162,7 +162,7 @@ describe('an agent as a tool', () => {
     expect(child.requests[0]?.contents[0]?.parts?.[0]?.text).toBe('{"a":1,"b":2}');
   });
 
-  it('is seen at work by those who watch, in pieces that are not kept', async () => {
+  it('forwards its events to watchers as partial events', async () => {
     const note = new FunctionTool({ name: 'note', description: 'notes', execute: () => ({ noted: true }) });
     const child = await scriptedModel(
       { calls: [{ name: 'note', args: {} }] },
@@ -191,7 +191,7 @@ describe('an agent as a tool', () => {
     expect((await stored()).events).toHaveLength(4);
   });
 
-  it('says after a crash what it said before', async () => {
+  it('returns the same answer after a crash', async () => {
     const child = await scriptedModel({ text: 'said once' });
     const { llm } = await parent({ calls: [{ name: 'child', args: { request: 'x' } }] }, { text: 'ok' });
     const tool = new AgentTool({ agent: new LlmAgent({ name: 'child', model: child.llm }) });

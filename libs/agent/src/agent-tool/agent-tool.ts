@@ -30,30 +30,31 @@ import { openSession } from './child-session.ts';
 import { forwardArtifacts } from './forward-artifacts.ts';
 import { forwardEvents } from './forward-events.ts';
 
-/** An agent that answers asks in its own way: one in another process does. It checks itself what it is asked. */
+/** An agent that handles asks itself, as a remote agent does. It checks the input itself. */
 export interface Askable {
-  /** What an ask must hold, when it is not plain text, as models are told of it. */
+  /** The input schema of the agent, as models see it; undefined for plain text. */
   readonly inputParameters?: ToolParameters | undefined;
   ask(message: Content, toolContext: Context): Promise<AgentAnswer>;
 }
 
 export interface AgentToolConfig {
   agent: BaseAgent;
-  /** The agent's answer is the answer; the caller's model does not put it into words again. */
+  /** Uses the agent's answer as the caller's answer. The caller's model does not rephrase it. */
   skipSummarization?: boolean;
 }
 
 const options: OptionNames<AgentToolConfig> = { agent: true, skipSummarization: true };
 
 /**
- * An agent as a tool: it works on the request in a session of its own, sees the caller's state, and its answer goes back to the caller, who
- * keeps the conversation. What it saves as a file belongs to the caller's session. With `outputSchema` the answer is the value itself.
+ * An agent as a tool. It works on the request in a session of its own and sees the caller's state. Its answer
+ * goes back to the caller, who keeps the conversation. Files that it saves belong to the caller's session.
+ * With `outputSchema` the result is the value itself.
  */
 export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
   readonly #skipSummarization: boolean;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or without an agent */
+  /** @throws MeshError `invalid_argument` for an unknown option, or a missing agent */
   constructor(config: AgentToolConfig) {
     assertOptions('an AgentTool', config ?? null, options, { isOpen: new.target !== AgentTool });
     const { agent, skipSummarization = false } = config;
@@ -64,7 +65,7 @@ export class AgentTool extends BaseTool {
     this.#skipSummarization = skipSummarization;
   }
 
-  // Of an agent elsewhere the description is known only once its card is.
+  // The description of a remote agent is known only after its card has arrived.
   override get description(): string {
     return this.agent.description;
   }
@@ -96,8 +97,9 @@ export class AgentTool extends BaseTool {
   }
 
   /**
-   * A question within the agent's own session is not lost: one for a confirmation or an input becomes this call's own, whose answer goes to the
-   * agent; of all else the caller is told that there is no answer yet, and why.
+   * Handles pending calls within the agent's own session. A question for a confirmation or an input becomes a
+   * question of this call, and its answer goes to the agent. For all other pending calls the caller is told
+   * that there is no answer yet, and why.
    */
   #waiting({ openCalls = [], text }: AgentAnswer, toolContext: Context) {
     const question = openCalls.find(({ name }) => isPassedOn(name));
@@ -127,7 +129,11 @@ export class AgentTool extends BaseTool {
   }
 }
 
-/** The input of an agent as the text that it gets. @throws ToolArgumentsError for what does not fit the schema */
+/**
+ * Converts the input of an agent to its text.
+ *
+ * @throws ToolArgumentsError for input that does not fit the schema
+ */
 function readInput(agent: string, schema: ToolParameters, input: Record<string, unknown>): string {
   if (isZodObject(schema)) {
     const result = schema.safeParse(input);
@@ -140,10 +146,10 @@ function readInput(agent: string, schema: ToolParameters, input: Record<string, 
 }
 
 /**
- * Checks what an agent is asked from outside, where it has an input schema: the message is then JSON text, and the agent gets it with the schema's
- * defaults.
+ * Checks an ask from outside against the agent's input schema. The message is JSON text then, and the agent
+ * receives it with the schema's defaults.
  *
- * @throws ToolArgumentsError for what does not fit
+ * @throws ToolArgumentsError for a message that does not fit
  */
 export function checkAsk(agent: BaseAgent, message: Content): Content {
   const schema = agent instanceof LlmAgent ? agent.inputParameters : undefined;
@@ -157,22 +163,22 @@ function parseObject(agent: string, text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Said below.
+    // The error below explains it.
   }
   throw new ToolArgumentsError(agent, 'the message must be a JSON object that fits its input schema');
 }
 
-/** What an agent asks a person, as the question of who called it. */
+/** Asks an agent's question to a person in the name of the calling tool call. */
 function passOn(agent: string, { name, args }: OpenCall, toolContext: Context): void {
   const { toolConfirmation, originalFunctionCall, ...input } = args as {
     toolConfirmation?: ToolConfirmation;
     originalFunctionCall?: FunctionCall;
   } & Partial<InputRequest>;
-  const asked = name === questionNames.input ? input : toolConfirmation;
-  const { name: called = '', args: callArgs = {} } = originalFunctionCall ?? {};
-  const within = asked?.within
-    ? { ...asked.within, agents: [agent, ...asked.within.agents] }
-    : { agents: [agent], call: { name: called, args: callArgs } };
+  const request = name === questionNames.input ? input : toolConfirmation;
+  const { name: calledTool = '', args: callArgs = {} } = originalFunctionCall ?? {};
+  const within = request?.within
+    ? { ...request.within, agents: [agent, ...request.within.agents] }
+    : { agents: [agent], call: { name: calledTool, args: callArgs } };
   if (name === questionNames.input) {
     const { message = '', payload, responseSchema } = input;
     toolContext.requestInput({ message, payload, responseSchema, within });
@@ -187,8 +193,9 @@ function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
 }
 
 /**
- * Session state goes into the caller's next event. What the agent wrote to shared scopes and to `temp:` is committed already; it is
- * shown here and not written again, so that a third one's newer value is not overwritten.
+ * Takes an agent's state changes and files over into the caller's next event. Its changes of shared scopes
+ * and of `temp:` are committed already; they only become visible here. Writing them again could overwrite a
+ * newer value of another session.
  */
 async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
   const { state, actions, invocationContext } = context;
@@ -201,8 +208,8 @@ async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Con
 }
 
 /**
- * Asks an agent of this process: in a hidden session that belongs to the call. The answer is read off that session, so that a call which
- * is made again after a crash gets what was already said.
+ * Asks an agent of this process, in a hidden session that belongs to the call. The answer is read from that
+ * session, so a call that runs again after a crash gets the answer that is already there.
  */
 async function askHere(agent: BaseAgent, message: Content, toolContext: Context): Promise<AgentAnswer> {
   const context = toolContext.invocationContext;
@@ -245,7 +252,10 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   return readAnswer(agent, newestRun(session.events, invocationId), session.events);
 }
 
-/** The caller waits for the answer: an agent elsewhere that gets the conversation is run from here. */
+/**
+ * Removes `handOver`: the caller waits for the answer, so a remote agent that takes over the conversation
+ * runs from here.
+ */
 function withoutHandOver({ handOver: _handOver, ...port }: TransferPort): TransferPort {
   return port;
 }

@@ -2,18 +2,18 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 
-/** Starts the session of an ask, or opens it where the ask was begun before. */
+/** Creates the session of an ask, or opens the one that an earlier attempt created. */
 export async function openSession(
   sessionService: SessionService,
   request: { appName: string; userId: string; sessionId: string; state: Record<string, unknown> },
 ): Promise<Session> {
-  const known = await sessionService.getSession(request);
-  if (known) return known;
+  const existing = await sessionService.getSession(request);
+  if (existing) return existing;
   try {
     return await sessionService.createSession({ ...request, hidden: true });
   } catch (error) {
-    const made = error instanceof MeshError && error.code === 'already_exists';
-    const session = made ? await sessionService.getSession(request) : undefined;
+    const isCreatedMeanwhile = error instanceof MeshError && error.code === 'already_exists';
+    const session = isCreatedMeanwhile ? await sessionService.getSession(request) : undefined;
     if (session) return session;
     throw error;
   }

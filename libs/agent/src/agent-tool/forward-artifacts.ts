@@ -1,18 +1,21 @@
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 
-/** The files of the caller's session, for an agent that works for it in a session of its own. */
+/**
+ * Makes the artifact service for an agent that works for a caller in a session of its own: it uses the files
+ * of the caller's session.
+ */
 export function forwardArtifacts({
   artifactService,
   session,
 }: Pick<InvocationContext, 'artifactService' | 'session'>): ArtifactService | undefined {
-  // Deeper down it is still the first caller's.
+  // A nested agent uses the files of the first caller.
   return artifactService?.sessionId === undefined
     ? artifactService && artifactsOfSession(artifactService, session.id)
     : artifactService;
 }
 
-/** The same files, whatever session they are asked for in. */
+/** Makes an artifact service that always uses the files of one session, whatever session a request names. */
 export function artifactsOfSession(artifacts: ArtifactService, sessionId: string): ArtifactService {
   return {
     sessionId,
@@ -25,7 +28,7 @@ export function artifactsOfSession(artifacts: ArtifactService, sessionId: string
     getArtifactVersion: (r) => artifacts.getArtifactVersion({ ...r, sessionId }),
     saveArtifactStream: (r) => artifacts.saveArtifactStream({ ...r, sessionId }),
     loadArtifactStream: (r) => artifacts.loadArtifactStream({ ...r, sessionId }),
-    // A user is not a session: who means all of one gets all of one.
+    // A request without a session concerns all files of the user.
     deleteAll: (r) => artifacts.deleteAll(r.sessionId === undefined ? r : { ...r, sessionId }),
     listUserArtifacts: (r) => artifacts.listUserArtifacts(r),
   };

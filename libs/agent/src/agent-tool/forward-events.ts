@@ -1,11 +1,11 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** Key in `customMetadata` of a forwarded event: the id of the call within which it happened. */
+/** Key in `customMetadata` of a forwarded event: the id of the call that runs the agent. */
 export const withinCallKey = 'mesh:withinCall';
 
 /**
- * Shows those who watch the caller what an agent does for it. To them all is partial: it is committed in another session. Words that were
- * streamed are not shown again as a whole.
+ * Forwards the events of an agent to the watchers of its caller. They are all partial there, because they are
+ * committed in another session. Text that was streamed is not shown again as a whole.
  */
 export function forwardEvents(callId: string, observe: (event: Event) => void): (event: Event) => void {
   let streamed = false;

@@ -1,6 +1,6 @@
 import type { Part } from '@google/genai';
 
-/** A place where files lie: a session, and beside it the files of its user. */
+/** The place of files: a session, with the files of its user. */
 export interface ArtifactPlace {
   appName: string;
   userId: string;
@@ -12,7 +12,7 @@ export interface ArtifactRef extends ArtifactPlace {
   filename: string;
 }
 
-/** ADK's names of what the methods of {@link ArtifactService} take. */
+/** ADK's names for the parameters of {@link ArtifactService}. */
 export type SaveArtifactRequest = ArtifactRef & {
   artifact: Part;
   customMetadata?: Record<string, unknown> | undefined;
@@ -22,68 +22,80 @@ export type ListArtifactKeysRequest = ArtifactPlace;
 export type DeleteArtifactRequest = ArtifactRef;
 export type ListVersionsRequest = ArtifactRef;
 
-/** What is known of one version of a file without reading it. */
+/** The metadata of one version of a file, available without reading it. */
 export interface ArtifactVersion {
   /** From 0. */
   version: number;
-  /** Where it lies, for logs and for people; not an address to load it from. */
+  /** Location of the version, for logs and people. It is not an address for loading. */
   canonicalUri: string;
   mimeType: string;
   /** In bytes; of text as UTF-8. */
   size: number;
-  /** Epoch ms. */
+  /** In epoch ms. */
   createTime: number;
   customMetadata: Record<string, unknown>;
 }
 
-/** The bytes of one version as they come, so that a large file is never held as a whole. */
+/** One version as a stream, so that a large file is never in memory as a whole. */
 export interface ArtifactStream extends ArtifactVersion {
-  /** To be read to its end or cancelled. Fails when what comes is not what was saved. */
+  /**
+   * The bytes. The reader reads them to the end or cancels the stream. It fails when the bytes are not the
+   * saved ones.
+   */
   stream: ReadableStream<Uint8Array>;
 }
 
-/** A file of a user: of one session, or without a session id one whose name starts with `user:`. */
+/** A file of a user: of one session, or (without a session id) one whose name starts with `user:`. */
 export interface UserArtifact {
   sessionId?: string;
   filename: string;
 }
 
 /**
- * Keeps files of sessions, in versions from 0; names that start with `user:` belong to the user, across sessions. A version is there as a whole or not
- * at all, and two that save one name at the same time get two versions, in whatever processes.
+ * A store of files of sessions, in versions from 0. Names that start with `user:` belong to the user, across
+ * sessions. A version is stored completely or not at all. When two processes save the same name at the same
+ * time, there are two versions.
  *
- * All methods throw MeshError: `invalid_argument` for names that no file can have, `unavailable` while the files cannot be reached.
+ * All methods throw MeshError: `invalid_argument` for invalid names, `unavailable` while the files cannot be
+ * reached.
  */
 export interface ArtifactService {
-  /** Of files that are those of one session, whatever session is named: which. So it is for an agent that works for another one. */
+  /**
+   * Set for a service that always uses the files of this session, whatever session a request names, as for an
+   * agent that works for another one.
+   */
   readonly sessionId?: string;
-  /** Keeps a new version and gives its number. Of `inlineData`, `text` or `fileData` one must be there. */
+  /** Saves a new version and returns its number. The part must have `inlineData`, `text` or `fileData`. */
   saveArtifact(r: SaveArtifactRequest): Promise<number>;
-  /** The version asked for, or the latest; undefined when there is none. Holds the whole file. */
+  /** Loads a whole version, by default the latest. Returns undefined when there is none. */
   loadArtifact(r: LoadArtifactRequest): Promise<Part | undefined>;
-  /** Names of the session's files and of the user's, sorted. */
+  /** Lists the names of the session's files and of the user's files, sorted. */
   listArtifactKeys(r: ArtifactPlace): Promise<string[]>;
-  /** Deletes all versions; what is not there without a word. */
+  /** Deletes all versions; does nothing when there is no such file. */
   deleteArtifact(r: ArtifactRef): Promise<void>;
   listVersions(r: ArtifactRef): Promise<number[]>;
   listArtifactVersions(r: ArtifactRef): Promise<ArtifactVersion[]>;
-  /** The version asked for, or the latest. */
+  /** Returns the metadata of a version, by default the latest. */
   getArtifactVersion(r: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
-  /** As `saveArtifact`, of bytes as they come; a stream that fails leaves no version. Later loads find it as `inlineData`. */
+  /**
+   * Saves a file as `saveArtifact` does, from a stream; a stream that fails leaves no version. Later loads
+   * return it as `inlineData`.
+   */
   saveArtifactStream(r: ArtifactRef & ArtifactUpload): Promise<number>;
-  /** As `loadArtifact`, of bytes as they come; of a text they are its UTF-8, of `fileData` there are none. */
+  /** Loads a file as `loadArtifact` does, as a stream: of a text its UTF-8 bytes, of `fileData` no bytes. */
   loadArtifactStream(r: ArtifactRef & { version?: number | undefined }): Promise<ArtifactStream | undefined>;
   /**
-   * Deletes the files of one session, without those of the user; or without a session id all files of a user. Cut short, it is done by asking again.
+   * Deletes the files of one session, without those of the user; or, without a session id, all files of a
+   * user. After an interruption a repeated call completes it.
    *
-   * @returns how many files there were, versions not counted
+   * @returns the number of files, not of versions
    */
   deleteAll(r: { appName: string; userId: string; sessionId?: string | undefined }): Promise<number>;
-  /** All files of a user, of all sessions. */
+  /** Lists all files of a user, of all sessions. */
   listUserArtifacts(r: { appName: string; userId: string }): AsyncIterable<UserArtifact>;
 }
 
-/** A file to be kept. */
+/** The content of a file to save. */
 export interface ArtifactUpload {
   stream: ReadableStream<Uint8Array>;
   /** Default `application/octet-stream`. */

@@ -19,7 +19,7 @@ import {
   takeApart,
 } from './stored-part.ts';
 
-/** Whose file: of a session, or without a session id of the user. */
+/** The owner of a file: a session, or (without a session id) the user. */
 export interface ArtifactOwner {
   appName: string;
   userId: string;
@@ -32,39 +32,39 @@ export interface OwnedFile {
   filename: string;
 }
 
-/** One version as a store keeps it. */
+/** One version as it is stored. */
 export interface StoredVersion {
   version: number;
   canonicalUri: string;
   /** In bytes. */
   size: number;
-  /** Epoch ms. */
+  /** In epoch ms. */
   createTime: number;
   about: ArtifactAbout;
 }
 
 /**
- * What the services for artifacts share: parts are taken apart into bytes and what is known of them, and names find their owners. A store says
- * how bytes are kept, and how a version gets its number.
+ * The common base of the artifact services: it splits parts into bytes and metadata, and finds the owner of a
+ * name. A subclass stores the bytes and numbers the versions.
  */
 export abstract class BaseArtifactService implements ArtifactService {
-  /** Keeps bytes as a new version: all of them and then its number, or nothing. Fails as the stream does. */
+  /** Stores bytes as a new version: all of them or nothing. Fails when the stream fails. */
   protected abstract store(
     file: OwnedFile,
     about: ArtifactAbout,
     bytes: ReadableStream<Uint8Array>,
   ): Promise<number>;
-  /** A version, or the latest, with its bytes. */
+  /** Returns a version, by default the latest, with its bytes. */
   protected abstract open(
     file: OwnedFile,
     version: number | undefined,
   ): Promise<(StoredVersion & { bytes: ReadableStream<Uint8Array> }) | undefined>;
-  /** The versions of a file, in order. */
+  /** Returns the versions of a file, in order. */
   protected abstract versions(file: OwnedFile): Promise<StoredVersion[]>;
   protected abstract names(owner: ArtifactOwner): Promise<string[]>;
-  /** Deletes all versions of a file, or of all files of an owner; returns how many files there were. */
+  /** Deletes all versions of a file, or of all files of an owner. Returns the number of files. */
   protected abstract remove(owner: ArtifactOwner, filename?: string): Promise<number>;
-  /** The owners that a user is: the sessions that have files, and the user. */
+  /** Lists the owners that belong to a user: the sessions with files, and the user. */
   protected abstract owners(user: { appName: string; userId: string }): AsyncIterable<ArtifactOwner>;
 
   async saveArtifact({ artifact, customMetadata, ...ref }: Parameters<ArtifactService['saveArtifact']>[0]) {
@@ -77,23 +77,29 @@ export abstract class BaseArtifactService implements ArtifactService {
     try {
       return await this.store(fileOf(ref), aboutStream(mimeType, customMetadata), stream);
     } catch (error) {
-      // Whoever fills it must not wait for a reader that has gone.
+      // The stream's producer must not wait for a reader that has gone.
       if (!stream.locked) await stream.cancel(error).catch(() => {});
       throw error;
     }
   }
 
   async loadArtifact({ version, ...ref }: ArtifactRef & { version?: number | undefined }) {
-    const found = await this.open(fileOf(ref), assertVersion(version));
-    return found && (putTogether(found.about, await bytesOf(found.bytes, found.size)) satisfies Part);
+    const storedVersion = await this.open(fileOf(ref), assertVersion(version));
+    return (
+      storedVersion &&
+      (putTogether(
+        storedVersion.about,
+        await bytesOf(storedVersion.bytes, storedVersion.size),
+      ) satisfies Part)
+    );
   }
 
   async loadArtifactStream({
     version,
     ...ref
   }: ArtifactRef & { version?: number | undefined }): Promise<ArtifactStream | undefined> {
-    const found = await this.open(fileOf(ref), assertVersion(version));
-    return found && { ...shown(found), stream: found.bytes };
+    const storedVersion = await this.open(fileOf(ref), assertVersion(version));
+    return storedVersion && { ...versionInfo(storedVersion), stream: storedVersion.bytes };
   }
 
   async listArtifactKeys({ appName, userId, sessionId }: ArtifactPlace): Promise<string[]> {
@@ -111,14 +117,14 @@ export abstract class BaseArtifactService implements ArtifactService {
   }
 
   async listArtifactVersions(ref: ArtifactRef): Promise<ArtifactVersion[]> {
-    return (await this.versions(fileOf(ref))).map(shown);
+    return (await this.versions(fileOf(ref))).map(versionInfo);
   }
 
   async getArtifactVersion({ version, ...ref }: ArtifactRef & { version?: number | undefined }) {
     assertVersion(version);
     const all = await this.versions(fileOf(ref));
-    const found = version === undefined ? all.at(-1) : all.find((each) => each.version === version);
-    return found && shown(found);
+    const storedVersion = version === undefined ? all.at(-1) : all.find((each) => each.version === version);
+    return storedVersion && versionInfo(storedVersion);
   }
 
   async deleteAll({
@@ -156,12 +162,12 @@ function fileOf({ appName, userId, sessionId, filename }: ArtifactRef): OwnedFil
   return { owner: ofUser ? { appName, userId } : { appName, userId, sessionId }, filename };
 }
 
-function shown({ version, canonicalUri, size, createTime, about }: StoredVersion): ArtifactVersion {
+function versionInfo({ version, canonicalUri, size, createTime, about }: StoredVersion): ArtifactVersion {
   const { mimeType, customMetadata } = about;
   return { version, canonicalUri, mimeType, size, createTime, customMetadata };
 }
 
-/** ADK's way to name a version: in whatever store it lies, and unlike an address the same everywhere. */
+/** Names a version as ADK does: the name is the same in every store, unlike an address. */
 export function artifactUri(scheme: string, { owner, filename }: OwnedFile, version: number): string {
   const { appName, userId, sessionId } = owner;
   const session = sessionId === undefined ? [] : ['sessions', sessionId];

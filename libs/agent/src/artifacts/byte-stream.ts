@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** Bytes that are there as a stream of them. */
+/** Makes a stream of bytes in memory. */
 export function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
   const waiting = chunks.values();
   return new ReadableStream<Uint8Array>({
@@ -13,7 +13,11 @@ export function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
   });
 }
 
-/** All of a stream's bytes. @throws MeshError `internal` when they are not as many as were to come */
+/**
+ * Reads all bytes of a stream.
+ *
+ * @throws MeshError `internal` when their number is not the expected one
+ */
 export async function bytesOf(stream: ReadableStream<Uint8Array>, size: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(size);
   let at = 0;

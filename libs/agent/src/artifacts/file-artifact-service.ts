@@ -36,9 +36,10 @@ type FileRecord = z.infer<typeof recordSchema>;
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
 /**
- * Files in a folder, which any number of processes may share:
- * `<app>/<user>/<owner>/<name>/<version>/{content,record.json}`. A version is written beside its place and takes it by one rename, so that it is there as a
- * whole or not at all and no two have the same number. Names are never paths: each becomes a few plain letters and its hash.
+ * Files in a folder that any number of processes may share:
+ * `<app>/<user>/<owner>/<name>/<version>/{content,record.json}`. A version is written to a temporary folder
+ * and moved into place by one rename. So it exists completely or not at all, and no two have the same number.
+ * Names are never used as paths: each becomes a few plain letters and its hash.
  */
 export class FileArtifactService extends BaseArtifactService {
   readonly #root: string;
@@ -58,10 +59,10 @@ export class FileArtifactService extends BaseArtifactService {
   ): Promise<number> {
     this.#swept ??= sweep(this.#unfinished);
     await this.#swept;
-    const begun = join(this.#unfinished, randomUUID());
-    await mkdir(begun, { recursive: true });
+    const unfinishedVersion = join(this.#unfinished, randomUUID());
+    await mkdir(unfinishedVersion, { recursive: true });
     try {
-      const content = join(begun, 'content');
+      const content = join(unfinishedVersion, 'content');
       await pipeline(Readable.fromWeb(bytes), createWriteStream(content, { flags: 'wx' }));
       const record: FileRecord = {
         owner: file.owner,
@@ -70,10 +71,10 @@ export class FileArtifactService extends BaseArtifactService {
         createTime: Date.now(),
         about,
       };
-      await writeThrough(join(begun, 'record.json'), JSON.stringify(record), content);
-      return await takeVersion(begun, this.#pathOf(file));
+      await writeThrough(join(unfinishedVersion, 'record.json'), JSON.stringify(record), content);
+      return await takeVersion(unfinishedVersion, this.#pathOf(file));
     } catch (error) {
-      await rm(begun, { recursive: true, force: true });
+      await rm(unfinishedVersion, { recursive: true, force: true });
       throw error;
     }
   }
@@ -82,7 +83,7 @@ export class FileArtifactService extends BaseArtifactService {
     const version = wanted ?? (await versionsIn(this.#pathOf(file))).at(-1);
     const stored = version === undefined ? undefined : await this.#read(file, version);
     if (!stored) return undefined;
-    // Opened before it is returned: what is deleted now is still read to its end.
+    // The file is opened before this returns, so a version that is deleted now can still be read to its end.
     const handle = await unlessMissing(open(join(this.#pathOf(file), String(version), 'content')));
     if (!handle) return undefined;
     const bytes = Readable.toWeb(createReadStream('', { fd: handle })) as ReadableStream<Uint8Array>;
@@ -90,8 +91,8 @@ export class FileArtifactService extends BaseArtifactService {
   }
 
   protected override async versions(file: OwnedFile): Promise<StoredVersion[]> {
-    const found = (await versionsIn(this.#pathOf(file))).map((version) => this.#read(file, version));
-    return (await Promise.all(found)).filter((stored) => stored !== undefined);
+    const records = (await versionsIn(this.#pathOf(file))).map((version) => this.#read(file, version));
+    return (await Promise.all(records)).filter((stored) => stored !== undefined);
   }
 
   protected override async names(owner: ArtifactOwner): Promise<string[]> {
@@ -104,7 +105,8 @@ export class FileArtifactService extends BaseArtifactService {
     const names = filename === undefined ? await list(folder) : [part(filename)];
     let count = 0;
     for (const name of names) {
-      // The latest first: what is left of a deletion that was cut short are old versions, and not a gap before new ones.
+      // The latest version is deleted first: an interrupted deletion leaves old versions, not a gap before
+      // new ones.
       const versions = (await versionsIn(join(folder, name))).reverse();
       if (versions.length > 0) count += 1;
       for (const version of versions) await this.#removeVersion(join(folder, name, String(version)));
@@ -122,12 +124,12 @@ export class FileArtifactService extends BaseArtifactService {
     }
   }
 
-  /** Out of sight by one rename; a reader that has it open reads on. */
+  /** One rename hides the version. A reader that has it open continues to read. */
   async #removeVersion(path: string): Promise<void> {
     await mkdir(this.#unfinished, { recursive: true });
-    const gone = join(this.#unfinished, randomUUID());
-    await unlessMissing(rename(path, gone));
-    await rm(gone, { recursive: true, force: true });
+    const trash = join(this.#unfinished, randomUUID());
+    await unlessMissing(rename(path, trash));
+    await rm(trash, { recursive: true, force: true });
   }
 
   async #read(file: OwnedFile, version: number): Promise<StoredVersion | undefined> {
@@ -149,7 +151,7 @@ export class FileArtifactService extends BaseArtifactService {
   }
 }
 
-/** The latest record of each file of an owner. */
+/** Returns the latest record of each file of an owner. */
 async function recordsOf(folder: string, limit = Number.POSITIVE_INFINITY): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
   for (const name of await list(folder)) {

@@ -12,12 +12,12 @@ import type { ArtifactAbout } from './stored-part.ts';
 type Kept = StoredVersion & { chunks: Uint8Array[] };
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
-/** Files in memory; gone with the process. */
+/** An artifact service in the memory of this process. */
 export class InMemoryArtifactService extends BaseArtifactService {
   /** Versions by owner (a session, or a user for names with `user:`) and name. */
   readonly #files = new Map<string, { owner: ArtifactOwner; names: Map<string, Kept[]> }>();
 
-  /** @throws MeshError `invalid_argument` for any option: there are none */
+  /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
     super();
     assertOptions(
@@ -51,9 +51,9 @@ export class InMemoryArtifactService extends BaseArtifactService {
   }
 
   protected override async open(file: OwnedFile, version: number | undefined) {
-    const found = this.#versions(file).at(version ?? -1);
-    if (!found) return undefined;
-    const { chunks, ...stored } = found;
+    const entry = this.#versions(file).at(version ?? -1);
+    if (!entry) return undefined;
+    const { chunks, ...stored } = entry;
     return { ...structuredClone(stored), bytes: streamOf(...chunks.map((chunk) => chunk.slice())) };
   }
 

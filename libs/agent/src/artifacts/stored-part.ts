@@ -2,11 +2,11 @@ import { MeshError, parse } from '@agentmesh/protocol';
 import type { Part } from '@google/genai';
 import { z } from 'zod';
 
-/** What is kept of a version beside its bytes. */
+/** The metadata that is stored beside the bytes of a version. */
 export const artifactAboutSchema = z.object({
   mimeType: z.string(),
   customMetadata: z.record(z.string(), z.unknown()),
-  /** The part without its bytes: they go where its kind has them. */
+  /** The part without its bytes. Their place depends on the kind of the part. */
   part: z.record(z.string(), z.unknown()),
 });
 
@@ -15,10 +15,14 @@ export type ArtifactAbout = z.infer<typeof artifactAboutSchema>;
 const octetStream = 'application/octet-stream';
 /** Longest name of a file, in bytes of UTF-8. */
 const maxNameBytes = 512;
-/** Longest record of a version beside its bytes, in characters of JSON. */
+/** Longest metadata of a version, in characters of JSON. */
 const maxAboutLength = 64 * 1024;
 
-/** A part taken apart. @throws MeshError `invalid_argument` for one that is no file */
+/**
+ * Splits a part into bytes and metadata.
+ *
+ * @throws MeshError `invalid_argument` for a part that is not a file
+ */
 export function takeApart(
   filename: string,
   artifact: Part,
@@ -29,15 +33,21 @@ export function takeApart(
     const { data = '', ...rest } = inlineData;
     const mimeType = inlineData.mimeType ?? octetStream;
     const part = { ...artifact, inlineData: rest };
-    return { about: checked({ mimeType, customMetadata, part }), bytes: bytesOf(data, filename) };
+    return { about: checkedAbout({ mimeType, customMetadata, part }), bytes: bytesOf(data, filename) };
   }
   if (typeof text === 'string') {
     const { text: _text, ...part } = artifact;
-    return { about: checked({ mimeType: 'text/plain', customMetadata, part }), bytes: Buffer.from(text) };
+    return {
+      about: checkedAbout({ mimeType: 'text/plain', customMetadata, part }),
+      bytes: Buffer.from(text),
+    };
   }
   if (fileData) {
     const mimeType = fileData.mimeType ?? octetStream;
-    return { about: checked({ mimeType, customMetadata, part: { ...artifact } }), bytes: new Uint8Array() };
+    return {
+      about: checkedAbout({ mimeType, customMetadata, part: { ...artifact } }),
+      bytes: new Uint8Array(),
+    };
   }
   throw new MeshError(
     'invalid_argument',
@@ -45,7 +55,7 @@ export function takeApart(
   );
 }
 
-/** In either alphabet; what `Buffer` makes of other characters is a file that nobody has sent. */
+/** Either base64 alphabet. `Buffer` would turn other characters into bytes that nobody sent. */
 const base64 = /^[\w+/\s-]*={0,2}\s*$/;
 
 function bytesOf(data: unknown, filename: string): Uint8Array {
@@ -55,17 +65,19 @@ function bytesOf(data: unknown, filename: string): Uint8Array {
 
 const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:[ \t]*;[\x20-\x7e]*)?$/;
 
-/** Is it `type/subtype`, with parameters of printable ASCII? Else no header could hold it. */
+/**
+ * Tells whether it is `type/subtype`, with parameters of printable ASCII. No header could hold other text.
+ */
 export function isMimeType(text: string): boolean {
   return mimeTypePattern.test(text);
 }
 
-/** What is kept beside the bytes of a stream. */
+/** Makes the metadata for a stream's bytes. */
 export function aboutStream(mimeType = octetStream, customMetadata: Record<string, unknown> = {}) {
-  return checked({ mimeType, customMetadata, part: { inlineData: { mimeType } } });
+  return checkedAbout({ mimeType, customMetadata, part: { inlineData: { mimeType } } });
 }
 
-/** The part again. */
+/** Rebuilds the part from metadata and bytes. */
 export function putTogether({ part }: ArtifactAbout, bytes: Uint8Array): Part {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (part.inlineData) {
@@ -74,8 +86,8 @@ export function putTogether({ part }: ArtifactAbout, bytes: Uint8Array): Part {
   return part.fileData ? { ...part } : { ...part, text: buffer.toString() };
 }
 
-/** As JSON keeps it: what cannot be written must not be noticed at the first load. */
-function checked(about: ArtifactAbout): ArtifactAbout {
+/** Returns the metadata as JSON stores it, so that invalid values fail here and not at the first load. */
+function checkedAbout(about: ArtifactAbout): ArtifactAbout {
   if (typeof about.mimeType !== 'string' || !isMimeType(about.mimeType))
     throw new MeshError(
       'invalid_argument',
@@ -96,11 +108,15 @@ function checked(about: ArtifactAbout): ArtifactAbout {
   return parse(artifactAboutSchema, JSON.parse(text), 'the metadata of an artifact');
 }
 
-/** @throws MeshError `invalid_argument` for a name that no file can have */
+/**
+ * Checks the name of a file.
+ *
+ * @throws MeshError `invalid_argument` for an invalid name
+ */
 export function assertFilename(filename: string): string {
   if (filename === '' || filename === 'user:')
     throw new MeshError('invalid_argument', 'an artifact needs a name');
-  // In the path of an address they are none.
+  // In the path of an address these are not names.
   if (filename === '.' || filename === '..')
     throw new MeshError('invalid_argument', `an artifact cannot be named ${filename}; use another name`);
   if (!filename.isWellFormed())
@@ -114,13 +130,17 @@ export function assertFilename(filename: string): string {
   return filename;
 }
 
-/** @throws MeshError `invalid_argument` */
+/**
+ * Checks a version number.
+ *
+ * @throws MeshError `invalid_argument`
+ */
 export function assertVersion(version: number | undefined): number | undefined {
   if (version === undefined || (Number.isSafeInteger(version) && version >= 0)) return version;
   throw new MeshError('invalid_argument', `a version is a whole number from 0, not ${version}`);
 }
 
-/** Does a name belong to the user rather than to a session? */
+/** Tells whether a name belongs to the user rather than to a session. */
 export function isOfUser(filename: string): boolean {
   return filename.startsWith('user:');
 }

@@ -3,11 +3,14 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 
-/** What was begun so long ago is no longer being written, in ms. */
+/** Age after which an unfinished write counts as abandoned, in ms. */
 const abandonedMs = 86_400_000;
 const triesAtVersion = 1_000;
 
-/** A name as part of a path: its plain letters for people, its hash to tell it from all others, on disks too that ignore case. */
+/**
+ * Makes a path segment of a name: its plain letters for people, and its hash, which tells it from all others
+ * even on disks that ignore case.
+ */
 export function part(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
   const plain = name
@@ -17,24 +20,24 @@ export function part(name: string): string {
   return `${plain}.${hash}`;
 }
 
-/** Takes the next number that is free: a folder is never renamed onto one that holds something. */
-export async function takeVersion(begun: string, folder: string): Promise<number> {
+/** Moves a version to the next free number. A folder is never renamed onto one with content. */
+export async function takeVersion(unfinished: string, folder: string): Promise<number> {
   for (let tries = 0; tries < triesAtVersion; tries += 1) {
     await mkdir(folder, { recursive: true });
     const version = ((await versionsIn(folder)).at(-1) ?? -1) + 1;
     try {
-      await rename(begun, join(folder, String(version)));
+      await rename(unfinished, join(folder, String(version)));
       await syncFolder(folder);
       return version;
     } catch (error) {
-      // Taken meanwhile; or the folder was empty, and a deletion has removed it.
+      // The number was taken meanwhile, or a deletion has removed the empty folder.
       if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
     }
   }
   throw new MeshError('unavailable', `no version could be had in ${triesAtVersion} tries; try again`);
 }
 
-/** The record is written when the content is on the disk, and is on the disk itself when this resolves. */
+/** Writes the record after the content is on the disk. The record is on the disk when this resolves. */
 export async function writeThrough(path: string, text: string, content: string): Promise<void> {
   const bytes = await open(content, 'r+');
   await bytes.sync();
@@ -45,7 +48,7 @@ export async function writeThrough(path: string, text: string, content: string):
   await handle.close();
 }
 
-/** A rename outlives a loss of power when its folder was written; not every system lets one do that. */
+/** Syncs a folder, because only then does a rename survive a loss of power. Not every system supports it. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder).catch(() => undefined);
   await handle?.sync().catch(() => {});
@@ -67,12 +70,12 @@ export async function removeEmpty(folder: string): Promise<void> {
   });
 }
 
-/** Removes what processes began that died since. */
+/** Removes unfinished writes of processes that have died. */
 export async function sweep(folder: string): Promise<void> {
   for (const name of await list(folder)) {
     const path = join(folder, name);
-    const found = await unlessMissing(stat(path));
-    if (found && found.mtimeMs < Date.now() - abandonedMs) await rm(path, { recursive: true, force: true });
+    const status = await unlessMissing(stat(path));
+    if (status && status.mtimeMs < Date.now() - abandonedMs) await rm(path, { recursive: true, force: true });
   }
 }
 

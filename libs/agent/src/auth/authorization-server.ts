@@ -12,20 +12,23 @@ import {
 import type { AuthConfig, AuthScheme, OAuth2Credential } from '../credentials/auth-config.ts';
 import { TokenError, tokenError } from './token-error.ts';
 
-/** Time for one request to an authorization server, in ms. */
+/** Time limit of one request to an authorization server, in ms. */
 export const requestMs = 10_000;
 
-/** How a token is come by: by a person's sign-in, by the application itself, or by other ways, of which the framework knows nothing. */
+/**
+ * The way to get a token: by a person's sign-in, by the application itself, or by another grant, which the
+ * framework does not support.
+ */
 export type Grant = 'authorization_code' | 'client_credentials' | 'other';
 
-/** What the scheme says of OAuth2, endpoints as far as they are written out. */
+/** The OAuth2 part of a scheme, with those endpoints that are configured. */
 export interface SchemeOAuth {
   grant: Grant;
   authorizationEndpoint?: string | undefined;
   tokenEndpoint?: string | undefined;
   issuer?: string | undefined;
   scopes: string[];
-  /** Where the rest is found. */
+  /** The discovery document with the other endpoints. */
   openIdConnectUrl?: string | undefined;
 }
 
@@ -35,7 +38,7 @@ interface Flow {
   scopes?: Record<string, string>;
 }
 
-/** As ADK: client credentials, where the scheme has them, before a sign-in. */
+/** As in ADK: client credentials, if the scheme has them, take precedence over a sign-in. */
 export function oauthOf(scheme: AuthScheme): SchemeOAuth {
   const { authorizationCode, clientCredentials } = (scheme.flows ?? {}) as Record<string, Flow | undefined>;
   const flow = clientCredentials ?? authorizationCode;
@@ -64,22 +67,24 @@ export function oauthOf(scheme: AuthScheme): SchemeOAuth {
   };
 }
 
-/** A server, and the application as its client. */
+/** An authorization server, and the application as its client. */
 export interface ServerAndClient {
   server: AuthorizationServer;
   client: Client;
   authentication: ClientAuth;
   scopes: string[];
-  /** Who issues is known: ID tokens and `iss` can be checked. */
+  /** Whether the issuer is known, so that ID tokens and `iss` can be checked. */
   hasIssuer: boolean;
-  /** Of each request. */
+  /** Returns the options of one request. */
   options(signal?: AbortSignal): RequestOptions;
 }
 
 /**
- * Reads the endpoints off the scheme, or discovers them (OpenID Connect Discovery 1.0 §4), and the client off the application's part.
+ * Reads the endpoints from the scheme or by discovery (OpenID Connect Discovery 1.0 §4), and the client from
+ * the application's credential.
  *
- * @throws TokenError `failed_precondition` without a client id, or an endpoint; otherwise when discovery fails
+ * @throws TokenError `failed_precondition` when the client id or an endpoint is missing; otherwise when
+ * discovery fails
  */
 export async function serverOf(
   { authScheme, rawAuthCredential }: AuthConfig,
@@ -145,8 +150,9 @@ interface RequestOptions {
 }
 
 /**
- * Without TLS only within this machine. Each request has a connection of its own: on one that was kept, and that the server closes meanwhile, it
- * could not be told whether a code was sent.
+ * Makes the options of a request. Requests without TLS are allowed only within this machine. Each request
+ * opens a connection of its own: when a server closes a kept-alive connection, nobody could tell whether the
+ * code was sent.
  */
 function optionsFor(endpoint: string | undefined, signal: AbortSignal | undefined): RequestOptions {
   const host = endpoint !== undefined && URL.canParse(endpoint) ? new URL(endpoint).hostname : '';

@@ -16,7 +16,7 @@ import {
 withSignInServer();
 
 describe('a sign-in', () => {
-  it('is asked for once: the code becomes tokens, which the next calls find', async () => {
+  it('is requested once: the code is redeemed for tokens, which the next calls find', async () => {
     const { tool, got } = eventsTool(calendar());
     const { say, answer, stored } = await talk(tool, call, { text: 'two' }, call, { text: 'still two' });
     const question = questionIn(await say('go'));
@@ -35,7 +35,7 @@ describe('a sign-in', () => {
       'root: gets {"events":2}',
       'root: still two',
     ]);
-    // The second call was made without it first, and at once again with what was saved.
+    // The tool ran first without the credential, and then at once again with the saved one.
     expect(got.map((credential) => credential !== undefined)).toEqual([false, true, false, true]);
     expect(server.tokenRequests).toHaveLength(1);
     const log = JSON.stringify(await stored());
@@ -43,7 +43,7 @@ describe('a sign-in', () => {
       expect(log).not.toContain(secret);
   });
 
-  it('is asked for again when the tool has no use for its token', async () => {
+  it('is requested again when the tool rejects its token', async () => {
     let first: string | undefined;
     const { tool } = eventsTool(calendar(), ({ oauth2 }) => {
       first ??= oauth2?.accessToken;
@@ -74,7 +74,7 @@ describe('a sign-in', () => {
     expect(after.map(brief)).toEqual(['root: gets {"events":2}', 'root: two']);
   });
 
-  it('goes on when the server is back that could not be reached', async () => {
+  it('continues when an unreachable server is back', async () => {
     const { tool } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'two' });
     const question = questionIn(await say('go'));
@@ -96,7 +96,7 @@ describe('a sign-in', () => {
     expect(server.tokenRequests).toHaveLength(1);
   });
 
-  it('survives processes that each die right after what they committed first', async () => {
+  it('survives processes that die right after their first commit', async () => {
     const { tool } = eventsTool(calendar());
     const { llm } = await scriptedModel(call, { text: 'two' });
     const { say, answer } = await crashingChat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));
@@ -111,7 +111,7 @@ describe('a sign-in', () => {
     expect(server.tokenRequests).toHaveLength(1);
   });
 
-  it('is told to the model when its code has grown old before the server came back', async () => {
+  it('fails for the model when its code has expired before the server is back', async () => {
     const { tool } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'sorry' });
     const question = questionIn(await say('go'));
@@ -125,7 +125,7 @@ describe('a sign-in', () => {
     await server.up();
   });
 
-  it('is asked for anew when its answer comes after a day', async () => {
+  it('is requested again when its answer comes after a day', async () => {
     const { tool } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'two' });
     const question = questionIn(await say('go'));
@@ -137,7 +137,7 @@ describe('a sign-in', () => {
     expect(server.tokenRequests).toEqual([]);
   });
 
-  it('that gives nothing is refused; what other languages write as null is nothing', async () => {
+  it('is refused when its answer is empty or null', async () => {
     const { tool } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'two' });
     const question = questionIn(await say('go'));
@@ -150,7 +150,7 @@ describe('a sign-in', () => {
     expect((await answer(question?.id, given)).map(brief)).toEqual(['root: gets {"events":2}', 'root: two']);
   });
 
-  it('counts tokens that the client fetched itself', async () => {
+  it('accepts tokens that the client fetched itself', async () => {
     const { tool, got } = eventsTool(calendar());
     const { say, answer } = await talk(tool, call, { text: 'two' });
     const question = questionIn(await say('go'));

@@ -21,7 +21,7 @@ import {
 
 withSignInServer();
 
-describe('a credential that can be had without a person', () => {
+describe('a credential that is available without a person', () => {
   it('is a token of the application itself', async () => {
     const { tool, got } = eventsTool(ownToken());
     const { say } = await talk(tool, call, { text: 'two' });
@@ -67,7 +67,7 @@ describe('a credential that can be had without a person', () => {
     ]);
   });
 
-  it('is asked for after all when its refresh token is refused', async () => {
+  it('is requested from a person when its refresh token is refused', async () => {
     const { tool } = eventsTool(calendar());
     const { runner, say } = await talk(tool, call);
     const dead = { authType: 'oauth2', oauth2: { accessToken: 'a', refreshToken: 'dead', expiresAt: 1 } };
@@ -79,7 +79,7 @@ describe('a credential that can be had without a person', () => {
     expect(server.tokenRequests).toMatchObject([{ grantType: 'refresh_token', status: 400 }]);
   });
 
-  it('is refused to the application: an error for the model', async () => {
+  it('that is refused to the application is an error for the model', async () => {
     const config = ownToken();
     const oauth2 = { clientId: server.clientId, clientSecret: 'WRONG' };
     const { tool } = eventsTool({ ...config, rawAuthCredential: { authType: 'oauth2', oauth2 } });
@@ -91,7 +91,7 @@ describe('a credential that can be had without a person', () => {
 });
 
 describe('the services', () => {
-  it('are there by default, or those that the runner is given (ADK defect B6)', async () => {
+  it('are defaults, or the ones that the runner receives (ADK defect B6)', async () => {
     const credentialService = new InMemoryCredentialService();
     const signInService = new InMemorySignInService();
     const exchangedAuthCredential: AuthCredential = { authType: 'apiKey', apiKey: 'KEY' };
@@ -150,7 +150,7 @@ describe('an authenticated function tool', () => {
 });
 
 describe('a callback', () => {
-  it('that asks before the tool is asked again with what is there, and holds the tool back until then', async () => {
+  it('that requests a credential runs again with it before the tool runs', async () => {
     const config: AuthConfig = { credentialKey: 'door', authScheme: { type: 'apiKey' } };
     let runs = 0;
     const tool = new FunctionTool({

@@ -18,54 +18,66 @@ import {
 import { TokenError } from './token-error.ts';
 
 const reason = 'credentials';
-/** A code lives ten minutes at most, as RFC 6749 §4.1.2 has it: after that its server need not be waited for. */
+/**
+ * Longest life of a code (ten minutes, RFC 6749 §4.1.2), in ms. After that nobody needs to wait for its
+ * server.
+ */
 const codeLifeMs = 600_000;
 
-/** Is it an error of keeping credentials, which ends the run or has it tried again, rather than one that the model is told of? */
+/**
+ * Tells whether the error concerns the storage of credentials. Such an error ends the run or causes a retry;
+ * the model is told of all others.
+ */
 export function isCredentialFailure(error: unknown): error is MeshError {
   return error instanceof MeshError && error.details?.reason === reason;
 }
 
 /**
- * Before a call is made again: takes what people answered to it. Codes are redeemed, once, and what comes of them is saved before the tool runs.
+ * Takes people's answers to a call before the call runs again. Codes are redeemed once, and the resulting
+ * credential is saved before the tool runs.
  *
- * @param isRemote the tool runs elsewhere, and takes its answers there: only those to the callbacks of the calling agent are taken
- * @throws TokenError `unauthenticated` for the model, when the authorization server refuses; all else is a credential failure
+ * @param isRemote true when the tool runs in another process, which takes the tool's answers itself; then
+ * only answers to callbacks of the calling agent are taken
+ * @throws TokenError `unauthenticated` for the model, when the authorization server refuses; all other errors
+ * are credential failures
  */
 export async function takeAnswers(context: Context, isRemote: boolean): Promise<void> {
   const { signInService } = context.services;
   if (!signInService || context.functionCallId === undefined) return;
   for (let round = 1; round <= context.answers; round += 1) {
-    await ofOurs(async () => {
+    await markFailures(async () => {
       const ref = refOf(context, round);
-      const kept = await signInService.find(ref);
-      const isOurs = (kept?.signIn.isCallers ?? false) === isRemote;
-      if (kept && isOurs && kept.status !== 'asked') await takeAnswer(context, ref, kept);
+      const storedSignIn = await signInService.find(ref);
+      const isOurs = (storedSignIn?.signIn.isCallers ?? false) === isRemote;
+      if (storedSignIn && isOurs && storedSignIn.status !== 'asked')
+        await takeAnswer(context, ref, storedSignIn);
     });
   }
 }
 
 /**
- * After a tool has returned: has it asked for a credential that can be had without a person? Then it has it now, and is to be run again. Otherwise
- * the sign-in is kept, and the question is in the actions of the call.
+ * Handles a tool's request for a credential after the tool has returned. Returns true when the credential is
+ * available without a person: the tool must run again with it. Otherwise saves the sign-in and adds the
+ * question to the actions of the call.
  *
- * @throws TokenError for the model, when the authorization server refuses the application or cannot be reached; all else is a credential failure
+ * @throws TokenError for the model, when the authorization server refuses the application or cannot be
+ * reached; all other errors are credential failures
  */
-export async function provideWanted(context: Context, isRemote: boolean): Promise<boolean> {
+export async function provideRequested(context: Context, isRemote: boolean): Promise<boolean> {
   const { credentials, actions } = context;
-  const { wanted } = credentials;
-  if (!wanted) return false;
-  return await ofOurs(async () => {
-    // Given before, and asked for again: it was of no use.
-    const isNew = credentials.get(wanted.credentialKey) === undefined;
-    const found = isNew ? await findCredential(wanted, context) : undefined;
-    if (!found) {
+  const { requestedConfig } = credentials;
+  if (!requestedConfig) return false;
+  return await markFailures(async () => {
+    // The tool received the credential before and requests it again, so it did not work.
+    const isNew = credentials.get(requestedConfig.credentialKey) === undefined;
+    const credential = isNew ? await findCredential(requestedConfig, context) : undefined;
+    if (!credential) {
       await askPerson(context, isRemote);
       return false;
     }
-    credentials.give(wanted.credentialKey, found);
-    credentials.wanted = undefined;
-    // What it did, it did; what it said of the course of things is said anew.
+    credentials.give(requestedConfig.credentialKey, credential);
+    credentials.requestedConfig = undefined;
+    // State and file changes stay. The other actions are dropped, because the tool sets them again.
     const { stateDelta, artifactDelta } = actions;
     for (const key of Object.keys(actions)) Reflect.deleteProperty(actions, key);
     Object.assign(actions, {
@@ -78,28 +90,34 @@ export async function provideWanted(context: Context, isRemote: boolean): Promis
   });
 }
 
-/** Keeps the sign-in that the tool has asked for, and puts the question into the actions of the call: without anything secret. */
+/**
+ * Saves the sign-in that the tool has requested, and adds the question to the actions of the call, without
+ * secrets.
+ */
 export async function askPerson(context: Context, isRemote: boolean): Promise<void> {
   const { credentials, actions, functionCallId = '', answers, abortSignal } = context;
-  const { wanted } = credentials;
-  if (!wanted) return;
+  const { requestedConfig } = credentials;
+  if (!requestedConfig) return;
   const { signInService } = credentialServicesOf(context);
-  const signIn = { ...(await beginSignIn(wanted, abortSignal)), ...(isRemote && { isCallers: true }) };
-  const kept = await signInService.open(refOf(context, answers + 1), signIn);
-  actions.requestedAuthConfigs[functionCallId] = shownRequest(wanted, kept);
-  credentials.wanted = undefined;
+  const signIn = {
+    ...(await beginSignIn(requestedConfig, abortSignal)),
+    ...(isRemote && { isCallers: true }),
+  };
+  const storedSignIn = await signInService.open(refOf(context, answers + 1), signIn);
+  actions.requestedAuthConfigs[functionCallId] = shownRequest(requestedConfig, storedSignIn);
+  credentials.requestedConfig = undefined;
 }
 
 function refOf({ appName, userId, sessionId, functionCallId = '' }: Context, round: number): SignInRef {
   return { appName, userId, sessionId, questionId: questionIdOf(functionCallId, 'credential', round) };
 }
 
-async function takeAnswer(context: Context, ref: SignInRef, kept: KeptSignIn): Promise<void> {
-  const { authConfig } = kept.signIn;
+async function takeAnswer(context: Context, ref: SignInRef, storedSignIn: KeptSignIn): Promise<void> {
+  const { authConfig } = storedSignIn.signIn;
   const { credentials } = context;
   const credential =
-    kept.status === 'answered' && kept.answer
-      ? await exchange(context, ref, kept, kept.answer)
+    storedSignIn.status === 'answered' && storedSignIn.answer
+      ? await exchange(context, ref, storedSignIn, storedSignIn.answer)
       : await afterOthers(context, ref, authConfig);
   if (credential) credentials.give(authConfig.credentialKey, credential);
 }
@@ -117,7 +135,7 @@ async function exchange(
     return answer;
   }
   context.abortSignal?.throwIfAborted();
-  // From here on nobody sends this code a second time, whatever becomes of us.
+  // After this move nobody sends the code a second time, even if this process dies.
   if (!(await signInService.move(ref, 'answered', 'taken')))
     return await afterOthers(context, ref, signIn.authConfig);
   let credential: AuthCredential;
@@ -135,7 +153,10 @@ async function exchange(
   return credential;
 }
 
-/** Another process has the code, or had it: its credential is ours too. When it died with it, there is none, and the tool asks again. */
+/**
+ * Another process has redeemed the code or died while doing so. Its credential serves this call too. When
+ * there is none, the tool asks again.
+ */
 async function afterOthers(
   context: Context,
   ref: SignInRef,
@@ -150,8 +171,10 @@ async function afterOthers(
   return await savedCredential(authConfig, context);
 }
 
-/** Marks failures of the framework: what an authorization server says is for the model to hear. */
-async function ofOurs<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Marks failures of the framework. Errors of an authorization server are for the model and are not marked.
+ */
+async function markFailures<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

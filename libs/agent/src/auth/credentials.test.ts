@@ -24,7 +24,7 @@ const calendar: AuthConfig = {
   },
 };
 
-/** A tool that needs the user's sign-in, and what it got. */
+/** Makes a tool that needs the user's sign-in, and the list of the credentials that it received. */
 function calendarTool(config: AuthConfig) {
   const got: unknown[] = [];
   const tool = new FunctionTool({

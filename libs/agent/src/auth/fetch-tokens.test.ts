@@ -16,7 +16,7 @@ beforeEach(() => {
 
 const scopes = { openid: '', offline_access: '', calendar: '' };
 
-/** The same server, as three kinds of schemes describe it. */
+/** Configurations of the same server by three kinds of schemes. */
 function configs(): Record<string, AuthConfig> {
   const { url, clientId, clientSecret, redirectUri } = server;
   const rest = {
@@ -84,7 +84,7 @@ describe('an authorization code with PKCE', () => {
     expect(await who(credential)).toEqual({ sub: 'ann' });
     expect(credential.oauth2?.refreshToken).toMatch(/./);
     expect(credential.oauth2?.expiresAt).toBeCloseTo(Date.now() / 1000 + 3600, -1);
-    // Whose issuer is not known, its ID token cannot be checked.
+    // Without a known issuer the ID token cannot be checked.
     expect(credential.oauth2?.idToken !== undefined).toBe(name === 'openIdConnectUrl');
     expect(JSON.stringify(credential)).not.toContain(server.clientSecret);
     const failure = await redeemCode(signIn, answer).catch((error: unknown) => error);
@@ -102,7 +102,7 @@ describe('an authorization code with PKCE', () => {
     expect(await who(credential)).toEqual({ sub: 'ann' });
   });
 
-  it('goes nowhere with another state, another verifier, or when the user said no', async () => {
+  it('is refused with another state, another verifier, or when the user declined', async () => {
     const { signIn, answer } = await signedIn();
     await expect(redeemCode({ ...signIn, state: 'other' }, answer)).rejects.toMatchObject({
       code: 'unauthenticated',
@@ -116,7 +116,7 @@ describe('an authorization code with PKCE', () => {
     await expect(redeemCode({ ...signIn, codeVerifier: verifier }, answer)).rejects.toThrow('invalid_grant');
   });
 
-  it('was not sent when nobody listens, and may have been when no answer comes', async () => {
+  it('counts as unsent when the connection fails, and as possibly sent without an answer', async () => {
     const { signIn, answer } = await signedIn();
     await server.down();
     await expect(redeemCode(signIn, answer)).rejects.toMatchObject({ code: 'unavailable', isUnsent: true });

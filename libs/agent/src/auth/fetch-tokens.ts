@@ -14,30 +14,31 @@ import type { SignIn } from '../credentials/sign-in-service.ts';
 import { type ServerAndClient, serverOf } from './authorization-server.ts';
 import { TokenError, tokenError } from './token-error.ts';
 
-/** Does the answer hold a code that must be redeemed? Tokens and keys are used as they are. */
+/** Tells whether the answer holds a code that must be redeemed. Tokens and keys are used directly. */
 export function holdsCode({ oauth2 }: AuthCredential): boolean {
   return oauth2?.accessToken === undefined && Boolean(oauth2?.authCode ?? oauth2?.authResponseUri);
 }
 
 /**
- * Redeems the code of a sign-in (RFC 6749 §4.1.3, RFC 7636). The state is checked once more, and `iss` (RFC 9207) and the ID token where the
- * issuer is known. Endpoints, client and redirect address are those of the question. It cannot be aborted: half-way the code would be lost.
+ * Redeems the code of a sign-in (RFC 6749 §4.1.3, RFC 7636). Checks the state once more, and `iss` (RFC 9207)
+ * and the ID token when the issuer is known. Endpoints, client and redirect address are those of the
+ * question. It cannot be aborted, because an abort could lose the code.
  *
  * @throws TokenError `unauthenticated` when the server refuses, `unavailable` when it does not answer
  */
 export async function redeemCode(
   { authConfig, state, codeVerifier, nonce }: SignIn,
-  { oauth2: given = {} }: AuthCredential,
+  { oauth2: answer = {} }: AuthCredential,
 ): Promise<AuthCredential> {
-  const redirectUri = authConfig.rawAuthCredential?.oauth2?.redirectUri ?? given.redirectUri ?? '';
+  const redirectUri = authConfig.rawAuthCredential?.oauth2?.redirectUri ?? answer.redirectUri ?? '';
   if (redirectUri === '')
     throw new TokenError('unauthenticated', 'the sign-in has no redirectUri; set it in the tool, or send it');
-  return await tokensOf(authConfig, 'the code', undefined, async (found) => {
-    const { server, client, authentication, options } = found;
+  return await tokensOf(authConfig, 'the code', undefined, async (serverAndClient) => {
+    const { server, client, authentication, options } = serverAndClient;
     const parameters = validateAuthResponse(
-      given.authResponseUri === undefined ? withoutIss(server) : server,
+      answer.authResponseUri === undefined ? withoutIss(server) : server,
       client,
-      returned(found, given, state),
+      returnParameters(serverAndClient, answer, state),
       state,
     );
     const response = await authorizationCodeGrantRequest(
@@ -52,35 +53,48 @@ export async function redeemCode(
     return await processAuthorizationCodeResponse(
       server,
       client,
-      await checkable(found, response),
+      await withoutUnknownIdToken(serverAndClient, response),
       nonce === undefined ? {} : { expectedNonce: nonce },
     );
   });
 }
 
-/** Renews a credential by its refresh token (RFC 6749 §6), which may be good once: it cannot be aborted either. @throws TokenError as {@link redeemCode} */
+/**
+ * Renews a credential with its refresh token (RFC 6749 §6). It cannot be aborted either, because the token
+ * may be valid only once.
+ *
+ * @throws TokenError as {@link redeemCode}
+ */
 export async function refreshTokens(
   authConfig: AuthConfig,
   credential: AuthCredential,
 ): Promise<AuthCredential> {
   const { refreshToken = '' } = credential.oauth2 ?? {};
-  const fresh = await tokensOf(authConfig, 'the refresh token', undefined, async (found) => {
-    const { server, client, authentication, options } = found;
+  const fresh = await tokensOf(authConfig, 'the refresh token', undefined, async (serverAndClient) => {
+    const { server, client, authentication, options } = serverAndClient;
     const response = await refreshTokenGrantRequest(server, client, authentication, refreshToken, options());
-    return await processRefreshTokenResponse(server, client, await checkable(found, response));
+    return await processRefreshTokenResponse(
+      server,
+      client,
+      await withoutUnknownIdToken(serverAndClient, response),
+    );
   });
-  // A server that names no new one means the old one to be used on.
+  // A response without a new refresh token means that the old one stays valid.
   return { ...fresh, oauth2: { refreshToken, ...fresh.oauth2 } };
 }
 
-/** A token of the application's own (RFC 6749 §4.4). @throws TokenError as {@link redeemCode} */
+/**
+ * Fetches a token of the application itself (RFC 6749 §4.4).
+ *
+ * @throws TokenError as {@link redeemCode}
+ */
 export async function fetchOwnToken(
   authConfig: AuthConfig,
   signal: AbortSignal | undefined,
 ): Promise<AuthCredential> {
   const { audience } = authConfig.rawAuthCredential?.oauth2 ?? {};
-  return await tokensOf(authConfig, 'client credentials', signal, async (found) => {
-    const { server, client, authentication, scopes, options } = found;
+  return await tokensOf(authConfig, 'client credentials', signal, async (serverAndClient) => {
+    const { server, client, authentication, scopes, options } = serverAndClient;
     const parameters = {
       ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       ...(audience !== undefined && { audience }),
@@ -92,7 +106,11 @@ export async function fetchOwnToken(
       parameters,
       options(signal),
     );
-    return await processClientCredentialsResponse(server, client, await checkable(found, response));
+    return await processClientCredentialsResponse(
+      server,
+      client,
+      await withoutUnknownIdToken(serverAndClient, response),
+    );
   });
 }
 
@@ -100,11 +118,11 @@ async function tokensOf(
   authConfig: AuthConfig,
   what: string,
   signal: AbortSignal | undefined,
-  request: (found: ServerAndClient) => Promise<TokenEndpointResponse>,
+  request: (serverAndClient: ServerAndClient) => Promise<TokenEndpointResponse>,
 ): Promise<AuthCredential> {
-  const found = await serverOf(authConfig, signal);
+  const serverAndClient = await serverOf(authConfig, signal);
   try {
-    return credentialOf(authConfig, await request(found));
+    return credentialOf(authConfig, await request(serverAndClient));
   } catch (error) {
     signal?.throwIfAborted();
     throw tokenError(what, error);
@@ -128,8 +146,11 @@ function credentialOf(
   };
 }
 
-/** What the person came back with. A bare code has no state: that it is the answer to this question is all that is known. */
-function returned(
+/**
+ * Returns the parameters of the person's return. A bare code has no state: it is only known to answer this
+ * question.
+ */
+function returnParameters(
   { hasIssuer }: ServerAndClient,
   { authResponseUri, authCode = '' }: OAuth2Credential,
   state: string | undefined,
@@ -146,8 +167,8 @@ function withoutIss(server: ServerAndClient['server']): ServerAndClient['server'
   return { ...server, authorization_response_iss_parameter_supported: false };
 }
 
-/** An ID token whose issuer is not known cannot be checked, so it is not taken. */
-async function checkable({ hasIssuer }: ServerAndClient, response: Response): Promise<Response> {
+/** Removes the ID token when its issuer is unknown, because it cannot be checked then. */
+async function withoutUnknownIdToken({ hasIssuer }: ServerAndClient, response: Response): Promise<Response> {
   if (hasIssuer || !response.ok) return response;
   const body = await response.json().catch(() => undefined);
   if (typeof body === 'object' && body !== null) Reflect.deleteProperty(body, 'id_token');

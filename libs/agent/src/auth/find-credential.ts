@@ -10,18 +10,25 @@ import { oauthOf, requestMs } from './authorization-server.ts';
 import { fetchOwnToken, refreshTokens } from './fetch-tokens.ts';
 import { TokenError } from './token-error.ts';
 
-/** Longer than two requests take, for where the endpoints are and for the tokens: who holds a turn or a code so long has died. */
+/**
+ * Time for which a process may hold a turn or a code, in ms: longer than two requests (endpoints, tokens). A
+ * process that holds one longer has died.
+ */
 export const holdMs = 2 * requestMs + 5_000;
-/** How often one looks whether another process is through, in ms. */
+/** Interval at which to check whether another process has finished, in ms. */
 export const lookMs = 50;
 
-/** Both parts of keeping credentials. */
+/** The services that store credentials and sign-ins. */
 export interface CredentialServices {
   credentialService: CredentialService;
   signInService: SignInService;
 }
 
-/** @throws MeshError `failed_precondition` where nothing keeps credentials, or the call is nobody's */
+/**
+ * Returns the credential services of a context.
+ *
+ * @throws MeshError `failed_precondition` without such a service, or without a user
+ */
 export function credentialServicesOf(context: Context): CredentialServices {
   const { credentialService, signInService } = context.services;
   if (!credentialService || !signInService) {
@@ -36,8 +43,8 @@ export function credentialServicesOf(context: Context): CredentialServices {
 }
 
 /**
- * A credential that can be had without asking a person: the application's own key, one that was saved, a renewed one, or a token of the
- * application's own.
+ * Finds a credential without asking a person: the application's own key, a saved credential, a renewed one,
+ * or a token of the application itself.
  *
  * @throws TokenError when the authorization server refuses the application, or cannot be reached
  */
@@ -56,7 +63,11 @@ export async function findCredential(
   return token;
 }
 
-/** The saved credential, renewed if need be; undefined where a person must be asked. @throws TokenError `unavailable` */
+/**
+ * Returns the saved credential, renewed if necessary; undefined when a person must be asked.
+ *
+ * @throws TokenError `unavailable`
+ */
 export async function savedCredential(
   authConfig: AuthConfig,
   context: Context,
@@ -71,10 +82,10 @@ export async function savedCredential(
   while (!(await signInService.takeTurn(context, credentialKey, holder, holdMs)))
     await delay(lookMs, undefined, context.abortSignal ? { signal: context.abortSignal } : {});
   try {
-    // Another one may have renewed it meanwhile, and used the refresh token up.
-    const known = await load();
-    if (!known || isUsable(known)) return known;
-    return await renewed(authConfig, known, context);
+    // Another process may have renewed the credential in the meantime and used up the refresh token.
+    const current = await load();
+    if (!current || isUsable(current)) return current;
+    return await renewed(authConfig, current, context);
   } finally {
     await signInService.endTurn(context, credentialKey, holder);
   }
@@ -82,12 +93,12 @@ export async function savedCredential(
 
 async function renewed(
   authConfig: AuthConfig,
-  known: AuthCredential,
+  current: AuthCredential,
   context: Context,
 ): Promise<AuthCredential | undefined> {
-  if (known.oauth2?.refreshToken === undefined) return undefined;
+  if (current.oauth2?.refreshToken === undefined) return undefined;
   try {
-    const fresh = await refreshTokens(authConfig, known);
+    const fresh = await refreshTokens(authConfig, current);
     await save(authConfig, context, fresh);
     return fresh;
   } catch (error) {
@@ -96,7 +107,7 @@ async function renewed(
   }
 }
 
-/** Keeps what was fetched, under the application's configuration. */
+/** Saves a fetched credential under the application's configuration. */
 export async function save(
   authConfig: AuthConfig,
   context: Context,

@@ -45,7 +45,7 @@ export function ownToken(): AuthConfig {
   return { ...calendar(), credentialKey: 'own', authScheme };
 }
 
-/** A tool that says whether it has a token; `refuses` makes it find the credential useless. */
+/** Makes a tool that says whether it has a token; with `refuses` it rejects the credential. */
 export function eventsTool(
   config: AuthConfig,
   refuses: (credential: AuthCredential) => boolean = () => false,
@@ -73,7 +73,7 @@ export async function talk(tool: FunctionTool, ...says: Parameters<typeof script
   return await chat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));
 }
 
-/** What a client sends when the user has come back. */
+/** Makes the client's answer after the user's sign-in. */
 export async function signInTo(question: ReturnType<typeof getFunctionCalls>[number] | undefined) {
   const { authConfig } = (question?.args ?? {}) as { authConfig?: AuthConfig };
   const authResponseUri = await server.signIn(authConfig?.exchangedAuthCredential?.oauth2?.authUri ?? '');

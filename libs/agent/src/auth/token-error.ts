@@ -8,12 +8,12 @@ import {
 } from 'oauth4webapi';
 
 /**
- * Why there is no token: `unauthenticated` when the server refused, `unavailable` when it could not be reached, or could not work,
- * `failed_precondition` when the tool's configuration is at fault.
- * It has no cause, as those of the protocol's library hold codes and secrets.
+ * The error for a missing token: `unauthenticated` when the server refused, `unavailable` when it could not
+ * be reached or failed, `failed_precondition` when the tool's configuration is wrong. It has no cause,
+ * because the errors of the protocol's library hold codes and secrets.
  */
 export class TokenError extends MeshError {
-  /** The request was certainly not sent: a code in it can be sent once more. */
+  /** True when the request was certainly not sent: its code can be sent again. */
   readonly isUnsent: boolean;
 
   constructor(
@@ -26,7 +26,7 @@ export class TokenError extends MeshError {
   }
 }
 
-/** Failures before anything was sent: of a name, a route, a connection. */
+/** Codes of failures before the request was sent: of a name, a route, a connection. */
 const unsentCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -37,9 +37,9 @@ const unsentCodes = new Set([
 ]);
 
 /**
- * Says in our words what failed while a credential was fetched; a {@link MeshError} passes as it is.
+ * Describes an error while fetching a credential in our own words; a {@link MeshError} passes unchanged.
  *
- * @param isBefore nothing secret is sent by what failed
+ * @param isBefore true when the failed request holds no secret
  */
 export function tokenError(what: string, thrown: unknown, isBefore = false): MeshError {
   if (thrown instanceof MeshError) return thrown;
@@ -75,7 +75,10 @@ function failed(what: string, status: number, isBefore: boolean): TokenError {
   return new TokenError('unavailable', message, isBefore);
 }
 
-/** An answer that is none of the protocol: a server that cannot work says 5xx in any form. */
+/**
+ * Makes the error for a response that does not follow the protocol. A server that has failed may answer 5xx
+ * in any form.
+ */
 function brokenAnswer(what: string, { cause }: OperationProcessingError, isBefore: boolean): TokenError {
   const status = cause instanceof Response ? cause.status : 0;
   if (status >= 500) return failed(what, status, isBefore);
@@ -88,7 +91,7 @@ function codeOf(thrown: unknown): string {
   return String(code ?? name ?? 'unknown');
 }
 
-/** Error codes are words; what a server says in their place may be anything. */
+/** Checks a server's error code: it must look like a code, as a server may send any text instead. */
 function word(code: string): string {
   return /^[\w .-]{1,64}$/.test(code) ? code : 'unknown error';
 }

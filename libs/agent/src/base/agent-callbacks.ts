@@ -6,8 +6,8 @@ import type { InvocationContext } from './invocation-context.ts';
 import { originOf } from './readonly-context.ts';
 
 /**
- * The id of the event that a callback makes. It follows from the run, so that an agent that goes on after a crash finds what its callback said
- * and does not say it twice.
+ * Returns the id of the event that a callback makes. The id follows from the run: an agent that continues
+ * after a crash finds the event of its callback and does not yield it twice.
  */
 export function callbackEventId(
   { agent, path, invocationId }: InvocationContext,
@@ -17,7 +17,10 @@ export function callbackEventId(
   return `${turnStart?.id ?? invocationId}/${path ?? agent.name}/${agent.name}/${when}`;
 }
 
-/** Asks the plugins, then the agent. What they say becomes an event; so does what they only wrote to the state. */
+/**
+ * Calls the plugins, then the agent's own callbacks. Returns an event with the content that they return or
+ * the state that they write.
+ */
 export async function callAgentCallbacks(
   kind: 'beforeAgentCallback' | 'afterAgentCallback',
   context: InvocationContext,
@@ -42,13 +45,15 @@ export async function callAgentCallbacks(
 }
 
 /**
- * Makes an escalation a transfer to the agent's parent, where that is an LLM agent, in this process or elsewhere. A workflow that runs the agent
- * sees the escalation itself, and a transfer that was asked for comes first.
+ * Turns an escalation into a transfer to the agent's parent, when the parent is an LLM agent (of this process
+ * or of another one). A workflow that runs the agent handles the escalation itself. A requested transfer
+ * takes precedence.
  */
 export function passToParent(context: InvocationContext, actions: EventActions): void {
   const { agent, path, transfers } = context;
   if (!actions.escalate || actions.transferToAgent !== undefined) return;
-  // The last step of the path is the agent that a workflow runs; those that it hands over to have the same path.
+  // The last step of the path is the agent that a workflow runs. Agents that it transfers to have the same
+  // path.
   const step = path?.split('.').at(-1)?.split('@')[0];
   if (step === agent.name) return;
   const { parentAgent } = agent;

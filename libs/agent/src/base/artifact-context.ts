@@ -9,16 +9,18 @@ import type {
 import { missingService, ReadonlyContext } from './readonly-context.ts';
 
 /**
- * What tools and callbacks do with files. A file is kept at once, whatever becomes of the call; the event that is committed next names it in its
- * `artifactDelta`.
+ * The part of a context that handles files. A file is saved at once, even if the call fails later; the next
+ * committed event names it in its `artifactDelta`.
  */
 export abstract class ArtifactContext extends ReadonlyContext {
   abstract readonly actions: EventActions;
 
   /**
-   * Keeps a file of the session, or of the user when its name starts with `user:`, and gives its version, from 0.
+   * Saves a file of the session, or of the user when its name starts with `user:`. Returns its version, from
+   * 0.
    *
-   * @throws MeshError `failed_precondition` without an artifact service, `invalid_argument` for a part that is no file
+   * @throws MeshError `failed_precondition` without an artifact service, `invalid_argument` for a part that
+   * is no file
    */
   async saveArtifact(
     filename: string,
@@ -29,28 +31,33 @@ export abstract class ArtifactContext extends ReadonlyContext {
     return this.#note(filename, await save);
   }
 
-  /** As {@link saveArtifact}, of bytes as they come: however large, they are never held as a whole. */
+  /**
+   * Saves a file as {@link saveArtifact} does, from a stream. The bytes are never held in memory as a whole.
+   */
   async saveArtifactStream(filename: string, upload: ArtifactUpload): Promise<number> {
     const save = this.#artifacts().saveArtifactStream({ ...this.#file(filename), ...upload });
     return this.#note(filename, await save);
   }
 
-  /** A version of a file, by default the latest; undefined when there is none. */
+  /** Loads a version of a file, by default the latest. Returns undefined when there is none. */
   async loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
     return await this.#artifacts().loadArtifact({ ...this.#file(filename), version });
   }
 
-  /** As {@link loadArtifact}, its bytes as they come. Read the stream to its end, or cancel it. */
+  /**
+   * Loads a file as {@link loadArtifact} does, as a stream. The caller reads the stream to its end, or
+   * cancels it.
+   */
   async loadArtifactStream(filename: string, version?: number): Promise<ArtifactStream | undefined> {
     return await this.#artifacts().loadArtifactStream({ ...this.#file(filename), version });
   }
 
-  /** What is known of a version, by default of the latest, without reading it. */
+  /** Returns the metadata of a version, by default the latest, without reading the file. */
   async getArtifactVersion(filename: string, version?: number): Promise<ArtifactVersion | undefined> {
     return await this.#artifacts().getArtifactVersion({ ...this.#file(filename), version });
   }
 
-  /** The names of the session's files, and of the user's. */
+  /** Lists the names of the session's files and of the user's files. */
   async listArtifacts(): Promise<string[]> {
     const { appName, userId, sessionId } = this;
     return await this.#artifacts().listArtifactKeys({ appName, userId, sessionId });

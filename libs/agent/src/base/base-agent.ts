@@ -20,14 +20,14 @@ import { noteStep } from './note-step.ts';
 
 export interface BaseAgentConfig {
   name: string;
-  /** One line for other agents and their models: what this one is for. */
+  /** Purpose of the agent in one line, for other agents and their models. */
   description?: string;
   subAgents?: BaseAgent[];
   beforeAgentCallback?: BeforeAgentCallback;
   afterAgentCallback?: AfterAgentCallback;
 }
 
-/** How often an agent may be told in an invocation that a limit is reached. */
+/** Number of times that one invocation may tell an agent that a limit is reached. */
 const mostRefusals = 10;
 export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
   name: true,
@@ -37,7 +37,7 @@ export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
   afterAgentCallback: true,
 };
 
-/** Options of ADK's agents that do nothing here, with their replacements. */
+/** ADK's agent options that have no effect here, with their replacements. */
 export const unsupportedAgentOptions = {
   parentAgent: 'list the agent among the subAgents of its parent',
   mode: 'use the agent in an AgentTool, or in a SequentialAgent, for a task',
@@ -52,22 +52,28 @@ export const unsupportedAgentOptions = {
   waitForOutput: 'agents that wait for an answer pause the workflow around them',
 };
 
-/** An agent of any kind. Subclasses say in `runAsyncImpl` what it does; what it yields is committed before it goes on. */
+/**
+ * The base class of all agents. A subclass implements `runAsyncImpl`; each event that it yields is committed
+ * before it continues.
+ */
 export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
-  /** The options that the agent was made with. */
+  /** The options that the constructor received. */
   protected readonly config: C;
   readonly name: string;
   readonly subAgents: readonly BaseAgent[];
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
   readonly afterAgentCallback: readonly SingleAgentCallback[];
-  /** Runs the code that its model writes; LLM agents alone have one. */
+  /** The executor of the code that the agent's model writes. Only LLM agents have one. */
   readonly codeExecutor: BaseCodeExecutor | undefined = undefined;
-  /** The instruction for all agents of the tree, at its root; LLM agents alone have one. */
+  /** The instruction for all agents of the tree; the root agent holds it. Only LLM agents have one. */
   readonly globalInstruction: string | InstructionProvider = '';
   readonly #description: string;
   #parent: BaseAgent | undefined;
 
-  /** @throws MeshError `invalid_argument` for an option of ADK that does nothing here, a bad name, a name used twice in the tree, or a sub-agent that has a parent. */
+  /**
+   * @throws MeshError `invalid_argument` for an option of ADK that has no effect here, a bad name, a name
+   * used twice in the tree, or a sub-agent that has a parent.
+   */
   constructor(config: C) {
     const rules = { unsupported: unsupportedAgentOptions, isOpen: true };
     assertOptions(`agent ${config?.name}`, config ?? null, baseAgentOptions, rules);
@@ -88,9 +94,9 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
       child.#parent = this;
     }
     const names = [...this.tree()].map((agent) => agent.name);
-    const twice = names.find((each, index) => names.indexOf(each) !== index);
-    if (twice)
-      throw new MeshError('invalid_argument', `two agents of one tree are called ${twice}; rename one`);
+    const duplicate = names.find((each, index) => names.indexOf(each) !== index);
+    if (duplicate)
+      throw new MeshError('invalid_argument', `two agents of one tree are called ${duplicate}; rename one`);
   }
 
   get description(): string {
@@ -98,9 +104,10 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   }
 
   /**
-   * Makes another agent of the same class and the same configuration, with copies of its sub-agents and without a parent.
+   * Makes another agent of the same class and the same configuration, with copies of its sub-agents and
+   * without a parent.
    *
-   * @param overrides options that differ
+   * @param overrides options that replace the agent's own
    * @throws MeshError `invalid_argument` for an option that the class does not have
    */
   clone(overrides: Partial<C> = {}): this {
@@ -108,20 +115,24 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return Reflect.construct(this.constructor, [{ ...this.config, subAgents, ...overrides }]);
   }
 
-  /** Does it run in another process? Then a transfer leaves this one. */
+  /** Tells whether the agent runs in another process. A transfer to it then leaves this process. */
   get isRemote(): boolean {
     return false;
   }
 
   /**
-   * Does it run its children itself, as workflows and agents with code of their own do? The runs of its children then have paths, by which
-   * they are found in the journal. An LLM agent has none: it hands over.
+   * Tells whether the agent runs its children itself, as workflows and agents with user code do. The runs of
+   * its children then have paths, by which the journal finds them. An LLM agent does not run its children: it
+   * transfers to them.
    */
   get orchestrates(): boolean {
     return true;
   }
 
-  /** Does it run code of the user's own, which may keep back or change what the agents below it say? The framework's own kinds do not. */
+  /**
+   * Tells whether the agent runs user code, which may drop or change the events of the agents below it. The
+   * framework's own agents do not.
+   */
   get hasOwnCode(): boolean {
     return true;
   }
@@ -134,13 +145,13 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return this.#parent?.rootAgent ?? this;
   }
 
-  /** This agent and all below it. */
+  /** Yields this agent and all agents below it. */
   *tree(): Generator<BaseAgent> {
     yield this;
     for (const child of this.subAgents) yield* child.tree();
   }
 
-  /** This agent or one below it, by name. */
+  /** Finds this agent or one below it by name. */
   findAgent(name: string): BaseAgent | undefined {
     for (const agent of this.tree()) if (agent.name === name) return agent;
     return undefined;
@@ -151,8 +162,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   }
 
   /**
-   * Runs the agent in an invocation. Whoever iterates commits each event that is not partial before asking for the next. A run that had
-   * ended before, as the journal tells, yields nothing.
+   * Runs the agent in an invocation. The caller commits each event that is not partial before it asks for the
+   * next one. Yields nothing when the journal shows that this run has already ended.
    */
   async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
@@ -165,7 +176,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
       event.author ||= this.name;
-      // It belongs to the invocation that commits it, wherever the code took it from.
+      // An event belongs to the invocation that commits it, even if user code took it from another one.
       if (event.invocationId !== context.invocationId) event.invocationId = context.invocationId;
       if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
       if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
@@ -173,7 +184,9 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     }
   }
 
-  /** Code around an agent that may ask no model any more runs it again and again: the run ends. */
+  /**
+   * Ends the run when user code runs an agent again and again although the agent may call no model any more.
+   */
   #assertEnds(context: InvocationContext, { author, errorMessage }: Event): void {
     if (author !== this.name && !this.isRemote) return;
     if (context.countRefusal(this.name) <= mostRefusals) return;
@@ -186,7 +199,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { start, events } = turnOf(context);
     const before = callbackEventId(context, start, 'before');
-    // What the agent that handed over said last, in its callback, is none of this one's steps.
+    // An event that the transferring agent's callback made last is not a step of this agent.
     if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
       const event = await callAgentCallbacks('beforeAgentCallback', context, before);
       const isAnswered = Boolean(event?.content);
@@ -194,8 +207,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
       if (event) yield event;
       if (isAnswered) return;
     }
-    const said = logIndex(context.session.events).get(before);
-    if (said?.content || (said && stepMarkOf(said)?.ends)) return;
+    const beforeEvent = logIndex(context.session.events).get(before);
+    if (beforeEvent?.content || (beforeEvent && stepMarkOf(beforeEvent)?.ends)) return;
     if (context.endInvocation) return;
     yield* this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
@@ -207,12 +220,16 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     yield* this.handOver(context);
   }
 
-  /** What comes behind the agent's own work, its callbacks included: the agent that it has handed the conversation to. */
+  /**
+   * Runs what follows the agent's own work and callbacks: the agent to which it has transferred the
+   * conversation.
+   */
   protected async *handOver(_context: InvocationContext): AsyncGenerator<Event, void, void> {}
 
   /**
-   * Runs code of its own. After a crash or a pause it runs from the start again: what it said before, found by number, is not said again, as what
-   * its children said is not, nor what the flow of an LLM agent with code of its own said.
+   * Runs user code. After a crash or a pause the code runs from the start again. Events that are already in
+   * the log are not yielded again: the agent's own events, found by their number; the events of its children;
+   * and those of the flow of an LLM agent with user code.
    */
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { path = `${this.name}/own`, invocationId, session } = context;
@@ -220,7 +237,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     const passed = new Set<string>();
     let count = 0;
     for await (const each of this.runAsyncImpl(context)) {
-      // Events of the log cannot be changed.
+      // Events of the log are frozen.
       const event = Object.isFrozen(each) ? { ...each } : each;
       event.author ||= this.name;
       const index = logIndex(session.events);
@@ -239,15 +256,18 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     }
   }
 
-  /** Gives an event that code of the agent's own made an identity, the same whenever the code runs again. */
+  /** Gives an event of user code an id that is the same whenever the code runs again. */
   #sign(context: InvocationContext, event: Event, id: string): void {
     event.id = id;
-    // A copy of what another agent said would count as that one's step.
+    // Without a path of this agent, a copy of another agent's event would count as a step of that agent.
     if (context.path !== undefined) event.nodeInfo = { path: context.path };
     if (!this.orchestrates && event.author === this.name) setStepMark(event, { isOwnCode: true });
   }
 
-  /** ADK's way into live conversations, which its subclasses must define. Nothing calls it: there are none here. */
+  /**
+   * Exists because subclasses written for ADK define it. Nothing calls it: live conversations are not
+   * supported.
+   */
   protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
     throw new MeshError(
       'failed_precondition',

@@ -4,9 +4,9 @@ import type { InvocationContext } from './invocation-context.ts';
 
 export interface CodeExecutionInput {
   code: string;
-  /** The word behind the opening fence: `python`, `javascript`; `python` for `tool_code`. */
+  /** The language after the opening fence: `python`, `javascript`; `python` for `tool_code`. */
   language: string;
-  /** The id of the event with the code: the same when a crash makes it run a second time. */
+  /** The id of the event with the code. It is the same when the code runs a second time after a crash. */
   executionId: string;
 }
 
@@ -22,27 +22,33 @@ export interface ExecuteCodeRequest {
   codeExecutionInput: CodeExecutionInput;
 }
 
-/** Runs the code that a model writes. What it throws ends the run; what the code does wrong goes into the result. */
+/**
+ * The base class of executors for code that a model writes. An exception of an executor ends the run; a
+ * failure of the executed code becomes part of the result.
+ */
 export abstract class BaseCodeExecutor {
-  /** So many failures in a row go back to the model; the code that follows is not run, but is the answer. */
+  /**
+   * Number of consecutive failures that are reported to the model. Code that follows them is not run; it is
+   * the answer.
+   */
   readonly errorRetryAttempts: number = 2;
-  /** What stands before and after code in a model's answer. */
+  /** Delimiters before and after code in a model's answer. */
   readonly codeBlockDelimiters: readonly (readonly [string, string])[] = [
     ['```tool_code\n', '\n```'],
     ['```python\n', '\n```'],
     ['```javascript\n', '\n```'],
   ];
-  /** What a model reads before and after the result. */
+  /** Delimiters before and after the result, as the model reads it. */
   readonly executionResultDelimiters: readonly [string, string] = ['```tool_output\n', '\n```'];
 
-  /** Does the model's server run the code itself? Then nothing is run here. */
+  /** Tells whether the model's server runs the code itself. Then this process runs nothing. */
   get isBuiltIn(): boolean {
     return false;
   }
 
-  /** Changes what goes to the model. */
+  /** Changes the request before it is sent to the model. */
   processLlmRequest(_request: LlmRequest): void {}
 
-  /** Heed `invocationContext.abortSignal`. */
+  /** Runs the code. It must stop when `invocationContext.abortSignal` is aborted. */
   abstract executeCode(request: ExecuteCodeRequest): Promise<CodeExecutionResult>;
 }

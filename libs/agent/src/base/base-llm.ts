@@ -6,13 +6,13 @@ import type { BaseTool } from './base-tool.ts';
 export interface LlmRequest {
   model: string;
   contents: Content[];
-  /** Everything else of the request: system instruction, tools, temperature, … */
+  /** All other settings of the request: system instruction, tools, temperature, … */
   config: GenerateContentConfig;
-  /** The tools that may be called in answer to this request, by name. */
+  /** The tools that the model may call in its answer to this request, by name. */
   toolsDict: Record<string, BaseTool>;
 }
 
-/** One answer, or with `partial` a piece of it. */
+/** One answer of a model, or a piece of it when `partial` is set. */
 export type LlmResponse = Pick<
   Event,
   | 'content'
@@ -29,12 +29,12 @@ export type LlmResponse = Pick<
   | 'interrupted'
 >;
 
-/** A connection for live conversations, which agentmesh does not have; see {@link BaseLlm.connect}. */
+/** A connection for live conversations, which are not supported; see {@link BaseLlm.connect}. */
 export type BaseLlmConnection = never;
 
-/** A model. */
+/** The base class of models. */
 export abstract class BaseLlm {
-  /** Names that a subclass serves, for `LLMRegistry.register`. */
+  /** Model names that a subclass serves, for `LLMRegistry.register`. */
   static readonly supportedModels: readonly (string | RegExp)[] = [];
   readonly model: string;
 
@@ -46,17 +46,18 @@ export abstract class BaseLlm {
   }
 
   /**
-   * Lists what keeps the model from being asked in this process, a sentence each that names the variables to set. Empty here;
-   * models with a key override it.
+   * Lists the reasons why this process cannot call the model, one sentence each, with the variables to set.
+   * Returns an empty list by default; models that need a key override it.
    */
   keyProblems(): string[] {
     return [];
   }
 
   /**
-   * Yields the answer; the last response is whole, those before it are partial. Throws when the model cannot be reached.
+   * Yields the answer. The last response is complete, the responses before it are partial.
    *
-   * @param stream asks for the answer in pieces
+   * @param stream requests the answer in pieces
+   * @throws when the model cannot be reached
    */
   abstract generateContentAsync(
     request: LlmRequest,
@@ -65,7 +66,8 @@ export abstract class BaseLlm {
   ): AsyncGenerator<LlmResponse, void, void>;
 
   /**
-   * ADK's way into a live conversation. Nothing calls it here; ADK's subclasses must define it.
+   * Exists because subclasses written for ADK define it. Nothing calls it: live conversations are not
+   * supported.
    *
    * @throws MeshError `failed_precondition` always
    */
@@ -77,7 +79,11 @@ export abstract class BaseLlm {
   }
 }
 
-/** Checks the second argument of `generateContentAsync`. @throws MeshError `invalid_argument` for anything but a boolean */
+/**
+ * Checks the second argument of `generateContentAsync`.
+ *
+ * @throws MeshError `invalid_argument` for anything but a boolean
+ */
 export function assertStream(stream: unknown): void {
   if (typeof stream === 'boolean') return;
   throw new MeshError(
@@ -86,7 +92,7 @@ export function assertStream(stream: unknown): void {
   );
 }
 
-/** Adds paragraphs to the system instruction of a request; empty ones are left out. */
+/** Appends paragraphs to the system instruction of a request, without the empty ones. */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
   const { systemInstruction } = request.config;
   const before = typeof systemInstruction === 'string' ? [systemInstruction] : [];

@@ -15,13 +15,14 @@ interface ToolCall {
 
 interface Compaction {
   invocationContext: InvocationContext;
-  /** Summaries are made by themselves; ADK has other triggers too. */
+  /** The trigger of a summary: always automatic here; ADK has other triggers too. */
   trigger: 'Auto';
 }
 
 /**
- * Sees and may change what every agent of a runner does. Override what is needed: the first plugin that returns something from a
- * hook decides, and the agent's own callback of that kind is then not called. A hook that throws ends the run.
+ * The base class of plugins: a plugin sees and may change what every agent of a runner does. When one plugin
+ * returns a value from a hook, the next plugins and the agent's own callback of that kind are not called. A
+ * hook that throws ends the run.
  */
 export abstract class BasePlugin {
   readonly name: string;
@@ -41,12 +42,12 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** What it returns is the whole answer: no agent is run. */
+  /** Returns content to answer without running an agent. */
   async beforeRunCallback(_params: { invocationContext: InvocationContext }): Promise<Content | undefined> {
     return undefined;
   }
 
-  /** May replace an event before it is committed; its id, invocation and time stay. */
+  /** May replace an event before it is committed. The event keeps its id, invocation and time. */
   async onEventCallback(_params: {
     invocationContext: InvocationContext;
     event: Event;
@@ -70,7 +71,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Gives the tools that the model may use in this step. */
+  /** Returns the tools that the model may use in this step. */
   async beforeToolSelection(_params: {
     callbackContext: Context;
     tools: Readonly<Record<string, BaseTool>>;
@@ -100,10 +101,12 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Runs before a summary of the conversation is made, but not for a prompt that is only cut. */
+  /**
+   * Runs before a summary of the conversation is made. It does not run for a prompt that is only truncated.
+   */
   async beforeContextCompaction(_params: Compaction): Promise<void> {}
 
-  /** Runs when the summary is made, or when its model has failed. */
+  /** Runs when the summary is made, or when the summarizing model has failed. */
   async afterContextCompaction(_params: Compaction): Promise<void> {}
 
   async beforeToolCallback(_params: ToolCall): Promise<ToolResponse | undefined> {

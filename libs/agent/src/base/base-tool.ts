@@ -6,9 +6,12 @@ import type { Context } from './context.ts';
 export interface BaseToolConfig {
   name: string;
   description: string;
-  /** The call stays open until somebody answers it; what the tool returns first is only the state of things. */
+  /**
+   * Keeps the call pending until an answer from outside arrives; the first return value of the tool is only
+   * an interim state.
+   */
   isLongRunning?: boolean;
-  /** How long an answer from outside is waited for, in ms; default for ever. */
+  /** Time limit for an answer from outside, in ms; default: none. */
   answerWithinMs?: number;
 }
 
@@ -28,14 +31,17 @@ export interface ToolProcessLlmRequest {
   llmRequest: LlmRequest;
 }
 
-/** Something a model may call. */
+/** The base class of tools: functions that a model may call. */
 export abstract class BaseTool {
   readonly name: string;
   readonly #description: string;
   readonly #isLongRunning: boolean;
   readonly #answerWithinMs: number | undefined;
 
-  /** @throws MeshError `invalid_argument` for a name that function declarations cannot hold, or a time that is none. */
+  /**
+   * @throws MeshError `invalid_argument` for a name that function declarations cannot hold, or an invalid
+   * time.
+   */
   constructor({ name, description, isLongRunning = false, answerWithinMs }: BaseToolConfig) {
     this.name = assertName('tool', name);
     this.#description = description;
@@ -55,49 +61,55 @@ export abstract class BaseTool {
   }
 
   /**
-   * How long an answer from outside is waited for, in ms: the result of a long-running call, a person's confirmation. Then the call ends without it;
-   * in one process without a mesh, where nobody looks, a late answer is refused.
-   * Undefined: for ever.
+   * Time limit for an answer from outside (the outcome of a long-running call, a person's confirmation), in
+   * ms; undefined means no limit. When it passes, the call ends without the answer. In a single process
+   * without a mesh nothing watches the limit; a late answer is then refused.
    */
   get answerWithinMs(): number | undefined {
     return this.#answerWithinMs;
   }
 
   /**
-   * Does a repeated call with the same function-call id get the first one's result? A long-running call that was cut off by a crash is
-   * only then made again.
+   * Tells whether a repeated call with the same function-call id returns the result of the first one. Only
+   * then is a long-running call repeated after a crash.
    */
   get isIdempotent(): boolean {
     return false;
   }
 
-  /** Is the work done in another process? That one fetches the credentials that the work needs. */
+  /**
+   * Tells whether another process does the work. That process fetches the credentials that the work needs.
+   */
   get isRemote(): boolean {
     return false;
   }
 
-  /** Must a person confirm a call with these arguments before the work is done? */
+  /** Tells whether a person must confirm a call with these arguments before the tool runs. */
   async checkRequireConfirmation(_args: unknown, _toolContext: Context): Promise<boolean> {
     return false;
   }
 
-  /** What the model is told of the tool; undefined for a tool that the model's own service runs. ADK's name, for tools to override. */
+  /**
+   * Returns the declaration for the model; undefined for a tool that the model's own service runs. Tools
+   * override this method, as in ADK.
+   */
   _getDeclaration(): FunctionDeclaration | undefined {
     return undefined;
   }
 
-  /** What the model is told of the tool. */
+  /** Returns the declaration for the model. */
   getDeclaration(): FunctionDeclaration | undefined {
     return this._getDeclaration();
   }
 
-  /** Does the work. What it returns or throws goes back to the model. */
+  /** Does the work. Its return value or its exception goes back to the model. */
   abstract runAsync(request: RunToolRequest): Promise<unknown>;
 
   /**
-   * Adds the tool to a request. Override it to add something else: an instruction, content, a tool of the model's own service.
+   * Adds the tool to a request. Override it to add something else: an instruction, content, a tool of the
+   * model's own service.
    *
-   * @throws MeshError `invalid_argument` when the request has a tool of this name
+   * @throws MeshError `invalid_argument` when the request has another tool of this name
    */
   async processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> {
     const declaration = this.getDeclaration();
@@ -111,7 +123,7 @@ function declare(request: LlmRequest, tool: BaseTool, declaration: FunctionDecla
     throw new MeshError('invalid_argument', `the request has two tools called ${tool.name}; rename one`);
   }
   toolsDict[tool.name] = tool;
-  // All declarations stand in one entry: models refuse several.
+  // All declarations go into one entry, because models refuse several.
   const tools = (request.config.tools ?? []) as Tool[];
   const entry = tools.find((each) => each.functionDeclarations);
   if (entry) entry.functionDeclarations?.push(declaration);

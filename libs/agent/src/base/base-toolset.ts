@@ -6,14 +6,17 @@ import type { Context, ReadonlyContext } from './context.ts';
 
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
 
-/** A group of tools that is asked anew at every step, so that it may depend on the state. */
+/** A group of tools. It is asked for its tools at every step, so the tools may depend on the state. */
 export abstract class BaseToolset {
-  /** Names that may pass, or a test; all pass when it is absent or empty. */
+  /** Names of the selected tools, or a predicate; all tools are selected when it is empty. */
   readonly toolFilter: readonly string[] | ToolPredicate;
-  /** Put before the tools' names, with `_`. */
+  /** Prefix of the tools' names, joined with `_`. */
   readonly prefix: string | undefined;
 
-  /** @throws MeshError `invalid_argument` for a filter that is neither a list nor a function, or a prefix that is no text */
+  /**
+   * @throws MeshError `invalid_argument` for a filter that is neither a list nor a function, or a prefix that
+   * is not a string
+   */
   constructor(toolFilter: readonly string[] | ToolPredicate = [], prefix?: string) {
     if (typeof toolFilter !== 'function' && !Array.isArray(toolFilter)) {
       throw new MeshError(
@@ -27,20 +30,23 @@ export abstract class BaseToolset {
     this.prefix = prefix;
   }
 
-  /** Is a tool left out when the agent has another one of its name? So it is where tools come and go by themselves. */
+  /**
+   * Tells whether a tool is left out when the agent has another tool of the same name. This is true for
+   * toolsets whose tools come and go by themselves.
+   */
   get givesWay(): boolean {
     return false;
   }
 
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
-  /** Releases what the toolset holds; called when the runner or the service stops, not after a run. */
+  /** Releases the resources of the toolset. Called when the runner or the service stops, not after a run. */
   async close(): Promise<void> {}
 
-  /** May add to a request, before the tools themselves do. */
+  /** May change a request before the tools themselves do. */
   async processLlmRequest(_toolContext: Context, _llmRequest: LlmRequest): Promise<void> {}
 
-  /** The tools that pass the filter, under the names that the model sees. */
+  /** Returns the tools that pass the filter, under the names that the model sees. */
   async selectedTools(context: ReadonlyContext): Promise<BaseTool[]> {
     const tools = await this.getTools(context);
     const start = this.prefix ? `${this.prefix}_` : '';

@@ -5,13 +5,13 @@ import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
 
 type Awaitable<T> = T | Promise<T>;
-/** One function, or several of which the first that returns something decides. */
+/** One function or several; the first one that returns a value decides. */
 export type OneOrMore<T> = T | T[];
 
 export type SingleAgentCallback = (context: Context) => Awaitable<Content | undefined>;
-/** What it returns is said in place of the agent's work. */
+/** Callback before the agent's work; its return value replaces that work. */
 export type BeforeAgentCallback = OneOrMore<SingleAgentCallback>;
-/** What it returns is said after the agent's work. */
+/** Callback after the agent's work; its return value is added as an event. */
 export type AfterAgentCallback = OneOrMore<SingleAgentCallback>;
 
 export type SingleBeforeModelCallback = (params: {
@@ -49,19 +49,22 @@ export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
 export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
 export type OnToolErrorCallback = OneOrMore<SingleOnToolErrorCallback>;
 
-/** Callbacks around an LLM agent's model and tools. A plugin that returns something keeps these from being called. */
+/** Callbacks around an LLM agent's model and tools. They are not called when a plugin returns a value. */
 export interface LlmCallbacks {
-  /** What it returns is taken for the model's answer; the model is not called, nor counted. */
+  /** Its return value replaces the model's answer; the model is not called, and the call is not counted. */
   beforeModelCallback?: BeforeModelCallback;
-  /** What it returns replaces the model's answer. */
+  /** Its return value replaces the model's answer. */
   afterModelCallback?: AfterModelCallback;
-  /** What it returns is taken for the answer of a model that failed. */
+  /** Its return value replaces the answer of a model that failed. */
   onModelErrorCallback?: OnModelErrorCallback;
-  /** What it returns is taken for the tool's result; the tool is not run. */
+  /** Its return value replaces the tool's result; the tool does not run. */
   beforeToolCallback?: BeforeToolCallback;
-  /** Its return value replaces the tool's result. For a long-running tool without a first result `response` is undefined, as in ADK. */
+  /**
+   * Its return value replaces the tool's result. For a long-running tool without a first result `response` is
+   * undefined, as in ADK.
+   */
   afterToolCallback?: AfterToolCallback;
-  /** What it returns is taken for the result of a tool that threw. */
+  /** Its return value replaces the result of a tool that threw. */
   onToolErrorCallback?: OnToolErrorCallback;
 }
 
@@ -74,12 +77,12 @@ export const llmCallbackOptions: OptionNames<LlmCallbacks> = {
   onToolErrorCallback: true,
 };
 
-export function asList<T>(given: OneOrMore<T> | undefined): T[] {
-  if (given === undefined) return [];
-  return Array.isArray(given) ? given : [given];
+export function asList<T>(callbacks: OneOrMore<T> | undefined): T[] {
+  if (callbacks === undefined) return [];
+  return Array.isArray(callbacks) ? callbacks : [callbacks];
 }
 
-/** Calls one after the other and gives the first result there is. */
+/** Calls the callbacks in order and returns the first result. */
 export async function firstResult<P, R>(
   callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
   params: P,
@@ -91,5 +94,5 @@ export async function firstResult<P, R>(
   return undefined;
 }
 
-/** An instruction that is made anew at every step; what it returns is used as it is. */
+/** A function that makes an instruction anew at every step; its return value is used unchanged. */
 export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;

@@ -1,40 +1,48 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 
-/** What a prompt would be made of now. */
+/** The material of the next prompt. */
 export interface PromptHistory {
-  /** All that no summary stands for yet, in order: what this agent may see. */
+  /** The events that this agent may see and that no summary covers yet, in order. */
   events: readonly Event[];
-  /** Of these, how many belong to what came before the invocation that runs. */
+  /** The number of those events that precede the current invocation. */
   past: number;
-  /** What stands for all before them. */
+  /** The summary of all earlier events. */
   summary: string | undefined;
-  /** How long the prompt is, in tokens: as the model counted the last one, or else a guess by its letters. */
+  /**
+   * Length of the prompt in tokens: as the model counted the last one, else estimated by the number of
+   * letters.
+   */
   tokens: number;
 }
 
 /**
- * Has a summary take the place of old events in the prompts of an agent. The summary is an event of its own in the log; the events that it stands for
- * stay there as they are.
+ * Replaces old events with a summary in the prompts of an agent. The summary is an event of its own in the
+ * log; the events that it covers stay there unchanged.
  */
 export interface SummarizingCompactor {
-  /** Writes the summaries; default the agent's model. */
+  /** The writer of the summaries; default: the agent's model. */
   readonly summarizer?: BaseSummarizer | undefined;
-  /** How many of the events, from the first on, a summary shall stand for now; 0 for none. */
+  /** Returns how many of the first events a summary shall cover now; 0 for none. */
   toSummarize(history: PromptHistory): number;
 }
 
-/** Shows a model the last events alone. Nothing is written, and what lies before them is not even read. */
+/** Limits the prompt to the last events. Nothing is written, and earlier events are not even read. */
 export interface TruncatingCompactor {
-  /** So many events at most, and those that the turn cannot do without. */
+  /** Maximum number of events, not counting those that the turn needs. */
   readonly threshold: number;
-  /** And so many of the first ones of the session. */
+  /** Number of the session's first events that the prompt keeps. */
   readonly preserveLeadingEvents: number;
 }
 
-/** Keeps the prompts of a long conversation short; see ADK's context compactors. */
+/** A strategy that keeps the prompts of a long conversation short; see ADK's context compactors. */
 export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
 
-/** @throws MeshError `invalid_argument` for what is none: those of ADK JS change the session's events in place, and are written otherwise here */
+/**
+ * Checks that all compactors can be used here.
+ *
+ * @throws MeshError `invalid_argument` for any other object; compactors of ADK JS change the session's events
+ * in place and need another interface here
+ */
 export function assertCompactors(
   agent: string,
   compactors: readonly BaseContextCompactor[] | undefined,
@@ -52,11 +60,11 @@ export function isTruncating(compactor: BaseContextCompactor): compactor is Trun
   return 'threshold' in compactor;
 }
 
-/** Puts what was said and done into few words. */
+/** A service that summarizes events. */
 export interface BaseSummarizer {
   /**
-   * @param events in order; the first one may be the summary of what was before
-   * @throws what keeps it from doing so: the prompt is then built without a new summary
+   * @param events in order; the first one may be the summary of earlier events
+   * @throws any error; the prompt is then built without a new summary
    */
   summarize(
     events: readonly Event[],

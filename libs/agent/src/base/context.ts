@@ -28,26 +28,26 @@ export interface ContextOptions {
   functionCallEventId?: string;
   toolConfirmation?: ToolConfirmation;
   inputResponse?: unknown;
-  /** How many questions of the call were answered so far; default 0. */
+  /** Number of questions of the call that have an answer; default 0. */
   answers?: number;
-  /** How often the work of the call was begun, this time counted; default: that of the invocation. */
+  /** Number of times the work of the call began, including this one; default: that of the invocation. */
   attempt?: number;
-  /** What an attempt before this one said last. */
+  /** The last progress of an earlier attempt. */
   lastProgress?: Record<string, unknown>;
-  /** Where updates of the call are published; default: as the invocation has it. */
+  /** The subject for updates of the call; default: that of the invocation. */
   operationSubject?: string;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
-  /** What the call was given; default nothing. */
+  /** The credentials of the call; default none. */
   credentials?: CallCredentials;
 }
 
-/** What a tool asks a person to confirm. */
+/** The confirmation that a tool requests from a person. */
 export interface ConfirmationRequest extends Omit<ToolConfirmation, 'confirmed' | 'payloadSchema'> {
   payloadSchema?: AnswerSchema;
 }
 
-/** What a tool asks a person to tell it. */
+/** The input that a tool requests from a person. */
 export interface InputQuestion extends Omit<InputRequest, 'responseSchema'> {
   responseSchema?: AnswerSchema;
 }
@@ -66,20 +66,25 @@ const questionNames: OptionNames<InputQuestion> = {
   within: true,
 };
 
-/** What tools and callbacks get: state they may write, actions they may set, the services, and the call they serve. */
+/**
+ * The context of a tool or a callback: state and actions that it may write, the services, and the current
+ * call.
+ */
 export class Context extends ArtifactContext {
   override readonly actions: EventActions;
-  /** Id of the function call: the idempotency key of everything the tool does outside. */
+  /** Id of the function call: the idempotency key for all external effects of the tool. */
   readonly functionCallId: string | undefined;
   /** Id of the event that made the call. */
   readonly functionCallEventId: string | undefined;
-  /** What a person said to the call, once it was asked for. */
+  /** The person's answer to a requested confirmation. */
   toolConfirmation: ToolConfirmation | undefined;
-  /** What a person told the call last, once it was asked for: words, or a value that fits the schema of the question. */
+  /**
+   * The person's last answer to a requested input: a text, or a value that fits the schema of the question.
+   */
   readonly inputResponse: unknown;
-  /** How many questions of the call were answered so far: with each answer the call is made anew. */
+  /** Number of questions of the call that have an answer. The call runs again with each answer. */
   readonly answers: number;
-  /** For the framework; tools use {@link getAuthResponse} and {@link requestCredential}. */
+  /** For the framework only; tools use {@link getAuthResponse} and {@link requestCredential}. */
   readonly credentials: CallCredentials;
   readonly #state: State;
   readonly #options: ContextOptions;
@@ -97,7 +102,7 @@ export class Context extends ArtifactContext {
     this.#options = options;
   }
 
-  /** The same context under another signal, or in an invocation that differs in some way. */
+  /** Returns this context with another signal, other options, or another invocation. */
   with({ invocation, ...options }: ContextOptions & { invocation?: InvocationContext }): Context {
     const origin = invocation ? { ...this.origin, invocation } : this.origin;
     const { actions, credentials } = this;
@@ -109,22 +114,23 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * How often the work that this belongs to was begun, this time counted: more than 1 after a crash. A tool may have done its work before, under
-   * the same {@link functionCallId}. Of a long-running tool in a process of its own it is how often its job was begun; of others there it is always 1, as
+   * Number of times the work began, including this one: more than 1 after a crash. The tool may have done its
+   * work before, under the same {@link functionCallId}. For a long-running tool in a process of its own, this
+   * is the number of times its job began. For other tools in a process of their own it is always 1, because
    * they keep results by call id.
    */
   get attempt(): number {
     return this.#options.attempt ?? this.origin.invocation?.attempt ?? 1;
   }
 
-  /** What the attempt before this one yielded last, of a long-running tool whose process died at it. */
+  /** The last progress that a long-running tool yielded in an earlier attempt, whose process died. */
   get lastProgress(): Record<string, unknown> | undefined {
     return this.#options.lastProgress;
   }
 
   /**
-   * The NATS subject on which whoever finishes the work of this long-running call later publishes its updates and its outcome, as JSON:
-   * `{"final": true, "response": {…}}`. Undefined outside of a mesh.
+   * The NATS subject for updates and the outcome of this long-running call, as JSON: `{"final": true,
+   * "response": {…}}`. The program that finishes the work later publishes there. Undefined outside of a mesh.
    */
   get operationSubject(): string | undefined {
     const { operationSubject, functionCallId } = this.#options;
@@ -132,22 +138,31 @@ export class Context extends ArtifactContext {
     return this.origin.invocation?.operationSubject?.(functionCallId);
   }
 
-  /** ADK's other name of {@link actions}. */
+  /** ADK's second name for {@link actions}. */
   get eventActions(): EventActions {
     return this.actions;
   }
 
-  /** Aborted when the invocation is cancelled, its deadline is over, or the tool has taken too long. */
+  /**
+   * The signal that is aborted when the invocation is cancelled, its deadline passes, or the tool reaches its
+   * time limit.
+   */
   get abortSignal(): AbortSignal | undefined {
     return this.#options.abortSignal ?? this.origin.abortSignal;
   }
 
-  /** What the user said that fits the query, in this session or others that were added to memory: best first, ten by default. */
+  /**
+   * Searches this session and others that were added to memory. Returns the best matches first, ten by
+   * default.
+   */
   async searchMemory(query: string, { limit }: { limit?: number } = {}): Promise<SearchMemoryResponse> {
     return await memoryOf(this).search(query, limit);
   }
 
-  /** Adds this session, as it is now, to what is found in others; added again, only what is new. Not for tools in a process of their own. */
+  /**
+   * Adds the events of this session to memory, except those that are already there. Not available for tools
+   * in a process of their own.
+   */
   async addSessionToMemory(): Promise<void> {
     await memoryOf(this).addSession();
   }
@@ -157,18 +172,20 @@ export class Context extends ArtifactContext {
     await memoryOf(this).addEvents(events, customMetadata);
   }
 
-  /** Adds what belongs to no session. */
+  /** Adds memories that belong to no session. */
   async addMemory(memories: AddMemoryRequest['memories']): Promise<void> {
     await memoryOf(this).add(memories);
   }
 
   /**
-   * Asks a person to confirm the call. The tool then returns; the call has no result yet, and the run ends. It is made again with the answer as
-   * {@link toolConfirmation}, in whatever process.
+   * Asks a person to confirm the call. The tool then returns without a result, and the run ends. Some process
+   * runs the call again with the answer in {@link toolConfirmation}.
    *
-   * @param request `hint`: what is asked, in words; `payload`: what the person may change, the answer has it as it was changed; `payloadSchema`: what
-   * it must fit then, an answer that does not is refused
-   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
+   * @param request `hint`: the text of the question; `payload`: a value that the person may change, and that
+   * the answer returns as changed; `payloadSchema`: the schema of that value; an answer that does not fit it
+   * is refused
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that
+   * cannot be sent
    */
   requestConfirmation(request: ConfirmationRequest = {}): void {
     assertOptions('requestConfirmation', request, confirmationNames);
@@ -184,12 +201,13 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Asks a person to tell something. The tool then returns; the call has no result yet, and the run ends. It is made again with the answer as
-   * {@link inputResponse}, in whatever process.
+   * Asks a person for input. The tool then returns without a result, and the run ends. Some process runs the
+   * call again with the answer in {@link inputResponse}.
    *
-   * @param question `message`: what is asked, in words; `payload`: anything that whoever shows it may need; `responseSchema`: what the answer must
-   * fit, one that does not is refused
-   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that cannot be sent
+   * @param question `message`: the text of the question; `payload`: data for the program that shows the
+   * question; `responseSchema`: the schema of the answer; an answer that does not fit it is refused
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that
+   * cannot be sent
    */
   requestInput(question: InputQuestion): void {
     assertOptions('requestInput', question, questionNames);
@@ -207,12 +225,15 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Asks for a credential of the user. The tool then returns what is to be said meanwhile. Where the credential can be had without a person, because
-   * it was saved before or is the application's own, the tool is run again at once and what it returned is dropped. Otherwise, or when it was
-   * given that one already and asks again, a person is asked, and the call is made again with the answer. Either way it finds the credential by
-   * {@link getAuthResponse}. No secret of the configuration goes to the client.
+   * Requests a credential of the user. The tool then returns an interim result. If the credential is
+   * available without a person (it was saved before, or it is the application's own), the tool runs again at
+   * once and the interim result is dropped. Otherwise, or when the tool received that credential already and
+   * requests it again, a person is asked and the call runs again with the answer. In both cases the tool
+   * reads the credential with {@link getAuthResponse}. Secrets of the configuration are never sent to the
+   * client.
    *
-   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` without a credential key
+   * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` without a credential
+   * key
    */
   requestCredential(authConfig: AuthConfig): void {
     const call = this.#call('requestCredential');
@@ -221,21 +242,24 @@ export class Context extends ArtifactContext {
         'invalid_argument',
         'requestCredential needs a credentialKey to keep the answer under',
       );
-    this.credentials.wanted = authConfig;
+    this.credentials.requestedConfig = authConfig;
     this.actions.requestedAuthConfigs[call] = shownRequest(authConfig);
   }
 
-  /** The credential that was fetched for this call before the tool ran; undefined as long as it has not asked for it. */
+  /**
+   * Returns the credential that was fetched for this call before the tool ran; undefined before the tool has
+   * requested it.
+   */
   getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): AuthCredential | undefined {
     return this.credentials.get(credentialKey);
   }
 
-  /** The user's credential as it was saved, expired or not; undefined when there is none. */
+  /** Loads the user's saved credential, expired or not. Returns undefined when there is none. */
   async loadCredential(authConfig: AuthConfig): Promise<AuthCredential | undefined> {
     return await this.#credentialService().loadCredential(authConfig, this);
   }
 
-  /** Keeps `exchangedAuthCredential` for the user, under `credentialKey`. */
+  /** Saves `exchangedAuthCredential` for the user, under `credentialKey`. */
   async saveCredential(authConfig: AuthConfig): Promise<void> {
     await this.#credentialService().saveCredential(authConfig, this);
   }

@@ -29,7 +29,7 @@ async function run(args: Record<string, unknown>, config: Partial<RunnerConfig> 
   return await Array.fromAsync(runner.runEphemeral({ userId: 'u', newMessage }));
 }
 
-describe('what a tool throws', () => {
+describe('an exception of a tool', () => {
   it('is given to onFailure with its stack and the ids of the call', async () => {
     const failures: Failure[] = [];
     const events = await run({ amount: 1 }, { onFailure: (failure) => void failures.push(failure) });
@@ -49,7 +49,7 @@ describe('what a tool throws', () => {
     ]);
   });
 
-  it('is printed on stderr where nobody takes it', async () => {
+  it('is printed on stderr without onFailure', async () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     try {
       await run({ amount: 1 });
@@ -62,7 +62,7 @@ describe('what a tool throws', () => {
     }
   });
 
-  it('is no failure when the model gave arguments that do not fit', async () => {
+  it("is not reported when the model's arguments do not fit", async () => {
     const failures: Failure[] = [];
     await run({ amount: 'much' }, { onFailure: (failure) => void failures.push(failure) });
     expect(failures).toEqual([]);

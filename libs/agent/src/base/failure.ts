@@ -1,7 +1,10 @@
 import { MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 
-/** An exception of a tool or of a model. The agent goes on with the words of it; the stack is for whoever operates the process. */
+/**
+ * An exception of a tool or of a model. The agent continues with its message; its stack is for the operator
+ * of the process.
+ */
 export interface Failure {
   what: 'tool' | 'model';
   /** Name of the tool, or of the model. */
@@ -9,22 +12,25 @@ export interface Failure {
   agent: string;
   invocationId: string;
   sessionId: string;
-  /** Of a tool. */
+  /** Id of the call, for a tool. */
   callId?: string;
   error: unknown;
 }
 
-/** Takes each failure once, in the process in which it happened. Must not throw. */
+/** A listener that receives each failure once, in the process in which it happened. It must not throw. */
 export type OnFailure = (failure: Failure) => void;
 
-/** Prints a failure with its stack on stderr: the default of a runner in one process. What a model's server refuses is in the event already. */
+/**
+ * Prints a failure with its stack to stderr: the default of a runner in one process. Errors that a model's
+ * server returns are skipped, because the event already holds them.
+ */
 export const printFailure: OnFailure = ({ what, name, agent, invocationId, callId, error }) => {
   if (error instanceof ApiError) return;
   const call = callId === undefined ? '' : `, call ${callId}`;
   console.error(`${what} ${name} failed (agent ${agent}, invocation ${invocationId}${call}):`, error);
 };
 
-/** Does it say that the caller asked for something wrong? A model that gives a tool wrong arguments is no defect of the tool. */
+/** Tells whether the error blames the caller. Wrong arguments from a model are not a defect of the tool. */
 export function isCallersFault(error: unknown): boolean {
   return error instanceof MeshError && error.code === 'invalid_argument';
 }

@@ -16,41 +16,52 @@ import type { BaseContextCompactor } from './context-compactor.ts';
 import type { OnFailure } from './failure.ts';
 import { PluginManager } from './plugin-manager.ts';
 
-/** An agent that a conversation may be transferred to. */
+/** An agent to which a conversation may be transferred. */
 export interface TransferTarget {
   name: string;
   description: string;
 }
 
-/** How a conversation leaves this process: given by who runs the invocation, absent where all agents are in it. */
+/**
+ * The way in which a conversation leaves this process. The runner of the invocation provides it; it is absent
+ * when all agents are in this process.
+ */
 export interface TransferPort {
-  /** Agents elsewhere that the agent of this name may hand over to, beside those of its own tree. */
+  /**
+   * Lists the agents of other processes to which the named agent may transfer, beside those of its own tree.
+   */
   targets(agent: string): TransferTarget[];
-  /** Does it belong to the same tree of agents, over all processes? A tool may transfer to it. */
+  /**
+   * Tells whether the agent belongs to the same tree of agents, over all processes. A tool may transfer to
+   * it.
+   */
   reaches(agent: string): boolean;
-  /** Names the LLM agent elsewhere that has the agent of this name as a sub-agent. */
+  /** Names the LLM agent of another process that has the named agent as a sub-agent. */
   parent?(agent: string): string | undefined;
-  /** Is there such an agent elsewhere now? */
+  /** Tells whether another process serves such an agent now. */
   knows(agent: string): boolean;
-  /** What the root of the tree, when it is elsewhere, tells all agents to do: a template, filled here. */
+  /**
+   * Returns the global instruction of the root agent when the root is in another process: a template, filled
+   * here.
+   */
   globalInstruction?(appName: string): string;
-  /** An agent elsewhere, to be run in this one's place. */
+  /** Returns an agent of another process, to run it as part of this invocation. */
   remote(agent: string): BaseAgent;
   /**
-   * Takes note that the invocation goes on at an agent elsewhere; the caller then stops. Absent where somebody waits here for the answer: the
-   * agent elsewhere is then run from here.
+   * Notes that the invocation continues at an agent of another process; the caller then stops. Absent when a
+   * caller waits here for the answer: then this process runs the remote agent.
    */
   handOver?(agent: string): void;
 }
 
-/** What agents and tools may use beside the session. */
+/** Services for agents and tools, beside the session. */
 export interface InvocationServices {
   artifactService?: ArtifactService;
   memoryService?: BaseMemoryService;
   credentialService?: CredentialService;
-  /** Keeps the sign-ins that lead to credentials. */
+  /** The store of the sign-ins that lead to credentials. */
   signInService?: SignInService;
-  /** Takes what tools and models throw, with its stack. */
+  /** The listener for exceptions of tools and models. */
   onFailure?: OnFailure;
 }
 
@@ -64,41 +75,53 @@ export const invocationServiceNames: OptionNames<InvocationServices> = {
 
 export interface InvocationContextFields extends InvocationServices {
   invocationId: string;
-  /** The run that continues the invocation; absent for the one that began it. */
+  /** Id of the run that continues the invocation; absent for the run that began it. */
   resume?: string;
   session: Session;
   sessionService: SessionService;
   agent: BaseAgent;
   runConfig: RunConfig;
   branch?: string;
-  /** The run of a workflow that this belongs to; see `WithNodeInfo`. */
+  /** The path of the workflow run to which the agent belongs; see `WithNodeInfo`. */
   path?: string;
   userContent?: Content;
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
-  /** Headers that go with every message sent on behalf of this invocation: trace context, deadline, depth. */
+  /** Headers of every message that is sent for this invocation: trace context, deadline, depth. */
   carrier?: Readonly<Record<string, string>>;
   pluginManager?: PluginManager;
-  /** Takes what happens within a tool call, for those who watch: the events of an agent that is used as a tool. Absent when nobody does. */
+  /** Receives the events of an agent that a tool call runs. Absent when nobody watches. */
   observe?: (event: Event) => void;
-  /** Of the app: keep the prompts of all agents short that have none of their own. */
+  /** The app's compactors, for the agents that have none of their own. */
   contextCompactors?: readonly BaseContextCompactor[];
   journal?: JournalRange;
-  /** On a mesh: where updates of a call are published. */
+  /** Returns the subject for updates of a call. Only set on a mesh. */
   operationSubject?: (callId: string) => string;
-  /** How often the work in hand was begun, this time counted; default 1. More than 1: a process died at it. */
+  /**
+   * Number of times the current work began, including this one; default 1. More than 1 means that a process
+   * died during it.
+   */
   attempt?: number;
-  /** Is there code of the user's own above the agent, in this process or in the one that asks? It may keep back or change what the agent says. */
+  /**
+   * True when user code runs the agent, in this process or in the asking one. The code may drop or change the
+   * agent's events.
+   */
   isUnderOwnCode?: boolean;
-  /** Set where the process that asks commits the events: what it has heard of this run so far. */
+  /**
+   * The state of a held step: the events of this run that the asking process has seen so far. Set only when
+   * the asking process commits the events.
+   */
   held?: HeldStep;
-  /** Which run of the agent's flow within the turn this is, from 1; more than 1 only in subclasses that run it again. */
+  /**
+   * Number of this run of the agent's flow within the turn, from 1. More than 1 only in subclasses that run
+   * the flow again.
+   */
   flowRun?: number;
-  /** Index in `session.events` from which on the running agent's own steps are found; default: that of the journal. */
+  /** Index in `session.events` at which the running agent's steps begin; default: that of the journal. */
   journalStart?: number;
 }
 
-/** One invocation as the running agent sees it. */
+/** The view of one invocation for the running agent. */
 export class InvocationContext {
   readonly invocationId: string;
   readonly resume: string | undefined;
@@ -183,7 +206,7 @@ export class InvocationContext {
     return { appName, userId, sessionId: id, invocationId: this.invocationId };
   }
 
-  /** Set by callbacks or tools: the agent stops after the step in hand. */
+  /** Ends the agent's turn after the current step. Set by callbacks or tools. */
   get endInvocation(): boolean {
     return this.#turn.ended;
   }
@@ -192,37 +215,41 @@ export class InvocationContext {
     this.#turn.ended = ended;
   }
 
-  /** Does the last run of this child wait for the answer to a long-running call? A workflow then goes no further. */
+  /**
+   * Tells whether the last run of this child waits for the answer to a long-running call. A workflow then
+   * stops here.
+   */
   hasPaused(child: { name: string }): boolean {
     const run = this.#turn.runs.get(child.name) ?? 0;
     return openCallIds(this, eventsOfRun(this, child.name, run)).length > 0;
   }
 
-  /** Does a long-running call of this agent, or of any that it runs, wait for its answer? */
+  /** Tells whether a long-running call of this agent, or of any agent that it runs, waits for its answer. */
   get isPaused(): boolean {
     return openCallIds(this).length > 0;
   }
 
-  /** The same invocation for another agent, or in another branch. */
+  /** Returns a context of the same invocation for another agent, or in another branch. */
   with(fields: Partial<InvocationContextFields>): InvocationContext {
     const context = new InvocationContext({ ...this.#fields, ...fields });
     context.#shared = this.#shared;
-    // For the same agent it is the same turn: one count of its children's runs, one end.
+    // The same agent is in the same turn, so both contexts share the counts of child runs and the end of the
+    // turn.
     if (context.agent === this.agent) context.#turn = this.#turn;
     return context;
   }
 
-  /** ADK's name of {@link with}. */
+  /** Does the same as {@link with}; ADK's name for it. */
   clone(fields: Partial<InvocationContextFields> = {}): InvocationContext {
     return this.with(fields);
   }
 
-  /** May code of the user's change or keep back what the agent yields, before it is committed? */
+  /** Tells whether user code may change or drop the agent's events before they are committed. */
   get isFiltered(): boolean {
     return this.isUnderOwnCode || this.pluginManager.has('onEventCallback');
   }
 
-  /** The agent that the running one has handed the conversation to. */
+  /** The agent to which the running agent has transferred the conversation. */
   get transferTo(): string | undefined {
     return this.#turn.transferTo;
   }
@@ -231,24 +258,24 @@ export class InvocationContext {
     this.#turn.transferTo = agent;
   }
 
-  /** Numbers a run of the agent's flow within its turn, from 1. */
+  /** Returns the number of the next run of the agent's flow within its turn, from 1. */
   startFlow(): number {
     this.#turn.flows += 1;
     return this.#turn.flows;
   }
 
-  /** Takes note of an event that an agent's flow has made, before anybody else sees it. */
+  /** Records an event of an agent's flow before any other code sees it. */
   noteMade(event: Event, made: MadeEvent): void {
     this.#shared.made.set(event.id, made);
     this.heard.add(event);
   }
 
-  /** Events of agents, as code of the user's heard them. */
+  /** The events of agents as user code received them. */
   get heard(): HeardEvents {
     return this.#shared.heard;
   }
 
-  /** The event as an agent's flow made it; undefined for one that code of the user's made. */
+  /** Returns the event as the agent's flow made it; undefined for an event that user code made. */
   madeAs(eventId: string): MadeEvent | undefined {
     return this.#shared.made.get(eventId);
   }
@@ -262,7 +289,7 @@ export class InvocationContext {
     return this.#shared.fromElsewhere.has(eventId);
   }
 
-  /** Counts how often an agent was told that a limit of the invocation is reached. */
+  /** Counts how many times an agent was told that a limit of the invocation is reached. */
   countRefusal(agent: string): number {
     const count = (this.#shared.refusals.get(agent) ?? 0) + 1;
     this.#shared.refusals.set(agent, count);
@@ -270,8 +297,8 @@ export class InvocationContext {
   }
 
   /**
-   * Names a run of a child, in the path of its events. The number of the run is counted here: code that runs its children in the same order
-   * again, after a crash, finds their runs again.
+   * Names the next run of a child, for the path of its events. Runs are counted here, so code that runs its
+   * children in the same order again after a crash finds their earlier runs.
    */
   startRun(child: string): string {
     const { runs } = this.#turn;

@@ -11,7 +11,11 @@ import { type Session, unreadBefore } from '../sessions/session.ts';
 import type { Context } from './context.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
-/** The memory of the user that a context serves. @throws MeshError `failed_precondition` where there is no memory service */
+/**
+ * Returns the memory of the context's user.
+ *
+ * @throws MeshError `failed_precondition` without a memory service
+ */
 export function memoryOf({ services, appName, userId, sessionId, invocationContext }: Context) {
   const { memoryService } = services;
   if (!memoryService)
@@ -48,7 +52,10 @@ export function memoryOf({ services, appName, userId, sessionId, invocationConte
   };
 }
 
-/** The session with all that memory may not have yet: a turn of a long one is not read from its start. */
+/**
+ * Returns the session with all events that memory may not have yet. A turn holds only the end of a long
+ * session, so the missing events are read here.
+ */
 async function sinceMemory(
   memory: BaseMemoryService & Partial<Pick<MemoryService, 'findMark'>>,
   { session, sessionService }: InvocationContext,
@@ -61,12 +68,12 @@ async function sinceMemory(
   const from = (await memory.findMark?.(ref))?.seq ?? 1;
   const before = Math.min(from - 1, unread);
   const events = [...(await read(before, unread)), ...session.events];
-  // What was rewound may be in memory already.
+  // Rewound events may be in memory already.
   const rewound = events.slice(from - before).some(isRewind);
   return { ...session, events: rewound ? [...(await read(0, before)), ...events] : events };
 }
 
-/** The events with numbers above `from` and up to `to`, of those that are kept. */
+/** Reads the stored events with numbers above `from` and up to `to`. */
 async function readBetween(
   sessions: InvocationContext['sessionService'],
   ref: SessionRef,
@@ -80,9 +87,9 @@ async function readBetween(
       afterSeq,
       limit: Math.min(pageSize, to - afterSeq),
     });
-    const wanted = page.filter(({ seq }) => seq <= to);
-    events.push(...wanted.map(({ event }) => event));
-    afterSeq = wanted.at(-1)?.seq ?? to;
+    const inRange = page.filter(({ seq }) => seq <= to);
+    events.push(...inRange.map(({ event }) => event));
+    afterSeq = inRange.at(-1)?.seq ?? to;
   }
   return events;
 }

@@ -2,22 +2,25 @@ import type { Event } from '@agentmesh/protocol';
 import { setStepMark } from '../journal/step-mark.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
-/** Takes note of what an event means for the next step, before code of the user's sees it; undefined for what is no step. */
+/**
+ * Records what an event means for the next step, before user code sees it. `ends` is undefined for an event
+ * that is not a step.
+ */
 export function noteStep(context: InvocationContext, event: Event, ends: boolean | undefined): void {
-  // The process that commits a held step's event does not know the original.
+  // The process that commits the event of a held step does not have the original.
   const { author } = event;
   if (context.held && ends !== undefined) setStepMark(event, { ends, by: author });
   context.noteMade(event, { author, ends, gist: gist(event) });
 }
 
-/** Marks an event that code of the user's has changed since its agent yielded it, before it is committed. */
+/** Marks an event, before it is committed, when user code has changed it since its agent yielded it. */
 export function markIfChanged(context: InvocationContext, event: Event): void {
-  const made = context.madeAs(event.id);
-  if (made?.ends === undefined || made.gist === gist(event)) return;
-  setStepMark(event, { ends: made.ends, by: made.author });
+  const original = context.madeAs(event.id);
+  if (original?.ends === undefined || original.gist === gist(event)) return;
+  setStepMark(event, { ends: original.ends, by: original.author });
 }
 
-/** Is it in the log, and other than it was as far as steps are concerned? */
+/** Tells whether the event is in the log with other content, as far as steps are concerned. */
 export function changedSince(event: Event, logged: Event | undefined): boolean {
   return logged !== undefined && gist(event) !== gist(logged);
 }

@@ -4,11 +4,11 @@ import { BasePlugin } from './base-plugin.ts';
 /** The hooks of a plugin by name. */
 export type PluginHook = Exclude<keyof BasePlugin, 'name'>;
 
-/** The plugins of a runner, asked in the order in which they were registered. */
+/** The plugins of a runner, called in the order of their registration. */
 export class PluginManager {
   readonly #plugins: BasePlugin[] = [];
 
-  /** @throws MeshError `invalid_argument` for two plugins of one name, or what is no plugin */
+  /** @throws MeshError `invalid_argument` for two plugins of one name, or an object that is not a plugin */
   constructor(plugins: readonly BasePlugin[] = []) {
     const stranger = plugins.find((plugin) => !(plugin instanceof BasePlugin));
     if (stranger !== undefined)
@@ -27,15 +27,15 @@ export class PluginManager {
     return this.#plugins.find((plugin) => plugin.name === name);
   }
 
-  /** Does any plugin have this hook? */
+  /** Tells whether any plugin has this hook. */
   has(hook: PluginHook): boolean {
     return this.#plugins.some((plugin) => plugin[hook] !== BasePlugin.prototype[hook]);
   }
 
   /**
-   * Calls one hook of all plugins until one returns something.
+   * Calls one hook of the plugins in order, until one returns a value.
    *
-   * @throws MeshError `internal` that names the plugin and the hook, with what it threw as the cause
+   * @throws MeshError `internal` that names the plugin and the hook, with the plugin's error as the cause
    */
   async run<H extends PluginHook>(
     hook: H,
@@ -55,7 +55,7 @@ async function callHook<H extends PluginHook>(
   params: Parameters<BasePlugin[H]>[0],
 ): Promise<Awaited<ReturnType<BasePlugin[H]>>> {
   try {
-    // The table of hooks is uniform: one parameter object, a promise back.
+    // All hooks have the same form: one parameter object, a promise as the result.
     const call = plugin[hook] as (of: unknown) => ReturnType<BasePlugin[H]>;
     return await call.call(plugin, params);
   } catch (cause) {

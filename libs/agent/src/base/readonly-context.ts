@@ -4,20 +4,20 @@ import { State } from '../events/state.ts';
 import type { Session } from '../sessions/session.ts';
 import type { InvocationContext, InvocationServices } from './invocation-context.ts';
 
-/** Where a context stands: an invocation of this process, or a call that came over the bus. */
+/** The origin of a context: an invocation of this process, or a call that came over the bus. */
 export interface ContextOrigin {
   invocationId: string;
   agentName: string;
   session: Pick<Session, 'id' | 'appName' | 'userId' | 'state'>;
   userContent?: Content | undefined;
   abortSignal?: AbortSignal | undefined;
-  /** The invocation itself, where the context belongs to an agent of this process. */
+  /** The invocation, when an agent of this process runs it. */
   invocation?: InvocationContext;
-  /** For a context without an invocation: a tool in a process of its own. */
+  /** The services for a context without an invocation: that of a tool in a process of its own. */
   services?: InvocationServices;
 }
 
-/** What instruction providers may look at. */
+/** The context of an instruction provider: reading only. */
 export class ReadonlyContext {
   protected readonly origin: ContextOrigin;
 
@@ -50,12 +50,12 @@ export class ReadonlyContext {
     return this.origin.session.id;
   }
 
-  /** The invocation, where the context belongs to an agent of this process; a tool in a process of its own has none. */
+  /** The invocation, when an agent of this process runs it; undefined in a tool with a process of its own. */
   get invocationContext(): InvocationContext | undefined {
     return this.origin.invocation;
   }
 
-  /** The services that this process has for it. */
+  /** The services that this process provides. */
   get services(): InvocationServices {
     const { invocation, services } = this.origin;
     return services ?? (invocation as InvocationServices | undefined) ?? {};
@@ -67,12 +67,12 @@ export class ReadonlyContext {
   }
 }
 
-/** What a tool or callback gets that uses a service which nobody gave. */
+/** Makes the error for a service that the runner was not given. */
 export function missingService(service: keyof InvocationServices): MeshError {
   return new MeshError('failed_precondition', `there is no ${service}; give the runner one`);
 }
 
-/** Where the contexts of an agent's callbacks and tools stand. */
+/** Returns the origin of the contexts for an agent's callbacks and tools. */
 export function originOf(context: InvocationContext): ContextOrigin {
   const { invocationId, agent, session, userContent, abortSignal } = context;
   return { invocationId, agentName: agent.name, session, userContent, abortSignal, invocation: context };

@@ -9,7 +9,7 @@ import type { InvocationContext } from './invocation-context.ts';
 
 const call = (name: string) => ({ calls: [{ name, args: {} }] });
 
-it('gives a copy of an object, which its reader may change in place and set again', () => {
+it('returns a copy of an object, which its reader may change and set again', () => {
   const value = { list: [1] };
   const state = new State(value);
   state.get<number[]>('list')?.push(2);
@@ -64,7 +64,7 @@ it('cannot be written by an instruction', async () => {
 
 const noted = (fields: object) => ({ content: { role: 'model', parts: [{ text: 'noted' }] }, ...fields });
 
-it('keeps events of own code that name neither author nor invocation as those of the agent', async () => {
+it('completes events of user code without author and invocation as events of the agent', async () => {
   class Own extends BaseAgent {
     protected override async *runAsyncImpl() {
       yield createEvent(noted({ actions: { stateDelta: { done: true } } }));
@@ -79,7 +79,7 @@ it('keeps events of own code that name neither author nor invocation as those of
   expect((await runWithCrashes(new Own({ name: 'own' }))).map(brief)).toEqual(['own: noted']);
 });
 
-it('signs what a subclass of LlmAgent says behind the model', async () => {
+it('gives ids to events that a subclass of LlmAgent yields after the model', async () => {
   class Polite extends LlmAgent {
     protected override async *runAsyncImpl(context: InvocationContext) {
       yield* super.runAsyncImpl(context);

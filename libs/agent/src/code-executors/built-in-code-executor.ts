@@ -2,7 +2,7 @@ import { MeshError } from '@agentmesh/protocol';
 import { BaseCodeExecutor, type CodeExecutionResult } from '../base/base-code-executor.ts';
 import type { LlmRequest } from '../base/base-llm.ts';
 
-/** Lets Gemini run code where the model is: adds its code execution tool to each request. */
+/** Lets Gemini run code on its own servers: adds Gemini's code execution tool to each request. */
 export class BuiltInCodeExecutor extends BaseCodeExecutor {
   override get isBuiltIn(): boolean {
     return true;
@@ -12,7 +12,7 @@ export class BuiltInCodeExecutor extends BaseCodeExecutor {
     config.tools = [...(config.tools ?? []), { codeExecution: {} }];
   }
 
-  /** @throws MeshError `failed_precondition` */
+  /** @throws MeshError `failed_precondition` always, because the model's server runs the code */
   override async executeCode(): Promise<CodeExecutionResult> {
     throw new MeshError(
       'failed_precondition',

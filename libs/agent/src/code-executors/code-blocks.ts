@@ -1,7 +1,10 @@
 import { type Content, type ExecutableCode, Language, Outcome, type Part } from '@google/genai';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 
-/** Cuts an answer off behind its first code, and makes that a part of its own; undefined when there is none. */
+/**
+ * Cuts an answer off after its first code block, and makes the code a part of its own. Returns undefined when
+ * there is no code.
+ */
 export function cutAtCode(content: Content, { codeBlockDelimiters }: BaseCodeExecutor): Content | undefined {
   const { parts = [] } = content;
   const at = parts.findIndex(
@@ -13,29 +16,34 @@ export function cutAtCode(content: Content, { codeBlockDelimiters }: BaseCodeExe
   if (!block) return undefined;
   const { before, executableCode } = block;
   const thoughts = parts.filter(({ thought }) => thought);
-  const said = before === '' ? [] : [{ ...words[0], text: before }];
-  return { ...content, parts: [...thoughts, ...said, { executableCode }] };
+  const textBefore = before === '' ? [] : [{ ...words[0], text: before }];
+  return { ...content, parts: [...thoughts, ...textBefore, { executableCode }] };
 }
 
 function findBlock(text: string, delimiters: BaseCodeExecutor['codeBlockDelimiters']) {
-  const found = delimiters.flatMap(([open, close]) => {
+  const blocks = delimiters.flatMap(([open, close]) => {
     const start = text.indexOf(open);
     const end = start === -1 ? -1 : text.indexOf(close, start + open.length);
     return end === -1 ? [] : [{ start, code: text.slice(start + open.length, end), open }];
   });
-  const [first] = found.sort((a, b) => a.start - b.start);
+  const [first] = blocks.sort((a, b) => a.start - b.start);
   if (!first?.code.trim()) return undefined;
   const executableCode: ExecutableCode = { code: first.code, language: toLanguage(first.open) };
   return { before: text.slice(0, first.start), executableCode };
 }
 
-/** `@google/genai` names Python alone; of others the word is kept, in its spelling. */
+/**
+ * Returns the language of a code block. `@google/genai` only knows Python; other languages keep their word,
+ * in its spelling.
+ */
 function toLanguage(open: string): Language {
   const [word = ''] = /\w+/.exec(open) ?? [];
   return word === 'tool_code' ? Language.PYTHON : (word.toUpperCase() as Language);
 }
 
-/** What a model without code execution of its own reads: fenced code, and its result as the user's words. */
+/**
+ * Rewrites code parts for a model without code execution: as fenced code, and the result as text of the user.
+ */
 export function asWords(content: Content, executor: BaseCodeExecutor | undefined): Content {
   const isForeign = content.role !== 'model';
   if (executor?.isBuiltIn !== false && !isForeign) return content;
@@ -56,7 +64,7 @@ export function languageOf({ language }: ExecutableCode): string {
   return (language ?? Language.PYTHON).toLowerCase();
 }
 
-/** How many results at the end of a row are failures. */
+/** Counts the failures at the end of a list of outcomes. */
 export function failuresInARow(outcomes: readonly (Outcome | undefined)[]): number {
   const last = outcomes.lastIndexOf(Outcome.OUTCOME_OK);
   return outcomes.length - 1 - last;

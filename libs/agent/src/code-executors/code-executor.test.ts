@@ -13,7 +13,7 @@ import { InMemorySessionService } from '../sessions/in-memory/session-service.ts
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
 import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
 
-/** An executor that has these results, in turn, and notes what it ran. */
+/** An executor that returns these results in order and records the code that it ran. */
 class Scripted extends BaseCodeExecutor {
   readonly ran = vi.fn<(input: ExecuteCodeRequest['codeExecutionInput']) => void>();
   readonly #results: Partial<CodeExecutionResult>[];
@@ -97,7 +97,7 @@ describe('an agent with a code executor', () => {
     },
   );
 
-  it('runs the first code alone, one after the other', async () => {
+  it('runs only the first code block of each answer', async () => {
     const executor = new Scripted({ stdout: '1' }, { stdout: '2' });
     const both = { text: `${fenced('b()', 'tool_code')} and ${fenced('c()')}` };
     const { agent } = await coder(executor, [both, { text: fenced('c()') }, { text: 'done' }]);
@@ -111,7 +111,7 @@ describe('an agent with a code executor', () => {
     ]);
   });
 
-  it('runs code that comes as a part of its own', async () => {
+  it('runs code that arrives as a part of its own', async () => {
     const executor = new Scripted({ stdout: '1' });
     const parts = [{ text: 'so:' }, code('a()') as Part, { text: 'it is 2' }];
     const { agent } = await coder(executor, [{ parts }, { text: 'done' }]);
@@ -131,7 +131,7 @@ describe('an agent with a code executor', () => {
     expect(executor.ran).not.toHaveBeenCalled();
   });
 
-  it('tells the model what went wrong, twice; code after that is the answer', async () => {
+  it('reports two failures to the model; code after that is the answer', async () => {
     const failure = { stdout: 'so far', stderr: 'SyntaxError' };
     const executor = new Scripted(failure, failure);
     const text = fenced('oops');
@@ -148,7 +148,7 @@ describe('an agent with a code executor', () => {
     expect(JSON.stringify(requests[1]?.contents)).toContain('SyntaxError');
   });
 
-  it('counts failures anew after a success, and in the next turn', async () => {
+  it('restarts the count of failures after a success, and in the next turn', async () => {
     const bad = { stderr: 'no' };
     const executor = new Scripted(bad, {}, bad, bad, bad);
     const text = fenced('x()');
@@ -161,7 +161,7 @@ describe('an agent with a code executor', () => {
     expect(executor.ran).toHaveBeenCalledTimes(5);
   });
 
-  it('makes the calls of an answer, and not its code', async () => {
+  it('runs the calls of an answer and not its code', async () => {
     const executor = new Scripted();
     const calls = [{ name: 'unknown', args: {} }];
     const { agent } = await coder(executor, [{ text: fenced('x()'), calls }, { text: 'done' }]);
@@ -169,7 +169,7 @@ describe('an agent with a code executor', () => {
     expect(executor.ran).not.toHaveBeenCalled();
   });
 
-  it('runs the code, and asks no model, where a crash left it between code and result', async () => {
+  it('runs the code after a crash between code and result, without a model call', async () => {
     const executor = new Scripted({ stdout: '1' }, { stdout: '2' });
     const { agent, requests } = await coder(executor, [
       { text: fenced('a()') },
@@ -191,7 +191,7 @@ describe('an agent with a code executor', () => {
     ]);
   });
 
-  it('runs it again under the same id when the process dies at it', async () => {
+  it('runs the code again under the same id when the process dies during it', async () => {
     class Dying extends Scripted {
       override async executeCode(request: ExecuteCodeRequest): Promise<CodeExecutionResult> {
         const done = await super.executeCode(request);
@@ -218,7 +218,7 @@ describe('an agent with a code executor', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('tells its code to other agents in words', async () => {
+  it('shows its code to other agents as text', async () => {
     const executor = new Scripted({ stdout: '1' });
     const { agent } = await coder(executor, [{ text: fenced('a()') }, { text: 'one' }]);
     const { llm, requests } = await scriptedModel({ text: 'ok' });

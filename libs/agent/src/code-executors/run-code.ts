@@ -9,8 +9,9 @@ import { trailingCode } from '../journal/step-mark.ts';
 import { cutAtCode, failuresInARow, languageOf } from './code-blocks.ts';
 
 /**
- * Is there code in an answer that its agent's executor shall run? Then the event ends with it: what comes behind it the model has made up. Of an
- * answer that calls functions the code is not run, and none after too many failures in a row.
+ * Tells whether an answer holds code for the agent's executor. Then the event ends with the code, because the
+ * model has made up everything after it. Code is not run when the answer also calls functions, or after too
+ * many failures in a row.
  */
 export function takeCode(agent: BaseAgent, context: InvocationContext, event: Event): boolean {
   const executor = localExecutor(agent);
@@ -32,7 +33,10 @@ function localExecutor({ codeExecutor }: BaseAgent): BaseCodeExecutor | undefine
   return codeExecutor?.isBuiltIn ? undefined : codeExecutor;
 }
 
-/** Runs the code of an event and yields its result. Code that a crash cut off is run again, as a tool is that runs in the agent's own process. */
+/**
+ * Runs the code of an event and yields its result. Code that a crash interrupted runs again, like a tool in
+ * the agent's own process.
+ */
 export async function* runCode(
   agent: BaseAgent,
   context: InvocationContext,

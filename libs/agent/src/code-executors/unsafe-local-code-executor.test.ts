@@ -21,7 +21,7 @@ const run = (
   });
 
 describe('the local code executor', () => {
-  it('gives what the code writes, in a folder that is gone afterwards', async () => {
+  it('returns the output of the code, which runs in a temporary folder', async () => {
     const { stdout, stderr, outcome } = await run(
       'require("fs").writeFileSync("a", "ü"); console.log(process.cwd()); console.error("careful")',
     );
@@ -61,12 +61,12 @@ describe('the local code executor', () => {
   });
 
   it('runs what is named as Python', async () => {
-    // Any program that takes a file: what counts is that it is given this one.
+    // `cat` stands for any program that takes a file; the test checks that it receives this one.
     const result = await run('print(1)', { language: 'python', pythonCommandPath: 'cat' });
     expect(result).toMatchObject({ stdout: 'print(1)', outcome: Outcome.OUTCOME_OK });
   });
 
-  it('stops code that takes too long, and what it has started', async () => {
+  it('stops code at the time limit, with its child processes', async () => {
     const code = `
       const { spawn } = require("child_process");
       spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "inherit" });
@@ -85,12 +85,12 @@ describe('the local code executor', () => {
     expect(result.outcome).toBe(Outcome.OUTCOME_FAILED);
   });
 
-  it('keeps only so much of the output', async () => {
+  it('limits the stored output', async () => {
     const { stdout } = await run('console.log("x".repeat(1_000_000))');
     expect(stdout).toMatch(/^x{50000}\n\[cut after 50000 characters\]$/);
   });
 
-  it('refuses a timeout that is none', () => {
+  it('refuses an invalid timeout', () => {
     expect(() => new UnsafeLocalCodeExecutor({ timeoutSeconds: 0 })).toThrow(/timeoutSeconds/);
   });
 });

@@ -12,11 +12,11 @@ import {
 } from '../base/base-code-executor.ts';
 
 export interface UnsafeLocalCodeExecutorOptions {
-  /** Longest time of one run, in seconds; default 30. */
+  /** Time limit of one run, in seconds; default 30. */
   timeoutSeconds?: number;
-  /** What runs JavaScript; default this Node. */
+  /** Command that runs JavaScript; default: this Node. */
   commandPath?: string;
-  /** What runs Python; default `python3`. */
+  /** Command that runs Python; default `python3`. */
   pythonCommandPath?: string;
 }
 
@@ -27,18 +27,19 @@ const optionNames: OptionNames<UnsafeLocalCodeExecutorOptions> = {
 };
 const unsupported = { shellCommandPath: 'have the model write python or javascript' };
 
-/** Longest output that is kept of each stream, in characters. */
+/** Maximum stored output of each stream, in characters. */
 const maxOutput = 50_000;
 
 /**
- * Runs Python and JavaScript in a child process on this machine, in a folder that is deleted afterwards and without this process' environment.
- * This is no sandbox: the code may read and write what this process' user may, and use the network. For trusted models and machines that may break.
+ * Runs Python and JavaScript in a child process on this machine, in a folder that is deleted afterwards and
+ * without this process' environment. This is not a sandbox: the code may read and write everything that this
+ * process' user may, and use the network. Only for trusted models, and machines that may break.
  */
 export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
   readonly #timeoutMs: number;
   readonly #commands: Readonly<Record<string, { command: string; file: string }>>;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or a timeout that is none */
+  /** @throws MeshError `invalid_argument` for an unknown option, or an invalid timeout */
   constructor(options: UnsafeLocalCodeExecutorOptions = {}) {
     const isOpen = new.target !== UnsafeLocalCodeExecutor;
     assertOptions('an UnsafeLocalCodeExecutor', options, optionNames, { unsupported, isOpen });
@@ -75,7 +76,7 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
   ): Promise<CodeExecutionResult> {
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const stop = signal ? AbortSignal.any([signal, timeout]) : timeout;
-    // A group of its own: what the code starts ends with it.
+    // The child gets a process group of its own, so that its children end with it.
     const child = spawn(command, [file], {
       cwd,
       detached: true,
@@ -90,7 +91,7 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
       const exit = await new Promise<{ code: number | null; error?: Error }>((resolve) => {
         child.once('error', (error) => resolve({ code: null, error }));
         child.once('close', (code) => resolve({ code }));
-        // What it has left behind would hold its output open.
+        // A child process that is left would keep the output open.
         child.once('exit', kill);
       });
       if (exit.error) return failed(`${command} cannot be started: ${exit.error.message}`);
@@ -123,11 +124,11 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }
 
-/** Reads a stream to its end and keeps what fits. */
+/** Collects a stream to its end, up to the limit. */
 function collect(stream: Readable): () => string {
   let text = '';
   let isCut = false;

@@ -8,8 +8,8 @@ import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prom
 import { LlmSummarizer } from './summarizer.ts';
 
 /**
- * Before a model is asked: makes the summaries that are due, each an event of its own. A summary that cannot be had fails no turn: the prompt is
- * built as it would be without, and the next turn tries again.
+ * Makes the summaries that are due before a model call, each as an event. A summary that fails does not fail
+ * the turn: the prompt is built without it, and the next turn tries again.
  */
 export async function* compactContext(
   agent: PromptReader,
@@ -41,7 +41,7 @@ async function summarize(
   if (compactedContent === undefined) return undefined;
   const scope = scopeOf(agent);
   return createEvent({
-    // Made again after a crash it is the same event.
+    // The id is the same when the summary is made again after a crash.
     id: `${invocationId}/compaction/${agent.name}/${throughSeq}`,
     invocationId,
     author: agent.name,
@@ -58,7 +58,7 @@ async function summarize(
   });
 }
 
-/** What an earlier summary holds goes into the next one. */
+/** Puts the earlier summary first, so that the next summary covers it. */
 function summaryFirst(summary: string | undefined, events: readonly Event[]): readonly Event[] {
   if (summary === undefined) return events;
   return [

@@ -16,7 +16,7 @@ import {
 import { compactorsOf } from './events-compaction-config.ts';
 import { LlmSummarizer, toLines } from './summarizer.ts';
 
-/** Counts its summaries and notes what they were made of. */
+/** A summarizer that numbers its summaries and records their events. */
 class NotingSummarizer implements BaseSummarizer {
   readonly asked: string[][] = [];
 
@@ -28,7 +28,7 @@ class NotingSummarizer implements BaseSummarizer {
 
 const answers = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `answer ${n + 1}` }));
 
-/** What a model was shown, a line for each part. */
+/** Returns the prompt of a request, a line for each part. */
 function shown({ contents }: Pick<RecordedRequest, 'contents'>): string[] {
   return contents.flatMap(({ parts = [] }) =>
     parts.map(({ text, functionCall, functionResponse }) =>
@@ -66,7 +66,7 @@ describe('a prompt that is kept short', () => {
     expect(calls).toEqual(['before Auto', 'after']);
   });
 
-  it('is summarized after every so many invocations, each summary holding the one before', async () => {
+  it('is summarized after a number of invocations, each summary covering the previous one', async () => {
     const { llm, requests } = await scriptedModel(...answers(5));
     const summarizer = new NotingSummarizer();
     const agent = new LlmAgent({
@@ -85,7 +85,7 @@ describe('a prompt that is kept short', () => {
       ['user: question 1', 'root: answer 1', 'user: question 2', 'root: answer 2'],
       ['summary: summary 1', 'user: question 3', 'root: answer 3', 'user: question 4', 'root: answer 4'],
     ]);
-    // All that was said is there still, and the summaries beside it.
+    // The log still holds all events, and the summaries.
     const { events } = await stored();
     expect(events).toHaveLength(12);
     const [first] = events.filter(({ actions }) => actions.compaction);
@@ -97,7 +97,7 @@ describe('a prompt that is kept short', () => {
     expect(first && isFinalResponse(first)).toBe(false);
   });
 
-  it('keeps the newest invocations as they are, and takes them into the next summary', async () => {
+  it('keeps the newest invocations unchanged, and covers them in the next summary', async () => {
     const { llm, requests } = await scriptedModel(...answers(4));
     const summarizer = new NotingSummarizer();
     const compactor = new SlidingWindowContextCompactor({
@@ -115,7 +115,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it('is summarized from so many tokens on, as the model counted them, but for the last events', async () => {
+  it('is summarized above a number of counted tokens, except for the last events', async () => {
     const { llm, requests } = await scriptedModel(
       { text: 'answer 1', usage: { promptTokenCount: 90 } },
       { text: 'answer 2', usage: { promptTokenCount: 101 } },
@@ -170,7 +170,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it('keeps the first events where that is wanted', async () => {
+  it('keeps the first events with preserveLeadingEvents', async () => {
     const { llm, requests } = await scriptedModel(...answers(4));
     const contextCompactors = [new TruncatingContextCompactor({ threshold: 2, preserveLeadingEvents: 1 })];
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors }));
@@ -206,7 +206,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it("is each agent's own matter, or the app's for those that say nothing", async () => {
+  it('is set for each agent, or by the app for the others', async () => {
     const { llm, requests } = await scriptedModel(...answers(3));
     const summarizer = new NotingSummarizer();
     const root = new LlmAgent({ name: 'root', model: llm });
@@ -241,7 +241,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it('is built without a summary when none can be had, and tries again', async () => {
+  it('is built without a summary that fails, and the next turn tries again', async () => {
     const { llm, requests } = await scriptedModel(
       { text: 'answer 1' },
       { error: { status: 503, message: 'overloaded' } },
@@ -263,7 +263,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it('is summarized once, whatever process dies on the way', async () => {
+  it('is summarized once, whenever a process dies', async () => {
     const { llm } = await scriptedModel(...answers(3));
     const summarizer = new NotingSummarizer();
     const compactor = new SlidingWindowContextCompactor({ compactionInterval: 1, summarizer });
@@ -276,7 +276,7 @@ describe('a prompt that is kept short', () => {
     expect(summarizer.asked).toHaveLength(1);
   });
 
-  it("is summed up by the agent's own model where nothing else is said", async () => {
+  it("is summarized by the agent's own model by default", async () => {
     const { llm, requests } = await scriptedModel(
       { text: 'answer 1' },
       { text: 'the gist' },
@@ -292,7 +292,7 @@ describe('a prompt that is kept short', () => {
     ]);
   });
 
-  it("says what is wrong with a compactor of ADK's kind, and with a configuration of nothing", () => {
+  it("refuses a compactor of ADK's kind, and an empty configuration", () => {
     const compactor = { shouldCompact: () => true, compact: () => {} } as never;
     expect(() => new LlmAgent({ name: 'root', contextCompactors: [compactor] })).toThrow(/toSummarize/);
     expect(() => compactorsOf({})).toThrow(/compactionInterval or a tokenThreshold/);

@@ -7,9 +7,9 @@ import type {
 } from '../base/context-compactor.ts';
 
 export interface TokenBasedContextCompactorOptions {
-  /** From so many tokens of the prompt on a summary is made. */
+  /** Length of the prompt, in tokens, from which a summary is made. */
   tokenThreshold: number;
-  /** So many of the last events are never summarized. */
+  /** Number of the last events that are never summarized. */
   eventRetentionSize: number;
   /** Default: the agent's model. */
   summarizer?: BaseSummarizer;
@@ -21,13 +21,13 @@ const tokenBasedOptions: OptionNames<TokenBasedContextCompactorOptions> = {
   summarizer: true,
 };
 
-/** Summarizes all but the last events when the prompt gets longer than so many tokens. */
+/** Summarizes all but the last events when the prompt exceeds a number of tokens. */
 export class TokenBasedContextCompactor implements SummarizingCompactor {
   readonly summarizer: BaseSummarizer | undefined;
   readonly #threshold: number;
   readonly #retention: number;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  /** @throws MeshError `invalid_argument` for an unknown option, or an invalid number */
   constructor(options: TokenBasedContextCompactorOptions) {
     const isOpen = new.target !== TokenBasedContextCompactor;
     assertOptions('a TokenBasedContextCompactor', options ?? null, tokenBasedOptions, { isOpen });
@@ -43,9 +43,12 @@ export class TokenBasedContextCompactor implements SummarizingCompactor {
 }
 
 export interface SlidingWindowContextCompactorOptions {
-  /** After so many invocations a summary is made of them. */
+  /** Number of invocations after which a summary is made of them. */
   compactionInterval: number;
-  /** So many of the newest invocations stay in the prompt as they are, and go into the next summary; default 0. */
+  /**
+   * Number of the newest invocations that stay in the prompt unchanged, and go into the next summary; default
+   * 0.
+   */
   overlapSize?: number;
   /** Default: the agent's model. */
   summarizer?: BaseSummarizer;
@@ -57,13 +60,13 @@ const slidingWindowOptions: OptionNames<SlidingWindowContextCompactorOptions> = 
   summarizer: true,
 };
 
-/** Summarizes every so many invocations. */
+/** Makes a summary after every given number of invocations. */
 export class SlidingWindowContextCompactor implements SummarizingCompactor {
   readonly summarizer: BaseSummarizer | undefined;
   readonly #interval: number;
   readonly #overlap: number;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  /** @throws MeshError `invalid_argument` for an unknown option, or an invalid number */
   constructor(options: SlidingWindowContextCompactorOptions) {
     const isOpen = new.target !== SlidingWindowContextCompactor;
     assertOptions('a SlidingWindowContextCompactor', options ?? null, slidingWindowOptions, { isOpen });
@@ -76,16 +79,16 @@ export class SlidingWindowContextCompactor implements SummarizingCompactor {
   toSummarize({ events, past }: PromptHistory): number {
     const ids = [...new Set(events.slice(0, past).map(({ invocationId }) => invocationId))];
     if (ids.length < this.#interval + this.#overlap) return 0;
-    const kept = new Set(this.#overlap === 0 ? [] : ids.slice(-this.#overlap));
-    const first = events.findIndex(({ invocationId }, at) => at >= past || kept.has(invocationId));
+    const overlapIds = new Set(this.#overlap === 0 ? [] : ids.slice(-this.#overlap));
+    const first = events.findIndex(({ invocationId }, at) => at >= past || overlapIds.has(invocationId));
     return first === -1 ? events.length : first;
   }
 }
 
 export interface TruncatingContextCompactorOptions {
-  /** So many of the last events are shown at most. */
+  /** Maximum number of events that are shown. */
   threshold: number;
-  /** And so many of its first ones; default 0. */
+  /** Number of the session's first events that are shown too; default 0. */
   preserveLeadingEvents?: number;
 }
 
@@ -94,12 +97,15 @@ const truncatingOptions: OptionNames<TruncatingContextCompactorOptions> = {
   preserveLeadingEvents: true,
 };
 
-/** Shows the last events alone. What started the turn is always among them, and the call that a result belongs to. */
+/**
+ * Shows only the last events. They always include the event that started the turn, and the call of each shown
+ * result.
+ */
 export class TruncatingContextCompactor implements TruncatingCompactor {
   readonly threshold: number;
   readonly preserveLeadingEvents: number;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+  /** @throws MeshError `invalid_argument` for an unknown option, or an invalid number */
   constructor(options: TruncatingContextCompactorOptions) {
     const isOpen = new.target !== TruncatingContextCompactor;
     assertOptions('a TruncatingContextCompactor', options ?? null, truncatingOptions, { isOpen });

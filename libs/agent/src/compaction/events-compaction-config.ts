@@ -2,14 +2,14 @@ import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol'
 import type { BaseContextCompactor, BaseSummarizer } from '../base/context-compactor.ts';
 import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
 
-/** How the conversations of an app are kept short; the names are those of ADK for Python. */
+/** The settings for short prompts in an app; the names are those of ADK for Python. */
 export interface EventsCompactionConfig {
-  /** Writes the summaries; default the model of the agent whose prompt gets too long. */
+  /** The writer of the summaries; default: the model of the agent whose prompt gets too long. */
   summarizer?: BaseSummarizer;
-  /** After so many invocations; see `SlidingWindowContextCompactor`. */
+  /** Number of invocations; see `SlidingWindowContextCompactor`. */
   compactionInterval?: number;
   overlapSize?: number;
-  /** From so many tokens on; see `TokenBasedContextCompactor`. */
+  /** Number of tokens; see `TokenBasedContextCompactor`. */
   tokenThreshold?: number;
   eventRetentionSize?: number;
 }
@@ -22,7 +22,11 @@ const optionNames: OptionNames<EventsCompactionConfig> = {
   eventRetentionSize: true,
 };
 
-/** @throws MeshError `invalid_argument` for an unknown option, or figures that are none */
+/**
+ * Makes the compactors for a configuration.
+ *
+ * @throws MeshError `invalid_argument` for an unknown option, or an invalid number
+ */
 export function compactorsOf(config: EventsCompactionConfig | undefined): BaseContextCompactor[] {
   if (!config) return [];
   assertOptions('eventsCompactionConfig', config, optionNames);

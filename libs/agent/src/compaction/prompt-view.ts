@@ -7,23 +7,23 @@ import { getFunctionResponses } from '../events/event.ts';
 import { type LogIndex, logIndex } from '../events/log-index.ts';
 import { unreadBefore } from '../sessions/session.ts';
 
-/** An agent as far as its prompts are concerned. */
+/** The parts of an agent that its prompts depend on. */
 export interface PromptReader {
   readonly name: string;
   readonly includeContents: 'default' | 'none';
-  /** Its own; undefined for those of the app. */
+  /** The agent's own compactors; undefined for those of the app. */
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly llm: BaseLlm;
 }
 
-/** What of a session's log a prompt is made of. */
+/** The part of a session's log that a prompt shows. */
 export interface PromptView {
-  /** Stands for what was before; absent where nothing was summarized. */
+  /** The summary of all earlier events; absent when there is none. */
   summary?: string;
   events: readonly Event[];
 }
 
-/** What keeps the prompts of an agent short: what it was given itself, or else the app. */
+/** Returns the compactors of an agent: its own, or else those of the app. */
 export function compactorsFor(
   { includeContents, contextCompactors }: PromptReader,
   { contextCompactors: ofApp = [] }: InvocationContext,
@@ -31,7 +31,7 @@ export function compactorsFor(
   return includeContents === 'none' ? [] : (contextCompactors ?? ofApp);
 }
 
-/** What the agent's model is shown now. */
+/** Returns the events and the summary that the agent's model is shown now. */
 export function promptView(agent: PromptReader, context: InvocationContext): PromptView {
   const { events } = context.session;
   const { summary, start } = lastSummary(agent, context);
@@ -46,40 +46,49 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
     leading = isLong ? Math.max(leading, preserveLeadingEvents) : leading;
   }
   if (from === 0) return { events: index.visible() };
-  // A session that was not read from its start has no first events; those behind a summary are not its first ones.
+  // The first events are shown only when the session was read from its start. Events behind a summary are not
+  // its first ones.
   const isWhole = start === 0 && unreadBefore(context.session) === 0;
-  const kept = isWhole ? events.slice(0, Math.min(leading, from)).filter((_, at) => !index.isHidden(at)) : [];
-  const needed = neededBefore(from, context).filter((event) => !kept.includes(event));
+  const leadingEvents = isWhole
+    ? events.slice(0, Math.min(leading, from)).filter((_, at) => !index.isHidden(at))
+    : [];
+  const needed = neededBefore(from, context).filter((event) => !leadingEvents.includes(event));
   return {
     ...(summary !== undefined && { summary }),
-    events: [...kept, ...needed, ...index.visible(from)],
+    events: [...leadingEvents, ...needed, ...index.visible(from)],
   };
 }
 
-/** The position of the first of the last so many events that count. */
+/** Returns the position from which on there are `count` visible events. */
 function lastVisible(index: LogIndex, length: number, count: number): number {
-  let [at, left] = [length, count];
-  while (at > 0 && left > 0) {
+  let [at, remaining] = [length, count];
+  while (at > 0 && remaining > 0) {
     at -= 1;
-    if (!index.isHidden(at)) left -= 1;
+    if (!index.isHidden(at)) remaining -= 1;
   }
   return at;
 }
 
-/** What a prompt cannot do without: the message that is answered, and the calls whose results are shown. */
+/**
+ * Returns the earlier events that a prompt needs: the message that is answered, and the calls whose results
+ * are shown.
+ */
 function neededBefore(from: number, { session, invocationId }: InvocationContext): Event[] {
   const index = logIndex(session.events);
-  const said = index.ofInvocation(invocationId).find(({ author }) => author === 'user');
+  const message = index.ofInvocation(invocationId).find(({ author }) => author === 'user');
   const results = index.visible(from).flatMap(getFunctionResponses);
   const calls = results.flatMap(({ id }) => index.callsOf(id));
-  const positions = [said, ...calls].flatMap((event) => (event && index.positionOf(event.id)) ?? []);
+  const positions = [message, ...calls].flatMap((event) => (event && index.positionOf(event.id)) ?? []);
   return [...new Set(positions)]
     .filter((at) => at < from)
     .sort((a, b) => a - b)
     .flatMap((at) => session.events[at] ?? []);
 }
 
-/** The summary that the agent's prompts begin with, and the position of the first event that it does not stand for. */
+/**
+ * Returns the summary at the start of the agent's prompts, and the position of the first event that it does
+ * not cover.
+ */
 function lastSummary(
   agent: PromptReader,
   context: InvocationContext,
@@ -89,24 +98,27 @@ function lastSummary(
   if (compactors.every(isTruncating)) return { start: 0, madeAt: -1 };
   const index = logIndex(session.events);
   const scope = scopeOf(agent);
-  const made = index.lastCompaction(
+  const compactionEvent = index.lastCompaction(
     (event) => event.branch === branch && event.actions.compaction?.agent === scope,
   );
-  const compaction = made?.actions.compaction;
-  if (!made || !compaction) return { start: 0, madeAt: -1 };
+  const compaction = compactionEvent?.actions.compaction;
+  if (!compactionEvent || !compaction) return { start: 0, madeAt: -1 };
   return {
     summary: compaction.compactedContent,
     start: Math.max(compaction.throughSeq - unreadBefore(session), 0),
-    madeAt: index.positionOf(made.id) ?? -1,
+    madeAt: index.positionOf(compactionEvent.id) ?? -1,
   };
 }
 
-/** Whose summaries an agent reads and writes: its own, or, as undefined, those of the app. */
+/**
+ * Returns the scope of the summaries that an agent reads and writes: its own name, or undefined for those of
+ * the app.
+ */
 export function scopeOf({ name, contextCompactors }: PromptReader): string | undefined {
   return contextCompactors ? name : undefined;
 }
 
-/** What may be summarized, and the positions of the events. */
+/** Returns the history that may be summarized, with the positions of its events. */
 export function promptHistory(
   agent: PromptReader,
   context: InvocationContext,
@@ -121,8 +133,8 @@ export function promptHistory(
       positions.push(at);
   }
   const events = positions.flatMap((at) => session.events[at] ?? []);
-  const own = events.findIndex((event) => event.invocationId === invocationId);
-  const past = own === -1 ? events.length : own;
+  const ownStart = events.findIndex((event) => event.invocationId === invocationId);
+  const past = ownStart === -1 ? events.length : ownStart;
   const since = events.filter((_, n) => (positions[n] ?? 0) > madeAt);
   return {
     events,
@@ -140,7 +152,7 @@ function countedTokens({ name }: PromptReader, events: readonly Event[]): number
   return last?.usageMetadata?.promptTokenCount;
 }
 
-/** Letters of a token, as a rule of thumb. */
+/** Rough number of letters in a token. */
 const lettersPerToken = 4;
 
 function guessedTokens(summary = '', events: readonly Event[]): number {

@@ -4,7 +4,7 @@ import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import type { CredentialRecords, CredentialService } from '../credentials/credential-service.ts';
 import type { SignInRef, SignInService } from '../credentials/sign-in-service.ts';
 
-/** Makes both services, on fresh storage. */
+/** A function that makes both services, on empty stores. */
 export type MakeCredentialServices = () => Promise<{
   credentials: CredentialService;
   records: CredentialRecords;
@@ -18,7 +18,7 @@ const token = (accessToken: string, more: AuthCredential['oauth2'] = {}): AuthCr
   oauth2: { accessToken, ...more },
 });
 
-/** What every pair of a credential service and a sign-in service must do. */
+/** Tests that every pair of a credential service and a sign-in service must pass. */
 export function credentialServicesConformance(name: string, make: MakeCredentialServices): void {
   let credentials: CredentialService;
   let records: CredentialRecords;
@@ -48,7 +48,7 @@ function listed(service: () => CredentialService, records: () => CredentialRecor
     );
   const bob = { ...ann, userId: 'bob' };
 
-  test('it is told what they are for, without secrets, and they are deleted together', async () => {
+  test('they are listed without secrets, and deleted together', async () => {
     const expiresAt = Math.floor(Date.now() / 1_000) + 900;
     await save('k', token('SECRET', { expiresAt }));
     await save('k', token('SECRET', { expiresAt }));
@@ -75,7 +75,7 @@ function saved(service: () => CredentialService): void {
     ...(exchangedAuthCredential && { exchangedAuthCredential }),
   });
 
-  test('a credential is found again under its key, until another one takes its place', async () => {
+  test('a credential is found under its key until another one replaces it', async () => {
     expect(await service().loadCredential(config('k'), ann)).toBeUndefined();
     await service().saveCredential(config('k', token('one', { refreshToken: 'r' })), ann);
     await service().saveCredential(config('l', { authType: 'apiKey', apiKey: 'key' }), ann);
@@ -97,7 +97,7 @@ function saved(service: () => CredentialService): void {
     expect(await service().loadCredential(config('k:é/ '.repeat(39)), ann)).toBeUndefined();
   });
 
-  test('a token that nothing refreshes goes when it expires; one that can be refreshed stays', async () => {
+  test('a token without refresh is deleted when it expires; a refreshable one stays', async () => {
     const expiresAt = Math.floor(Date.now() / 1000) + 1;
     await service().saveCredential(config('k', token('short', { expiresAt })), ann);
     await service().saveCredential(config('l', token('long', { expiresAt, refreshToken: 'r' })), ann);
@@ -133,7 +133,7 @@ function signedIn(service: () => SignInService): void {
       expect(await service().find({ ...ref, ...other })).toBeUndefined();
   });
 
-  test('an answer waits to be used, can be given again before, and is gone afterwards', async () => {
+  test('an answer is stored until its use, can be replaced before, and is deleted afterwards', async () => {
     expect(await service().answer(ref, token('none'))).toBe(false);
     await service().open(ref, signIn('one'));
     expect(await service().answer(ref, token('a'))).toBe(true);
@@ -150,7 +150,7 @@ function signedIn(service: () => SignInService): void {
     expect(await service().answer(ref, token('d'))).toBe(false);
   });
 
-  test('one of many takes a code', async () => {
+  test('one of many concurrent callers takes a code', async () => {
     expect(await service().move(ref, 'answered', 'taken')).toBe(false);
     await service().open(ref, signIn('one'));
     await service().answer(ref, token('a'));

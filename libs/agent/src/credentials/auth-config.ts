@@ -1,13 +1,14 @@
 /**
- * A security scheme of OpenAPI 3, or OpenID Connect with its endpoints written out: `authorizationEndpoint`, `tokenEndpoint`, `scopes`,
- * `grantTypesSupported`, and `issuer`, without which ID tokens cannot be checked and are dropped.
+ * A security scheme of OpenAPI 3, or OpenID Connect with explicit endpoints: `authorizationEndpoint`,
+ * `tokenEndpoint`, `scopes`, `grantTypesSupported`, and `issuer`, without which ID tokens cannot be checked
+ * and are dropped.
  */
 export interface AuthScheme {
   type: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect';
   [key: string]: unknown;
 }
 
-/** ADK's names of the kinds of credentials. */
+/** ADK's names for the kinds of credentials. */
 export const AuthCredentialTypes = {
   API_KEY: 'apiKey',
   HTTP: 'http',
@@ -28,27 +29,30 @@ export interface HttpAuth {
   credentials?: HttpCredentials;
 }
 
-/** What a client is told of an OAuth2 grant, and what it sends back. The names are ADK's. */
+/** An OAuth2 credential, as the client sees it and sends it back. The names are ADK's. */
 export interface OAuth2Credential {
   clientId?: string;
   clientSecret?: string;
-  /** Where the user signs in. */
+  /** The address at which the user signs in. */
   authUri?: string;
   state?: string;
   redirectUri?: string;
-  /** The whole URL that the user came back to. */
+  /** The whole URL to which the user was redirected. */
   authResponseUri?: string;
   authCode?: string;
   accessToken?: string;
   refreshToken?: string;
   idToken?: string;
-  /** Epoch seconds. */
+  /** In epoch seconds. */
   expiresAt?: number;
-  /** Seconds. */
+  /** In seconds. */
   expiresIn?: number;
-  /** For whom the tokens shall be good, where the server wants to know. */
+  /** Audience of the tokens, for servers that require it. */
   audience?: string;
-  /** How the client shows its secret to the token endpoint; default `client_secret_basic`, without a secret `none`. */
+  /**
+   * The way in which the client authenticates at the token endpoint; default `client_secret_basic`, or `none`
+   * without a secret.
+   */
   tokenEndpointAuthMethod?: 'client_secret_basic' | 'client_secret_post' | 'none';
   [key: string]: unknown;
 }
@@ -61,13 +65,16 @@ export interface AuthCredential {
   [key: string]: unknown;
 }
 
-/** What a tool needs in order to act for a user: how to sign in, with what, and under which name it is kept. */
+/**
+ * A tool's request for a credential of the user: the scheme, the application's part, and the name under which
+ * it is saved.
+ */
 export interface AuthConfig {
   authScheme: AuthScheme;
-  /** The application's own part: client id and secret. It stays in the process of the tool. */
+  /** The application's own part: client id and secret. It never leaves the process of the tool. */
   rawAuthCredential?: AuthCredential;
   /** The user's part. */
   exchangedAuthCredential?: AuthCredential;
-  /** Names the credential among those of the user in the app: tools that give the same key share it. */
+  /** Name of the credential among those of the user in the app. Tools with the same key share it. */
   credentialKey: string;
 }

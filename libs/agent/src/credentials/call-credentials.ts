@@ -1,24 +1,27 @@
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
-/** The credentials of one tool call: what it was given, and what it has asked for since. They are in memory alone, and no print shows them. */
+/**
+ * The credentials of one tool call: those that it received, and the one that it has requested. They are only
+ * in memory, and are not shown when printed.
+ */
 export class CallCredentials {
-  readonly #given = new Map<string, AuthCredential>();
-  #wanted: AuthConfig | undefined;
+  readonly #credentials = new Map<string, AuthCredential>();
+  #requestedConfig: AuthConfig | undefined;
 
-  /** What the tool asked for while it ran: the whole configuration, which nobody else gets to see. */
-  get wanted(): AuthConfig | undefined {
-    return this.#wanted;
+  /** The configuration that the tool requested while it ran. Nobody else sees it. */
+  get requestedConfig(): AuthConfig | undefined {
+    return this.#requestedConfig;
   }
 
-  set wanted(authConfig: AuthConfig | undefined) {
-    this.#wanted = authConfig;
+  set requestedConfig(authConfig: AuthConfig | undefined) {
+    this.#requestedConfig = authConfig;
   }
 
   get(credentialKey: string): AuthCredential | undefined {
-    return this.#given.get(credentialKey);
+    return this.#credentials.get(credentialKey);
   }
 
   give(credentialKey: string, credential: AuthCredential): void {
-    this.#given.set(credentialKey, credential);
+    this.#credentials.set(credentialKey, credential);
   }
 }

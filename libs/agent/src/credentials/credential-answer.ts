@@ -5,7 +5,7 @@ import type { AuthConfig, AuthCredential } from './auth-config.ts';
 const text = z.string().min(1).max(16_384).optional();
 const number = z.number().optional();
 
-/** What is the user's to give; all else of an answer is left out. Longest text: 16 KiB. */
+/** The fields that a user may send; all others are dropped. Longest text: 16 KiB. */
 const answerSchema = z.object({
   exchangedAuthCredential: z.object({
     authType: z.enum(['apiKey', 'http', 'oauth2', 'openIdConnect', 'serviceAccount']).optional(),
@@ -32,18 +32,19 @@ const answerSchema = z.object({
 });
 
 /**
- * Takes from an answer what is the user's to give: keys, tokens, the code. Endpoints and the application's part are those of the question;
- * an answer cannot change them.
+ * Takes the user's fields from an answer: keys, tokens, the code. Endpoints and the application's part come
+ * from the question; an answer cannot change them.
  *
- * @throws MeshError `invalid_argument` for an answer without a credential; `permission_denied` when the sign-in is not the one that was asked for
+ * @throws MeshError `invalid_argument` for an answer without a credential; `permission_denied` when the
+ * sign-in is another one
  */
-export function credentialFrom(asked: AuthConfig, response: unknown): AuthCredential {
-  const { exchangedAuthCredential: given } = parse(
+export function credentialFrom(request: AuthConfig, response: unknown): AuthCredential {
+  const { exchangedAuthCredential: answer } = parse(
     answerSchema,
     withoutNulls(response),
     'the answer to a request for credentials',
   );
-  const { authType, apiKey, http, oauth2 } = given;
+  const { authType, apiKey, http, oauth2 } = answer;
   const { accessToken, authCode, authResponseUri, expiresIn, ...others } = oauth2 ?? {};
   if (!(apiKey ?? http?.credentials ?? accessToken ?? authCode ?? authResponseUri)) {
     throw new MeshError(
@@ -51,21 +52,21 @@ export function credentialFrom(asked: AuthConfig, response: unknown): AuthCreden
       'the answer to a request for credentials holds none: send apiKey, http.credentials, oauth2.accessToken, authCode or authResponseUri',
     );
   }
-  const { oauth2: expected, authType: askedType } = asked.exchangedAuthCredential ?? {};
+  const { oauth2: expected, authType: askedType } = request.exchangedAuthCredential ?? {};
   assertState(expected?.state, authResponseUri);
   const expiresAt =
     others.expiresAt ?? (expiresIn === undefined ? undefined : Math.floor(Date.now() / 1000) + expiresIn);
   const clientId = expected?.clientId;
-  const kept = { clientId, ...others, accessToken, authCode, authResponseUri, expiresAt };
+  const fields = { clientId, ...others, accessToken, authCode, authResponseUri, expiresAt };
   return withoutNulls({
     authType: askedType ?? authType ?? 'apiKey',
     apiKey,
     http,
-    ...(oauth2 && { oauth2: kept }),
+    ...(oauth2 && { oauth2: fields }),
   }) as AuthCredential;
 }
 
-/** The redirect must be of the sign-in that was asked for (RFC 6749 §10.12). */
+/** Checks that the redirect belongs to the requested sign-in (RFC 6749 §10.12). */
 function assertState(expected: string | undefined, returned: string | undefined): void {
   if (expected === undefined || returned === undefined) return;
   const state = URL.canParse(returned) ? new URL(returned).searchParams.get('state') : null;
@@ -76,7 +77,7 @@ function assertState(expected: string | undefined, returned: string | undefined)
   );
 }
 
-/** Clients in other languages write what is not there as null. */
+/** Removes null values: clients in other languages send them for absent fields. */
 function withoutNulls(value: unknown): unknown {
   const json = JSON.stringify(value, (_key, each: unknown) => (each === null ? undefined : each));
   return json === undefined ? undefined : JSON.parse(json);

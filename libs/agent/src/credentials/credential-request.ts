@@ -2,21 +2,24 @@ import type { AuthConfig, AuthCredential } from './auth-config.ts';
 import type { SignIn } from './sign-in-service.ts';
 
 /**
- * What a client is told of a wanted credential: how to sign in, and nothing secret. Of the application's own part it sees the client id
- * alone; for an authorization code grant it gets the address to send the user to.
+ * Makes the client's view of a requested credential: the way to sign in, without secrets. Of the
+ * application's own part it shows only the client id; for an authorization code grant it holds the address
+ * for the user.
  */
 export function shownRequest(
   { authScheme, rawAuthCredential: raw, credentialKey }: AuthConfig,
   { authUri, state }: Partial<SignIn> = {},
 ): AuthConfig {
-  const shown = raw && publicPart(raw);
+  const publicCredential = raw && publicPart(raw);
   const signIn = authUri !== undefined && state !== undefined && { authUri, state };
   return {
     authScheme,
     credentialKey,
-    ...(shown && { rawAuthCredential: shown }),
-    ...(shown && {
-      exchangedAuthCredential: signIn ? { ...shown, oauth2: { ...shown.oauth2, ...signIn } } : shown,
+    ...(publicCredential && { rawAuthCredential: publicCredential }),
+    ...(publicCredential && {
+      exchangedAuthCredential: signIn
+        ? { ...publicCredential, oauth2: { ...publicCredential.oauth2, ...signIn } }
+        : publicCredential,
     }),
   };
 }

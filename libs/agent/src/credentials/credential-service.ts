@@ -1,17 +1,17 @@
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 import { endOf } from './validity.ts';
 
-/** One user of one app: the owner of credentials. A `Context` is one. */
+/** One user of one app, who owns credentials. A `Context` has these fields. */
 export interface CredentialOwner {
   readonly appName: string;
   readonly userId: string;
 }
 
-/** What a credential that is kept is for; nothing secret. */
+/** The description of a saved credential, without secrets. */
 export interface KeptCredential {
   credentialKey: string;
   authType: AuthCredential['authType'];
-  /** When it ends, epoch ms; absent for one that does not, or can be renewed. */
+  /** End of its validity, epoch ms; absent for one that does not end or can be renewed. */
   endsAt?: number;
 }
 
@@ -20,20 +20,24 @@ export function aboutCredential({ credentialKey }: AuthConfig, credential: AuthC
   return { credentialKey, authType: credential.authType, ...(endsAt !== undefined && { endsAt }) };
 }
 
-/** Knows which credentials are kept, without being able to open them. */
+/** The list of saved credentials. It cannot decrypt them. */
 export interface CredentialRecords {
-  /** What the credentials of a user are for. */
+  /** Lists the credentials of a user, without secrets. */
   listCredentials(owner: CredentialOwner): Promise<KeptCredential[]>;
-  /** Removes all of a user. Returns how many there were. */
+  /** Deletes all credentials of a user. Returns their number. */
   deleteCredentials(owner: CredentialOwner): Promise<number>;
 }
 
-/** Keeps what people let agents use on their behalf, per app, user and `credentialKey`. The methods are ADK's. */
+/**
+ * A store of the credentials that agents use on behalf of people, by app, user and `credentialKey`. The
+ * methods are ADK's.
+ */
 export interface CredentialService {
-  /** The credential as it was saved, expired or not; undefined when there is none. */
+  /** Returns the saved credential, expired or not; undefined when there is none. */
   loadCredential(authConfig: AuthConfig, context: CredentialOwner): Promise<AuthCredential | undefined>;
   /**
-   * Keeps `exchangedAuthCredential` in the place of what is there: until it expires where nothing can refresh it, otherwise for good.
+   * Saves `exchangedAuthCredential` and replaces the previous one. A credential that cannot be refreshed is
+   * deleted when it expires.
    *
    * @throws MeshError `invalid_argument` without `exchangedAuthCredential`
    */

@@ -9,12 +9,12 @@ import {
 } from './credential-service.ts';
 import { credentialToSave, endOf } from './validity.ts';
 
-/** Credentials in this process, gone with it. */
+/** A credential service in the memory of this process. */
 export class InMemoryCredentialService implements CredentialService, CredentialRecords {
   readonly #credentials = new Map<string, AuthCredential>();
   readonly #about = new Map<string, { owner: string; kept: KeptCredential }>();
 
-  /** @throws MeshError `invalid_argument` for any option: there are none */
+  /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
     assertOptions(
       'an InMemoryCredentialService',
@@ -42,10 +42,10 @@ export class InMemoryCredentialService implements CredentialService, CredentialR
   }
 
   async listCredentials(owner: CredentialOwner): Promise<KeptCredential[]> {
-    const own = [...this.#about.values()].filter((each) => each.owner === ownerOf(owner));
+    const ownEntries = [...this.#about.values()].filter((each) => each.owner === ownerOf(owner));
     const now = Date.now();
     return structuredClone(
-      own.map(({ kept }) => kept).filter(({ endsAt }) => endsAt === undefined || endsAt > now),
+      ownEntries.map(({ kept }) => kept).filter(({ endsAt }) => endsAt === undefined || endsAt > now),
     );
   }
 

@@ -10,44 +10,44 @@ import {
   signInTtlMs,
 } from './sign-in-service.ts';
 
-/** Sign-ins in this process, gone with it. */
+/** A sign-in service in the memory of this process. */
 export class InMemorySignInService implements SignInService {
   readonly #signIns = new Map<string, KeptSignIn & { until: number }>();
   readonly #turns = new Map<string, { holder: string; until: number }>();
 
-  /** @throws MeshError `invalid_argument` for any option: there are none */
+  /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
     assertOptions('an InMemorySignInService', options, {}, { isOpen: new.target !== InMemorySignInService });
   }
 
   async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
     for (const [key, { until }] of this.#signIns) if (until <= Date.now()) this.#signIns.delete(key);
-    const known = this.#find(ref);
-    if (known) return structuredClone(known.signIn);
+    const entry = this.#find(ref);
+    if (entry) return structuredClone(entry.signIn);
     const until = Date.now() + signInTtlMs;
     this.#signIns.set(keyOf(ref), { signIn: structuredClone(signIn), status: 'asked', until });
     return signIn;
   }
 
   async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
-    const known = this.#find(ref);
-    if (!known) return undefined;
-    const { until: _until, ...kept } = known;
-    return structuredClone(kept);
+    const entry = this.#find(ref);
+    if (!entry) return undefined;
+    const { until: _until, ...storedSignIn } = entry;
+    return structuredClone(storedSignIn);
   }
 
   async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {
-    const known = this.#find(ref);
-    if (!known || (known.status !== 'asked' && known.status !== 'answered')) return false;
-    Object.assign(known, { status: 'answered', answer: structuredClone(answer), answeredAt: Date.now() });
+    const entry = this.#find(ref);
+    if (!entry || (entry.status !== 'asked' && entry.status !== 'answered')) return false;
+    Object.assign(entry, { status: 'answered', answer: structuredClone(answer), answeredAt: Date.now() });
     return true;
   }
 
   async move(ref: SignInRef, from: SignInStatus, to: SignInStatus): Promise<boolean> {
-    const known = this.#find(ref);
-    if (known?.status !== from) return false;
-    known.status = to;
-    if (to === 'closed') delete known.answer;
+    const entry = this.#find(ref);
+    if (entry?.status !== from) return false;
+    entry.status = to;
+    if (to === 'closed') delete entry.answer;
     return true;
   }
 
@@ -63,8 +63,8 @@ export class InMemorySignInService implements SignInService {
   }
 
   #find(ref: SignInRef) {
-    const known = this.#signIns.get(keyOf(ref));
-    return known && known.until > Date.now() ? known : undefined;
+    const entry = this.#signIns.get(keyOf(ref));
+    return entry && entry.until > Date.now() ? entry : undefined;
   }
 }
 

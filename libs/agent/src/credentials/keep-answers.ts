@@ -3,10 +3,11 @@ import type { AuthCredential } from './auth-config.ts';
 import type { SignInService } from './sign-in-service.ts';
 
 /**
- * Keeps the credentials of a message, before the message itself is committed: a process that dies in between keeps them again. Who answers
- * after the question's time is asked anew, by the call that is then made again.
+ * Saves the credentials of a message before the message is committed, so a process that dies in between saves
+ * them again. A person who answers after the question's time limit is asked again, by the call that then runs
+ * again.
  *
- * @throws MeshError `failed_precondition` where nothing keeps credentials
+ * @throws MeshError `failed_precondition` without a sign-in service
  */
 export async function keepAnswers(
   signInService: SignInService | undefined,

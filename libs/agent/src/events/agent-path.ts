@@ -1,6 +1,9 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** ADK's record of which run of which agent an event comes from: `pipeline.writer`, in a loop's second round `refine.critic@2`. */
+/**
+ * ADK's record of the agent run that an event comes from: `pipeline.writer`, or `refine.critic@2` in a loop's
+ * second round.
+ */
 export interface WithNodeInfo {
   nodeInfo?: { path?: string };
 }
@@ -9,17 +12,20 @@ export function pathOf(event: Event & WithNodeInfo): string | undefined {
   return event.nodeInfo?.path;
 }
 
-/** Notes the run that an event comes from; the innermost one is there first and stays. */
+/** Records the run that an event comes from, unless an inner run has recorded itself already. */
 export function stampPath(event: Event & WithNodeInfo, path: string): void {
   event.nodeInfo ??= { path };
 }
 
 export function isInPath(event: Event, path: string): boolean {
-  const own = pathOf(event);
-  return own === path || (own?.startsWith(`${path}.`) ?? false);
+  const eventPath = pathOf(event);
+  return eventPath === path || (eventPath?.startsWith(`${path}.`) ?? false);
 }
 
-/** An event is seen on its own branch and below; one without a branch is seen by all, and a reader without one sees all. */
+/**
+ * Tells whether a reader on a branch sees an event. It sees events of its own branch and of the branches
+ * above it. Everybody sees an event without a branch, and a reader without a branch sees all events.
+ */
 export function isOnBranch(eventBranch: string | undefined, branch: string | undefined): boolean {
   if (!eventBranch || !branch) return true;
   return branch === eventBranch || branch.startsWith(`${eventBranch}.`);

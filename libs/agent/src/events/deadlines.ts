@@ -1,9 +1,9 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** Key in `customMetadata`: call id → until when its answer is waited for, epoch ms. */
+/** Key in `customMetadata`. Its value maps call ids to the deadlines of their answers, in epoch ms. */
 const deadlinesKey = 'mesh:deadlines';
 
-/** Until when an answer to a call of this event is waited for, epoch ms; undefined for ever. */
+/** Returns the deadline for the answer to a call of this event, in epoch ms; undefined for no limit. */
 export function deadlineOfCall({ customMetadata }: Event, callId: string): number | undefined {
   const deadlines = customMetadata?.[deadlinesKey];
   if (typeof deadlines !== 'object' || deadlines === null) return undefined;
@@ -11,19 +11,19 @@ export function deadlineOfCall({ customMetadata }: Event, callId: string): numbe
   return typeof deadline === 'number' ? deadline : undefined;
 }
 
-/** Notes until when the answers to calls of an event are waited for. */
+/** Writes the deadlines for the answers to an event's calls into the event. */
 export function setDeadlines(event: Event, deadlines: ReadonlyMap<string, number>): void {
   if (deadlines.size === 0) return;
   event.customMetadata = { ...event.customMetadata, [deadlinesKey]: Object.fromEntries(deadlines) };
 }
 
-/** What takes the place of the answer to a call that nobody answered in time. */
+/** Makes the response to a call that nobody answered in time. */
 export function deadlinePassed({
   kind,
   deadline = 0,
 }: {
   kind: string;
-  /** Epoch ms. */
+  /** In epoch ms. */
   deadline?: number;
 }): Record<string, unknown> {
   return {
@@ -33,7 +33,7 @@ export function deadlinePassed({
   };
 }
 
-/** Is it what {@link deadlinePassed} says? */
+/** Tells whether a response was made by {@link deadlinePassed}. */
 export function isExpired(response: unknown): response is { expired: true; error?: string } {
   return (
     typeof response === 'object' && response !== null && 'expired' in response && response.expired === true

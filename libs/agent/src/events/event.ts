@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { ErrorCode, Event, EventActions } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 
-/** Function-call ids that we made; they are taken out again before a prompt goes to a model. */
+/** Prefix of function-call ids that the framework made. They are removed before a prompt goes to a model. */
 export const functionCallIdPrefix = 'adk-';
 
-/** Error code of an event whose agent may ask no model any more. */
+/** Error code of an event of an agent that has used up its model calls. */
 export const overLimitCode = 'resource_exhausted' satisfies ErrorCode;
 
 export function newFunctionCallId(): string {
@@ -16,12 +16,12 @@ export function newInvocationId(): string {
   return `e-${randomUUID()}`;
 }
 
-/** Id of a run that continues an invocation. */
+/** Makes the id of a run that continues an invocation. */
 export function newResumeId(): string {
   return `r-${randomUUID()}`;
 }
 
-/** Actions with every map there; given fields win. */
+/** Makes actions with all maps present; the given fields take precedence. */
 export function createEventActions(fields: Partial<EventActions> = {}): EventActions {
   return {
     stateDelta: {},
@@ -39,7 +39,7 @@ export function hasEffect(actions: EventActions): boolean {
   );
 }
 
-/** Puts actions together in order: maps are merged key by key, of plain fields the last one set wins. */
+/** Merges actions in order: maps key by key; of other fields the last value wins. */
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
   for (const {
@@ -63,7 +63,7 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
 
 export type CreateEventParams = Omit<Partial<Event>, 'actions'> & { actions?: Partial<EventActions> };
 
-/** An event with an id, a timestamp and whole actions; given fields win. */
+/** Makes an event with an id, a timestamp and complete actions; the given fields take precedence. */
 export function createEvent(fields: CreateEventParams = {}): Event {
   return {
     id: randomUUID(),
@@ -79,19 +79,20 @@ function partsOf(event: Event): Part[] {
   return event.content?.parts ?? [];
 }
 
-/** The function calls of an event, in order. */
+/** Returns the function calls of an event, in order. */
 export function getFunctionCalls(event: Event): FunctionCall[] {
   return partsOf(event).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
 }
 
-/** The function responses of an event, in order. */
+/** Returns the function responses of an event, in order. */
 export function getFunctionResponses(event: Event): FunctionResponse[] {
   return partsOf(event).flatMap(({ functionResponse }) => (functionResponse ? [functionResponse] : []));
 }
 
 /**
- * Does its author say no more after this event? True for an answer in words, an error, a function response whose summary
- * is skipped, a call that stays open, and a request for credentials. Whether a person wrote it is for the caller to check.
+ * Tells whether the event is the last one of its author's turn. True for an answer as text, an error, a
+ * function response whose summary is skipped, a pending call, and a request for credentials. The caller
+ * checks whether a person wrote the event.
  */
 export function isFinalResponse(event: Event): boolean {
   if (event.actions.compaction) return false;
@@ -106,17 +107,19 @@ export function isFinalResponse(event: Event): boolean {
   );
 }
 
-/** Joins the text parts of an event. Thoughts are left out: they are not meant for the reader. */
+/** Joins the text parts of an event, without thoughts: they are not for the reader. */
 export function stringifyContent(event: Event): string {
   return answerTexts(event).join('');
 }
 
-/** The text parts of an event, without thoughts and empty ones. */
+/** Returns the text parts of an event, without thoughts and empty texts. */
 export function answerTexts(event: Event): string[] {
   return partsOf(event).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
 }
 
-/** What a model counted for its answer, in and out; 0 where it did not. */
+/**
+ * Returns the number of tokens of a model call, prompt and answer together; 0 when the model reports none.
+ */
 export function tokensOf({ usageMetadata }: Event): number {
   const tokens = usageMetadata?.totalTokenCount ?? 0;
   return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { interleave, withEmitted } from './interleave.ts';
 
 describe('generators that run at the same time', () => {
-  it('go on only when what they yielded was taken, in turns, and give their results in order', async () => {
+  it('continue only after their value is taken, take turns, and return their results in order', async () => {
     const advanced: string[] = [];
     async function* count(name: string) {
       for (const n of [1, 2]) {
@@ -44,7 +44,7 @@ describe('generators that run at the same time', () => {
 });
 
 describe('a generator that emits', () => {
-  it('is heard while it works, before what it yields and returns', async () => {
+  it('yields emitted values while it works, before its own values', async () => {
     const seen = await Array.fromAsync(
       withEmitted<number, void>(async function* (emit) {
         emit(1);

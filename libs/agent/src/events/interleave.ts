@@ -1,8 +1,10 @@
 /**
- * Runs generators at the same time and yields what they yield as it comes. One of them goes on only when what it yielded was taken: an
- * agent continues after its event is committed. Returns what they returned, in their order.
+ * Runs generators at the same time and yields their values as they arrive. A generator continues only after
+ * the consumer has taken its value: an agent continues after its event is committed. Returns their return
+ * values, in the order of the generators.
  *
- * When one of them throws, or the consumer stops, the signal tells the others to stop, and they are waited for.
+ * When one of them throws, or the consumer stops, the signal stops the others, and this generator waits for
+ * their end.
  */
 export async function* interleave<T, R>(
   start: (signal: AbortSignal) => readonly AsyncGenerator<T, R, void>[],
@@ -21,7 +23,7 @@ export async function* interleave<T, R>(
   try {
     while (pending.size > 0) {
       const { at, result } = await Promise.race(pending.values());
-      // Taken out and put in again at the end: a busy source does not keep the others waiting.
+      // A taken source goes to the end of the map, so a busy source does not delay the others.
       pending.delete(at);
       if (result.done) results[at] = result.value;
       else {
@@ -43,7 +45,10 @@ export async function* interleave<T, R>(
   }
 }
 
-/** Runs a generator and yields, among its own values and as they come, those that it gives to `emit` from within. */
+/**
+ * Runs a generator and yields its values, and between them the values that it passes to `emit`, as they
+ * arrive.
+ */
 export async function* withEmitted<T, R>(
   start: (emit: (value: T) => void) => AsyncGenerator<T, R, void>,
 ): AsyncGenerator<T, R, void> {

@@ -8,7 +8,7 @@ import { questionNames } from './question.ts';
 const ids = ['c1', 'c2', 'q1', 'q2'];
 const invocations = ['e-1', 'e-2', 'e-3'];
 
-/** An event of a few agents and invocations that calls, asks or answers, or goes back. */
+/** An event of one of a few agents and invocations: it calls, asks, answers or rewinds. */
 const anyEvent = fc
   .record({
     author: fc.constantFrom('user', 'one', 'two'),
@@ -34,7 +34,7 @@ const anyEvent = fc
     });
   });
 
-/** What counts of a log, found by going through it. */
+/** Returns the events that are not rewound, found without the index. */
 function visibleOf(events: readonly Event[]): Event[] {
   let visible: Event[] = [];
   for (const event of events) {
@@ -54,7 +54,7 @@ interface Asked {
   answered: boolean;
 }
 
-/** The questions of a log, each under its id, in the order in which they were first asked. */
+/** Returns the questions of a log by id, in the order in which they were first asked. */
 function questionsOf(events: readonly Event[]): Asked[] {
   const questions = new Map<string, Asked>();
   for (const event of events) {
@@ -75,11 +75,11 @@ function questionsOf(events: readonly Event[]): Asked[] {
 }
 
 describe('the index of a log', () => {
-  it('says what going through the log would say, however it was added to', () => {
+  it('gives the same answers as a scan of the log, in whatever pieces the log grew', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 25 }), fc.nat(25), (log, at) => {
         const events = log.slice(0, at);
-        // Asked in between, it takes in the rest later.
+        // An index that was read in between takes in the remaining events later.
         logIndex(events);
         events.push(...log.slice(at));
         const index = logIndex(events);
@@ -131,11 +131,11 @@ describe('the index of a log', () => {
     );
     const begin = performance.now();
     expect(logIndex([...regenerate, ...unknown]).visible()).toHaveLength(rounds);
-    // It took minutes when each rewind went through all events and all rewinds.
+    // The test took minutes when each rewind went through all events and all rewinds.
     expect(performance.now() - begin).toBeLessThan(2_000);
   });
 
-  it('begins anew for a list that was changed', () => {
+  it('is rebuilt for a changed list', () => {
     const events = [createEvent({ id: 'a' }), createEvent({ id: 'b' })];
     expect(logIndex(events).has('b')).toBe(true);
     events[1] = createEvent({ id: 'c' });

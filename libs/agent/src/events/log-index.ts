@@ -4,11 +4,11 @@ import { getFunctionCalls, getFunctionResponses } from './event.ts';
 import type { Question } from './question.ts';
 import { QuestionIndex } from './question-index.ts';
 
-/** A response to a call, and the event in which it came. */
+/** A response to a call, with its event. */
 export interface LoggedResponse {
   response: FunctionResponse;
   event: Event;
-  /** Of the event, from 0. */
+  /** Position of the event, from 0. */
   position: number;
 }
 
@@ -16,7 +16,7 @@ const none: readonly never[] = [];
 const indexes = new WeakMap<readonly Event[], LogIndex>();
 const unread = new WeakMap<readonly Event[], number>();
 
-/** Notes of a list of events that so many of the session's lie before it. */
+/** Records how many events of the session precede this list of events. */
 export function noteUnread(events: readonly Event[], count: number): void {
   if (unread.get(events) === count || (count === 0 && !unread.has(events))) return;
   unread.set(events, count);
@@ -24,8 +24,9 @@ export function noteUnread(events: readonly Event[], count: number): void {
 }
 
 /**
- * The index of a log. It is made once for a list of events, to which events may only be added at the end, and takes in what was added since
- * it was last asked: its questions cost what they answer, however long the log is.
+ * Returns the index of a log. There is one index for each list of events. Events may only be added at the end
+ * of the list; the index takes in those that were added since the last query. The cost of a query depends on
+ * its result, not on the length of the log.
  */
 export function logIndex(events: readonly Event[]): LogIndex {
   let index = indexes.get(events);
@@ -37,7 +38,7 @@ export function logIndex(events: readonly Event[]): LogIndex {
   return index;
 }
 
-/** Finds events by what they are about. See {@link logIndex}. */
+/** Finds events by invocation, author, call or question. See {@link logIndex}. */
 export class LogIndex {
   readonly #events: readonly Event[];
   #size = 0;
@@ -47,18 +48,21 @@ export class LogIndex {
   readonly #authors = new Map<string, number[]>();
   readonly #calls = new Map<string, number[]>();
   readonly #responses = new Map<string, LoggedResponse[]>();
-  /** Invocations that questions and answers tie to another. */
+  /** For each invocation: the invocations that questions and answers tie to it. */
   readonly #ties = new Map<string, Set<string>>();
   readonly #questions = new QuestionIndex();
   readonly #compactions: Event[] = [];
-  /** What was rewound: positions of the first and the last event of each part, in order, none within another. */
+  /**
+   * Rewound parts: positions of the first and the last event of each part, in order. The parts do not
+   * overlap.
+   */
   readonly #hidden: [first: number, last: number][] = [];
 
   constructor(events: readonly Event[]) {
     this.#events = events;
   }
 
-  /** Is it still the list that was indexed, perhaps with more at its end? */
+  /** Tells whether this is still the indexed list, perhaps with more events at its end. */
   fits(events: readonly Event[]): boolean {
     return events.length >= this.#size && (this.#size === 0 || events[this.#size - 1] === this.#last);
   }
@@ -71,12 +75,14 @@ export class LogIndex {
     }
   }
 
-  /** Was anything rewound? */
+  /** Tells whether any event was rewound. */
   get hasHidden(): boolean {
     return this.#hidden.length > 0;
   }
 
-  /** Was it rewound? Then it is in the log, and counts no more. */
+  /**
+   * Tells whether the event at this position was rewound. Such an event stays in the log but has no effect.
+   */
   isHidden(position: number): boolean {
     let [low, high] = [0, this.#hidden.length];
     while (low < high) {
@@ -87,13 +93,13 @@ export class LogIndex {
     return (this.#hidden[low]?.[0] ?? Number.POSITIVE_INFINITY) <= position;
   }
 
-  /** The events from a position on that were not rewound. */
+  /** Returns the events from a position on, without the rewound ones. */
   visible(from = 0): readonly Event[] {
     if (this.#hidden.length > 0) return this.#events.filter((_, at) => at >= from && !this.isHidden(at));
     return from === 0 ? this.#events : this.#events.slice(from);
   }
 
-  /** The position of the event with that id, from 0. */
+  /** Returns the position of the event with that id, from 0. */
   positionOf(id: string): number | undefined {
     return this.#ids.get(id);
   }
@@ -106,7 +112,7 @@ export class LogIndex {
     return this.#ids.has(id);
   }
 
-  /** The events of some invocations from a position on, in order. */
+  /** Returns the events of some invocations from a position on, in order. */
   ofInvocations(invocations: Iterable<string>, from = 0): Event[] {
     const positions: number[] = [];
     for (const invocation of invocations) {
@@ -120,7 +126,10 @@ export class LogIndex {
     return this.ofInvocations([invocation]);
   }
 
-  /** The invocation, and all that questions and answers tie it to; and the position of the first event of them. */
+  /**
+   * Returns the invocation and all invocations that questions and answers tie to it, with the position of
+   * their first event.
+   */
   tiedTo(invocation: string): { invocations: Set<string>; start: number } {
     const invocations = new Set([invocation]);
     for (const each of invocations) for (const tied of this.#ties.get(each) ?? none) invocations.add(tied);
@@ -128,28 +137,31 @@ export class LogIndex {
     return { invocations, start: Math.min(...starts) };
   }
 
-  /** Where this author spoke last; -1 for nowhere. */
+  /** Returns the position of this author's last event; -1 when there is none. */
   lastBy(author: string): number {
     return this.#authors.get(author)?.at(-1) ?? -1;
   }
 
-  /** The events that make a call of this id, in order: one, but for ids that were used twice. */
+  /**
+   * Returns the events that make a call with this id, in order. There is more than one only when an id was
+   * used twice.
+   */
   callsOf(callId: string | undefined): Event[] {
     if (callId === undefined) return [];
     return (this.#calls.get(callId) ?? none).flatMap((at) => this.#events[at] ?? []);
   }
 
-  /** The event that made one of these calls last, among those that fit. */
+  /** Returns the last event that makes one of these calls and passes the test. */
   lastCallOf(callIds: Iterable<string | undefined>, fits?: (event: Event) => boolean): Event | undefined {
     return this.#eventsWithCalls(callIds, fits).at(-1);
   }
 
-  /** As {@link lastCallOf}, the first of them. */
+  /** Returns the first event that makes one of these calls and passes the test. */
   firstCallOf(callIds: Iterable<string | undefined>, fits?: (event: Event) => boolean): Event | undefined {
     return this.#eventsWithCalls(callIds, fits)[0];
   }
 
-  /** The responses to a call, in order. */
+  /** Returns the responses to a call, in order. */
   responsesTo(callId: string | undefined): readonly LoggedResponse[] {
     return this.#responses.get(callId ?? '') ?? none;
   }
@@ -158,12 +170,12 @@ export class LogIndex {
     return this.#questions.get(id);
   }
 
-  /** What a call asked, in order. */
+  /** Returns the questions of a call, in order. */
   questionsOfCall(callId: string | undefined): readonly Question[] {
     return this.#questions.ofCall(callId);
   }
 
-  /** What is asked in an event. */
+  /** Returns the questions that an event asks. */
   questionsIn(event: Event): Question[] {
     return getFunctionCalls(event).flatMap(({ id }) => {
       const question = this.question(id);
@@ -176,18 +188,18 @@ export class LogIndex {
     return this.#questions.open;
   }
 
-  /** Does a call wait for a person? */
+  /** Tells whether a call waits for a person. */
   isWaiting(callId: string | undefined): boolean {
     const last = this.questionsOfCall(callId).at(-1);
     return last !== undefined && !last.answer;
   }
 
-  /** The last summary among those that fit. */
+  /** Returns the last event with a summary that passes the test. */
   lastCompaction(fits: (event: Event) => boolean): Event | undefined {
     return this.#compactions.findLast(fits);
   }
 
-  /** The last questions of calls that are answered, and the call was not made since. */
+  /** For each call that has to run again: its last question, which is answered. */
   get dueQuestions(): Iterable<Question> {
     return this.#questions.due;
   }
@@ -209,11 +221,14 @@ export class LogIndex {
     else this.#index(event, at);
   }
 
-  /** Forgets what was rewound, but for the ids of its events: nothing is committed twice. Each event is forgotten once at most. */
+  /**
+   * Removes rewound events from the index, except for their ids: no event is committed twice. Each event is
+   * removed at most once.
+   */
   #rewind({ actions: { rewindFromSeq } }: Event, before: string, at: number): void {
-    const known = this.#invocations.get(before)?.[0] ?? at;
+    const start = this.#invocations.get(before)?.[0] ?? at;
     const first =
-      rewindFromSeq === undefined ? known : Math.max(rewindFromSeq - 1 - (unread.get(this.#events) ?? 0), 0);
+      rewindFromSeq === undefined ? start : Math.max(rewindFromSeq - 1 - (unread.get(this.#events) ?? 0), 0);
     let hidden = at;
     while (hidden > first) {
       const last = this.#hidden.at(-1);
@@ -229,7 +244,7 @@ export class LogIndex {
     this.#questions.cutAt(hidden, this.#events);
   }
 
-  /** Takes the last event that counts out of the lists. */
+  /** Removes the last visible event from the lists. */
   #forget(event: Event | undefined, at: number): void {
     if (!event) return;
     this.#invocations.get(event.invocationId)?.pop();
@@ -261,8 +276,8 @@ export class LogIndex {
     listIn(this.#responses, id).push({ response, event, position });
     this.#questions.noteResponse(event, response, position);
     if (event.author !== 'user') return;
-    const asked = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
-    if (asked !== undefined && asked !== event.invocationId) this.#tie(asked, event.invocationId);
+    const asker = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
+    if (asker !== undefined && asker !== event.invocationId) this.#tie(asker, event.invocationId);
   }
 
   #tie(one: string, other: string): void {

@@ -1,6 +1,7 @@
 /**
- * Id of the question that a call asks. It follows from the call and from how often the call has asked: made again after a crash, in whatever
- * process, it asks the same question and not a second one.
+ * Makes the id of the question that a call asks. The id follows from the call and the number of its questions
+ * so far: when a call runs again after a crash, in any process, it asks the same question and not a second
+ * one.
  *
  * @param round 1 for the first question of the call, one more with each answer
  */
@@ -8,7 +9,7 @@ export function questionIdOf(callId: string, kind: string, round: number): strin
   return `${callId}-${kind}-${round}`;
 }
 
-/** Is it the id of a question for a credential? */
+/** Tells whether it is the id of a question for a credential. */
 export function isCredentialQuestion(id: string | undefined): boolean {
   return id !== undefined && /-credential-\d+$/.test(id);
 }

@@ -5,21 +5,21 @@ import { type Question, questionOf } from './question.ts';
 
 const none: readonly never[] = [];
 
-/** Finds the questions of a log, and how it stands with them. */
+/** Index of the questions of a log and of their states. */
 export class QuestionIndex {
   readonly #questions = new Map<string, Question>();
-  /** By the call that waits, in order. */
+  /** Questions by the call that waits, in order. */
   readonly #ofCalls = new Map<string, Question[]>();
   readonly #open = new Map<string, Question>();
   readonly #due = new Map<string, Question>();
-  /** Positions of events that asked, answered, or closed a question. */
+  /** Positions of events that asked, answered or closed a question. */
   readonly #steps: number[] = [];
 
   get(id: string | undefined): Question | undefined {
     return this.#questions.get(id ?? '');
   }
 
-  /** The questions of a call, in order. */
+  /** Returns the questions of a call, in order. */
   ofCall(callId: string | undefined): readonly Question[] {
     return this.#ofCalls.get(callId ?? '') ?? none;
   }
@@ -29,12 +29,12 @@ export class QuestionIndex {
     return this.#open.values();
   }
 
-  /** The last questions of calls that are answered and were not made again since. */
+  /** For each call that has to run again: its last question, which is answered. */
   get due(): Iterable<Question> {
     return this.#due.values();
   }
 
-  /** Takes in a call of the event at a position of the log: it may be a question. */
+  /** Takes in a call of the event at a position of the log, if it is a question. */
   noteCall(event: Event, call: FunctionCall, position: number): void {
     const question = event.author === 'user' ? undefined : questionOf(event, call);
     if (!question) return;
@@ -42,7 +42,7 @@ export class QuestionIndex {
     this.#ask(question);
   }
 
-  /** Takes in a response: it answers a question, or closes the call for which one was asked. */
+  /** Takes in a response: it answers a question, or closes a call that has asked one. */
   noteResponse(event: Event, response: FunctionResponse, position: number): void {
     const { id = '', willContinue } = response;
     const due = this.#due.get(id);
@@ -59,7 +59,9 @@ export class QuestionIndex {
     if (this.ofCall(question.callId).at(-1) === question) this.#due.set(question.callId, question);
   }
 
-  /** Forgets the events from a position on: reads those before it that have to do with questions once more. */
+  /**
+   * Removes the events from a position on: rebuilds the index from the earlier events that concern questions.
+   */
   cutAt(position: number, events: readonly Event[]): void {
     if ((this.#steps.at(-1) ?? -1) < position) return;
     for (const map of [this.#questions, this.#ofCalls, this.#open, this.#due]) map.clear();
@@ -78,10 +80,10 @@ export class QuestionIndex {
 
   #ask(question: Question): void {
     const before = this.#questions.get(question.id);
-    // One that is asked again under its id takes the place of the first.
+    // A question that is asked again under its id replaces the first one.
     if (before) {
-      const asked = this.#ofCalls.get(before.callId) ?? [];
-      asked.splice(asked.indexOf(before), 1);
+      const questions = this.#ofCalls.get(before.callId) ?? [];
+      questions.splice(questions.indexOf(before), 1);
       if (this.#due.get(before.callId) === before) this.#due.delete(before.callId);
     }
     this.#questions.set(question.id, question);

@@ -1,7 +1,10 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse } from '@google/genai';
 
-/** How agents put questions to people: as calls of these names, which stay open until somebody answers. The names are ADK's. */
+/**
+ * The names of calls by which agents ask people questions, as in ADK. Such a call is pending until somebody
+ * answers it.
+ */
 export const questionNames = {
   confirmation: 'adk_request_confirmation',
   credential: 'adk_request_credential',
@@ -10,12 +13,15 @@ export const questionNames = {
 
 const reserved: ReadonlySet<string> = new Set(Object.values(questionNames));
 
-/** Is it a call, or the answer to one, that the framework makes to reach a person? It is no part of what a model said. */
+/**
+ * Tells whether a call with this name, or its response, is a question or an answer. The framework made it,
+ * not the model.
+ */
 export function isQuestionName(name: string | undefined): boolean {
   return name !== undefined && reserved.has(name);
 }
 
-/** A question that a tool call waits for. */
+/** A question for which a tool call waits. */
 export interface Question {
   /** Id of the call that a person answers. */
   id: string;
@@ -25,12 +31,12 @@ export interface Question {
   callId: string;
   /** The event that asks. */
   event: Event;
-  /** What came back, once it did, and with which event. */
+  /** The answer, and the event that holds it. */
   answer: FunctionResponse | undefined;
   answeredIn?: Event;
 }
 
-/** The question that a call of an event is, if it is one. */
+/** Returns the question that a call of an event asks; undefined when the call is not a question. */
 export function questionOf(event: Event, { id, name = '', args = {} }: FunctionCall): Question | undefined {
   const callId = isQuestionName(name) ? waitingCall(args) : undefined;
   if (id === undefined || callId === undefined) return undefined;

@@ -1,49 +1,52 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** One of the runs of an invocation: the one that began it, or one that continues it by an id of its own. */
+/** One run of an invocation: the one that began it, or one that continues it under an id of its own. */
 export interface RunId {
   invocationId: string;
   resume?: string | undefined;
 }
 
-/** Names a run: who has a session, or waits for it. */
+/** Names a run that has a session or waits for it. */
 export function runName({ invocationId, resume }: RunId): string {
   return resume === undefined ? invocationId : JSON.stringify([invocationId, resume]);
 }
 
-/** How the names of all runs begin that continue an invocation. */
+/** Returns the common prefix of the names of all runs that continue an invocation. */
 export function continuationPrefix(invocationId: string): string {
   return `${JSON.stringify([invocationId]).slice(0, -1)},`;
 }
 
-/** The run of a {@link runName}. */
+/** Returns the run of a {@link runName}. */
 export function runOfName(name: string): RunId {
   if (!name.startsWith('["')) return { invocationId: name };
   try {
     const [invocationId = name, resume] = JSON.parse(name) as string[];
     return { invocationId, resume };
   } catch {
-    // Publishers choose ids as they like.
+    // Publishers may choose any id.
     return { invocationId: name };
   }
 }
 
-/** What ids are made of that differ for each run of an invocation. */
+/** Returns the part that makes ids different for each run of an invocation. */
 export function runKey({ invocationId, resume }: RunId): string {
   return resume === undefined ? invocationId : `${invocationId}/${resume}`;
 }
 
-/** Id of the event of what the user says to a run, in one of its sessions: a second start finds it there and does not say it twice. */
+/**
+ * Returns the id of the event with the user's message to a run, in one of its sessions. A second start of the
+ * run finds that event and does not commit it twice.
+ */
 export function messageEventId({ invocationId, resume }: RunId, sessionId: string): string {
   return [invocationId, sessionId, ...(resume === undefined ? [] : [resume])].join('/');
 }
 
-/** Id of the event in which a run's failure stands in its session. */
+/** Returns the id of the event that records a run's failure in its session. */
 export function failureEventId(run: RunId): string {
   return `${runKey(run)}/failure`;
 }
 
-/** Does the event tell that a run of its invocation failed? */
+/** Tells whether the event records the failure of a run of its invocation. */
 export function isFailure({ id, invocationId, errorCode }: Event): boolean {
   return errorCode !== undefined && id.startsWith(`${invocationId}/`) && id.endsWith('/failure');
 }

@@ -1,8 +1,9 @@
 import { MeshError } from '@agentmesh/protocol';
 
 /**
- * State as callbacks and tools see it: reads show the session with every write so far, writes also go to the delta that is
- * committed with the next event. Prefixes name the scope: `app:`, `user:`, `temp:`, none for the session.
+ * State for callbacks and tools. Reads see the session with every write so far. Writes also go to the delta
+ * that is committed with the next event. The prefix of a key names its scope: `app:`, `user:`, `temp:`, none
+ * for the session.
  */
 export class State {
   static readonly APP_PREFIX = 'app:';
@@ -11,7 +12,7 @@ export class State {
 
   readonly #value: Record<string, unknown>;
   readonly #delta: Record<string, unknown>;
-  /** Copies of objects that were read, with the values that they are copies of. */
+  /** Copies of objects that were read, each with its original. */
   readonly #copies = new Map<string, { of: unknown; copy: unknown }>();
   #isReadonly = false;
 
@@ -20,7 +21,7 @@ export class State {
     this.#delta = delta;
   }
 
-  /** Makes state that cannot be written: {@link set} and {@link update} throw. */
+  /** Makes read-only state: {@link set} and {@link update} throw. */
   static readonly(value: Record<string, unknown>): State {
     const state = new State(value);
     state.#isReadonly = true;
@@ -28,8 +29,8 @@ export class State {
   }
 
   /**
-   * Gives a value. An object is a copy of its own: changes in it are seen by this caller, and by others only once it is set again, whichever process
-   * they are in.
+   * Returns the value of a key. An object is returned as a copy: other readers, in this process or another,
+   * see changes in it only after it is set again.
    */
   get<T>(key: string, defaultValue?: T): T | undefined {
     if (Object.hasOwn(this.#delta, key)) return this.#delta[key] as T;
@@ -39,14 +40,14 @@ export class State {
 
   #copyOf(key: string, value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const known = this.#copies.get(key);
-    if (known?.of === value) return known.copy;
+    const entry = this.#copies.get(key);
+    if (entry?.of === value) return entry.copy;
     const copy = structuredClone(value);
     this.#copies.set(key, { of: value, copy });
     return copy;
   }
 
-  /** @throws MeshError `failed_precondition` where the state is for reading only */
+  /** @throws MeshError `failed_precondition` when the state is read-only */
   set(key: string, value: unknown): void {
     if (this.#isReadonly) {
       throw new MeshError(
@@ -66,12 +67,12 @@ export class State {
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
   }
 
-  /** Has anything been written that is not committed yet? */
+  /** Tells whether there are uncommitted writes. */
   hasDelta(): boolean {
     return Object.keys(this.#delta).length > 0;
   }
 
-  /** A copy of what is readable now. */
+  /** Returns a copy of all current values. */
   toRecord(): Record<string, unknown> {
     const copies = [...this.#copies].filter(([key, { of }]) => this.#value[key] === of);
     return {
@@ -82,14 +83,14 @@ export class State {
   }
 }
 
-/** Assigns even the keys that an object literal would treat specially (`__proto__`). */
+/** Assigns a property, even one that an object literal would treat specially (`__proto__`). */
 function define(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 export type StateScope = 'app' | 'user' | 'temp' | 'session';
 
-/** The scope that a key's prefix names. */
+/** Returns the scope that a key's prefix names. */
 export function scopeOf(key: string): StateScope {
   if (key.startsWith(State.APP_PREFIX)) return 'app';
   if (key.startsWith(State.USER_PREFIX)) return 'user';
@@ -97,7 +98,7 @@ export function scopeOf(key: string): StateScope {
   return 'session';
 }
 
-/** The entries of one or more scopes, prefixes kept. */
+/** Returns the entries of one or more scopes, with their prefixes. */
 export function pickScopes(
   state: Record<string, unknown>,
   scopes: readonly StateScope[],

@@ -10,7 +10,7 @@ import { SequentialAgent } from '../workflow/sequential-agent.ts';
 import { LlmAgent } from './llm-agent.ts';
 
 describe('an agent that is changed after it was made', () => {
-  it('uses the model, the instruction and the tools that it has at its next step', async () => {
+  it('uses its current model, instruction and tools from the next step on', async () => {
     const first = await scriptedModel({ text: 'one' });
     const second = await scriptedModel({ text: 'two' });
     const agent = new LlmAgent({ name: 'root', model: first.llm, instruction: 'Old.' });
@@ -26,7 +26,7 @@ describe('an agent that is changed after it was made', () => {
     expect(JSON.stringify(second.requests[0])).toContain('"now"');
   });
 
-  it('takes a name for a model, and the one of its parent for none', () => {
+  it("accepts a model name, and uses its parent's model without one", () => {
     const child = new LlmAgent({ name: 'child' });
     const root = new LlmAgent({ name: 'root', model: 'gemini-a', subAgents: [child] });
     expect(child.model).toBeUndefined();
@@ -36,7 +36,7 @@ describe('an agent that is changed after it was made', () => {
     expect(child.canonicalModel).toMatchObject({ model: 'gemini-b' });
   });
 
-  it('shows its callbacks, and calls those that it is given later', async () => {
+  it('lists its callbacks, and calls those that are set later', async () => {
     const { llm } = await scriptedModel({ text: 'never' });
     const before = () => undefined;
     const agent = new LlmAgent({ name: 'root', model: llm, beforeModelCallback: before });
@@ -62,7 +62,7 @@ describe('a clone', () => {
     expect(root.clone()).toMatchObject({ name: 'root', description: 'd' });
   });
 
-  it('has what was changed, and may be changed by itself', () => {
+  it('copies changed fields, and can be changed without the original', () => {
     const agent = new LlmAgent({ name: 'a', model: 'gemini-a', tools: [] });
     agent.model = 'gemini-b';
     const copy = agent.clone({ name: 'b' });
@@ -79,7 +79,7 @@ describe('a clone', () => {
     expect(copy.subAgents[0]).not.toBe(child);
   });
 
-  it('takes no option that its class does not have, nor a parent', () => {
+  it('refuses an option that its class does not have, and a parent', () => {
     const agent = new LlmAgent({ name: 'a' });
     const options = (given: object) => () => agent.clone(given);
     expect(options({ instructions: 'x' })).toThrow('did you mean `instruction`?');
@@ -88,7 +88,7 @@ describe('a clone', () => {
 });
 
 describe('the names of scopes', () => {
-  it('are those that the state goes by', () => {
+  it('are the prefixes that the state uses', () => {
     expect(scopeOf(`${State.APP_PREFIX}x`)).toBe('app');
     expect(scopeOf(`${State.USER_PREFIX}x`)).toBe('user');
     expect(scopeOf(`${State.TEMP_PREFIX}x`)).toBe('temp');
@@ -96,7 +96,7 @@ describe('the names of scopes', () => {
 });
 
 describe('a tool that asks for a confirmation', () => {
-  it('may say how long the answer is waited for', () => {
+  it('may set a time limit for the answer', () => {
     const session = { id: 's', appName: 'app', userId: 'u', state: {} };
     const context = new Context({ invocationId: 'i', agentName: 'a', session }, { functionCallId: 'c' });
     context.requestConfirmation({ answerWithinMs: 5 });
@@ -107,7 +107,7 @@ describe('a tool that asks for a confirmation', () => {
 });
 
 describe('a model as an object', () => {
-  it('is the one that the agent tells', () => {
+  it("is returned by the agent's model property", () => {
     const llm = new Gemini();
     expect(new LlmAgent({ name: 'a', model: llm }).canonicalModel).toBe(llm);
   });

@@ -9,12 +9,12 @@ const kinds = { LlmAgent, SequentialAgent, ParallelAgent, LoopAgent } as const;
 describe.each(Object.entries(kinds))('the options of a %s', (_name, Kind) => {
   const base = () => ({ name: 'a', subAgents: [new LlmAgent({ name: 'b' })] });
 
-  it('may hold options of ADK that are off', () => {
+  it('may hold disabled options of ADK', () => {
     const off = { parentAgent: null, requestProcessors: [], examples: [], rerunOnResume: false };
     expect(new Kind({ ...base(), ...off }).name).toBe('a');
   });
 
-  it('may not hold one that is on: the error names it and what to use instead', () => {
+  it('refuse an enabled one: the error names it and its replacement', () => {
     const on = { ...base(), examples: ['hello'] };
     expect(() => new Kind(on)).toThrow('the option `examples` of ADK does nothing here; write them into');
   });

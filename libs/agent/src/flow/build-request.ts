@@ -18,13 +18,16 @@ import {
 import type { LlmAgent } from './llm-agent.ts';
 import { TransferToAgentTool, transferInstruction } from './transfer.ts';
 
-/** What the model may use in one step. */
+/** The tools and transfer targets of one step. */
 export interface StepTools {
   targets: TransferTarget[];
   toolsDict: Record<string, BaseTool>;
 }
 
-/** Puts together what the model gets: who it is, what it shall do, whom and what it may call, what was said. */
+/**
+ * Builds the model's request: the agent's identity and instructions, its colleagues and tools, and the
+ * conversation.
+ */
 export async function buildRequest(
   agent: LlmAgent,
   context: InvocationContext,
@@ -64,14 +67,14 @@ export async function buildRequest(
   return request;
 }
 
-/** Of the root of the tree, wherever that is. */
+/** Returns the global instruction of the root agent, in this process or another. */
 function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: InvocationContext) {
   return rootAgent.globalInstruction || (transfers?.globalInstruction?.(appName) ?? '');
 }
 
 /**
- * The tools of this step by name, with those that the framework adds: `transfer_to_agent` where there is somebody to transfer to,
- * `set_model_response` where the answer must fit a schema. Plugins may leave some out.
+ * Returns the tools of this step by name, with those that the framework adds: `transfer_to_agent` when there
+ * is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some out.
  *
  * @throws MeshError `invalid_argument` for two tools of one name
  */
@@ -95,7 +98,7 @@ export async function resolveTools(agent: LlmAgent, context: InvocationContext):
   return { targets, toolsDict: selected ? { ...selected } : all };
 }
 
-/** An agent that works with others needs to know which of them it is. */
+/** States the agent's own name and description. An agent that works with others needs them. */
 function identity({ name, description }: LlmAgent, hasColleagues: boolean): string {
   if (!hasColleagues) return '';
   return `You are the agent "${name}".${description ? ` Your job: ${description}` : ''}`;

@@ -20,14 +20,14 @@ import type { LlmAgent } from './llm-agent.ts';
 import { isFrameworkTool } from './next-step.ts';
 import { settleOutput } from './output.ts';
 
-/** Asks the agent's model once and yields its answer: pieces as partial events, then the one to keep. */
+/** Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit. */
 export async function* callModel(
   agent: LlmAgent,
   context: InvocationContext,
   tools: StepTools,
 ): AsyncGenerator<Event, void, void> {
   yield* compactContext(agent, context);
-  // All events of a step share what its callbacks write.
+  // All events of a step share the state and the actions that its callbacks write.
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
@@ -44,11 +44,11 @@ async function* answer(
 ): AsyncGenerator<LlmResponse, void, void> {
   const { pluginManager } = invocation;
   const { beforeModelCallback, afterModelCallback } = agent.callbacks;
-  const instead =
+  const replacement =
     (await pluginManager.run('beforeModelCallback', { callbackContext: context, llmRequest: request })) ??
     (await firstResult(beforeModelCallback, { context, request }));
-  if (instead) {
-    yield said(instead);
+  if (replacement) {
+    yield orEmptyResponseError(replacement);
     return;
   }
   for await (const { response, failed } of askModel(agent, invocation, context, request)) {
@@ -56,12 +56,15 @@ async function* answer(
       !failed &&
       ((await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
         (await firstResult(afterModelCallback, { context, response })));
-    yield replaced ? said(replaced) : response;
+    yield replaced ? orEmptyResponseError(replaced) : response;
   }
 }
 
-/** What a callback gives for an answer must say something: of nothing the agent would not know how to go on. */
-function said(response: LlmResponse): LlmResponse {
+/**
+ * Checks a response that a callback returned in place of the model's. A response without content becomes an
+ * error, because the agent could not continue from it.
+ */
+function orEmptyResponseError(response: LlmResponse): LlmResponse {
   const isAnswer = typeof response === 'object' && response !== null;
   if (isAnswer && (response.partial || response.errorCode !== undefined || response.content?.parts?.length))
     return response;
@@ -73,8 +76,8 @@ function said(response: LlmResponse): LlmResponse {
 }
 
 /**
- * Asks the model. Its failure ends the agent's turn with an event that says so, which is no answer for callbacks to change; the run itself goes on to its
- * end.
+ * Calls the model. A failure ends the agent's turn with an error event, which callbacks cannot change; the
+ * run itself continues to its end.
  */
 async function* askModel(
   agent: LlmAgent,
@@ -98,17 +101,17 @@ async function* askModel(
     const { invocationId, session } = invocation;
     const ids = { agent: agent.name, invocationId, sessionId: session.id };
     invocation.onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
-    const mended =
+    const replacement =
       (await pluginManager.run('onModelErrorCallback', {
         callbackContext: context,
         llmRequest: request,
         error,
       })) ?? (await firstResult(agent.callbacks.onModelErrorCallback, { context, request, error }));
-    yield mended ? { response: mended } : { response: describeFailure(error), failed: true };
+    yield replacement ? { response: replacement } : { response: describeFailure(error), failed: true };
   }
 }
 
-/** The limits are of the whole invocation: of all its agents, in all processes. */
+/** Counts a model call. The limits apply to the whole invocation: to all its agents, in all processes. */
 async function countCall({ sessionService, ref, runConfig }: InvocationContext) {
   const { maxLlmCalls, maxTokens } = runConfig;
   const calls = await sessionService.invocations.countLlmCall(ref);
@@ -141,7 +144,8 @@ function toEvent(
   });
   if (event.partial || takeCode(agent, context, event)) return event;
   settleOutput(agent, event);
-  // Ours always: some models number their calls anew in every turn, and ids name results and sessions.
+  // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
+  // name results and sessions.
   for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
   const staysOpen = (name = '') =>
     toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
@@ -152,7 +156,7 @@ function toEvent(
   return event;
 }
 
-/** Until when the results of long-running calls are waited for. */
+/** Returns the deadlines for the results of long-running calls, by call id. */
 function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<string, number> {
   return new Map(
     getFunctionCalls(event).flatMap(({ id, name = '' }): [string, number][] => {

@@ -23,11 +23,11 @@ import { runTool, type ToolOutcome } from './run-tool.ts';
 import { transferProblem } from './transfer.ts';
 
 export interface ToolCalls {
-  /** The event that makes the calls. */
+  /** The event that holds the calls. */
   event: Event;
   calls: readonly FunctionCall[];
   tools: StepTools;
-  /** Another process made the calls and did not come to their end. */
+  /** True when another process began these calls and did not finish them. */
   resumed: boolean;
 }
 
@@ -36,9 +36,10 @@ interface CallOutcome extends AskingCall {
 }
 
 /**
- * Makes the calls of one model turn, at the same time unless the agent says otherwise, and yields their responses as one event, in the order of the calls; before it, what
- * tools say while they are at work. When all of them are long-running and have no first result, the event has no content, and is yielded only to keep
- * what they changed.
+ * Runs the calls of one model turn, at the same time unless the agent is sequential. Yields the progress of
+ * the tools, and then one event with their responses in the order of the calls. When all calls are
+ * long-running without a first result, that event has no content: it is yielded only if the calls changed
+ * state or actions.
  */
 export async function* callTools(
   agent: LlmAgent,
@@ -53,9 +54,9 @@ export async function* callTools(
   if (confirmation) yield confirmation;
   const input = inputEvent(context, outcomes);
   if (input) yield input;
-  const made = outcomes.flatMap(withoutQuestion);
-  const parts = made.flatMap(({ part }) => part ?? []);
-  const actions = mergeEventActions(made.map((each) => each.actions));
+  const outcomesToCommit = outcomes.flatMap(withoutQuestion);
+  const parts = outcomesToCommit.flatMap(({ part }) => part ?? []);
+  const actions = mergeEventActions(outcomesToCommit.map((each) => each.actions));
   passToParent(context, actions);
   if (parts.length > 0) yield responseEvent(context, parts, actions);
   else if (hasEffect(actions)) yield effectsEvent(context, step.event, actions);
@@ -71,14 +72,17 @@ function allAtOnce(agent: LlmAgent, context: InvocationContext, step: ToolCalls)
   });
 }
 
-/** Makes the calls in order. Each sees the state that those before it wrote, in whatever process they were made. */
+/** Runs the calls in order. Each sees the state that earlier ones wrote, in any process. */
 async function* oneByOne(agent: LlmAgent, context: InvocationContext, step: ToolCalls): Outcomes {
   const outcomes: CallOutcome[] = [];
   for (const call of step.calls) outcomes.push(yield* callOne(agent, context, step, call));
   return outcomes;
 }
 
-/** Makes the id of the event that keeps the effects of calls without a response: it tells that the calls were made. */
+/**
+ * Makes the id of the event that holds the effects of calls without a response. The event records that the
+ * calls were made.
+ */
 export function effectsId(callEvent: Pick<Event, 'id'>): string {
   return `${callEvent.id}/effects`;
 }
@@ -89,8 +93,9 @@ function effectsEvent(context: InvocationContext, callEvent: Event, actions: Eve
 }
 
 /**
- * What of a call goes into the event of the responses. One that asked has done the rest in the event of its question: with a confirmation or an
- * input it has no response yet, with a credential only a first one.
+ * Returns the part of an outcome that belongs into the event of the responses. The event of its question
+ * holds the rest. A call with a question for a confirmation or an input has no response yet; a call with a
+ * question for a credential has an interim one.
  */
 function withoutQuestion(outcome: CallOutcome): CallOutcome[] {
   const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = outcome.actions;
@@ -107,7 +112,7 @@ async function* callOne(
   call: FunctionCall,
 ): AsyncGenerator<Event, CallOutcome, void> {
   const { id, name = '' } = call;
-  // Callbacks and tools may change what they are given; the log stays as it is.
+  // Callbacks and tools may change their arguments; the log must not change.
   const args = structuredClone(call.args ?? {});
   const actions = createEventActions();
   const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
@@ -120,8 +125,8 @@ async function* callOne(
   });
   const tool = tools.toolsDict[name];
   if (!tool) {
-    const known = Object.keys(tools.toolsDict).join(', ') || 'none';
-    return { part: respond({ error: `there is no tool "${name}"; the tools are: ${known}` }), actions, call };
+    const names = Object.keys(tools.toolsDict).join(', ') || 'none';
+    return { part: respond({ error: `there is no tool "${name}"; the tools are: ${names}` }), actions, call };
   }
   if (resumed && tool.isLongRunning && !tool.isIdempotent) {
     const progress = lastProgress(invocation, id);
@@ -157,16 +162,23 @@ async function* callOne(
   }
   const { answerWithinMs } = tool;
   if (response) return { part: respond(response, closes), actions, call, answerWithinMs };
-  // What was confirmed and has no first result is noted nevertheless, or it would be called again.
+  // A confirmed call without a first result gets a response anyway, because otherwise it would be called
+  // again.
   return { part: answers.answers > 0 ? respond({ status: 'pending' }) : undefined, actions, call };
 }
 
-/** Id of the event that a call's nth progress is: by whichever way it comes, it is one event. With each answer the call is made anew. */
+/**
+ * Makes the id of the event for a call's nth progress. The event has this id whichever way the progress
+ * arrives, so it is committed once. Each answer starts a new count, because the call runs again with it.
+ */
 export function progressId(callId: string, n: number, answers = 0): string {
   return [callId, 'progress', ...(answers > 0 ? [answers] : []), n].join('/');
 }
 
-/** What a tool elsewhere asks may come from any program: nobody could answer a schema that cannot be read. */
+/**
+ * Checks the schemas of a tool's questions. A question of a remote tool may come from any program, and nobody
+ * could answer a question whose schema cannot be read.
+ */
 function questionProblem({
   requestedToolConfirmations,
   requestedInputs = {},
@@ -182,11 +194,14 @@ function questionProblem({
   }
 }
 
-/** A call asks for itself: what it asks in another one's name would open that one's gate. */
+/**
+ * Deletes the questions that a call asks in the name of another call: an answer to such a question would
+ * approve the other call.
+ */
 function keepOwnQuestions(actions: EventActions, id: string | undefined): void {
   const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = actions;
-  for (const asked of [requestedToolConfirmations, requestedAuthConfigs, requestedInputs]) {
-    for (const key of Object.keys(asked)) if (key !== id) delete asked[key];
+  for (const requests of [requestedToolConfirmations, requestedAuthConfigs, requestedInputs]) {
+    for (const key of Object.keys(requests)) if (key !== id) delete requests[key];
   }
 }
 
@@ -198,7 +213,7 @@ interface Conversation extends CallAnswers {
   report(progress: Record<string, unknown>, n: number): Event;
 }
 
-/** Runs the tool; what it says on its way is committed before it goes on. */
+/** Runs the tool. Each progress event is committed before the tool continues. */
 async function* converse(
   agent: LlmAgent,
   tool: BaseTool,
@@ -235,12 +250,15 @@ function lastProgress(
   { session, journal }: InvocationContext,
   id: string | undefined,
 ): FunctionResponse['response'] {
-  const said = logIndex(session.events).responsesTo(id);
-  return said.findLast(({ response, position }) => position >= journal.start && response.willContinue)
+  const responses = logIndex(session.events).responsesTo(id);
+  return responses.findLast(({ response, position }) => position >= journal.start && response.willContinue)
     ?.response.response;
 }
 
-/** Work that may go on somewhere must not be started twice behind everybody's back; the model is told and can ask. */
+/**
+ * Makes the response to an interrupted call. The work may still be going on somewhere, so the call is not
+ * repeated without anybody knowing: the model is told and can ask.
+ */
 function interrupted(lastUpdate: Record<string, unknown> | undefined): Record<string, unknown> {
   return {
     status: 'interrupted',

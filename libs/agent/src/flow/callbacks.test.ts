@@ -51,7 +51,7 @@ describe('callbacks of an agent', () => {
     ]);
   });
 
-  it('are not called after a model that failed: there is no answer', async () => {
+  it('are not called for the answer of a model that failed', async () => {
     const seen: unknown[] = [];
     const { agent } = await agentOf([{ error: { status: 400, message: 'no' } }, { text: 'ok' }], {
       afterModelCallback: ({ response }) => {
@@ -65,7 +65,7 @@ describe('callbacks of an agent', () => {
     expect(seen).toEqual(['ok']);
   });
 
-  it('speak in place of the agent before it, and after it', async () => {
+  it('may answer in place of the agent, and after it', async () => {
     const silent = await agentOf([], { beforeAgentCallback: () => say('not today') });
     expect((await (await chat(silent.agent)).say('go')).map(brief)).toEqual(['root: not today']);
     expect(silent.requests).toHaveLength(0);
@@ -73,7 +73,7 @@ describe('callbacks of an agent', () => {
     expect((await (await chat(agent)).say('go')).map(brief)).toEqual(['root: ok', 'root: bye']);
   });
 
-  it('keep what they write to the state', async () => {
+  it('commit the state that they write', async () => {
     const { agent } = await agentOf([{ text: 'ok' }], {
       beforeAgentCallback: (context) => context.state.set('a', 1) as undefined,
       beforeModelCallback: ({ context }) => context.state.set('m', 2) as undefined,
@@ -84,7 +84,7 @@ describe('callbacks of an agent', () => {
     expect((await stored()).state).toEqual({ a: 1, m: 2 });
   });
 
-  it('answer for the model, change its answer, and mend its failure', async () => {
+  it("replace the model's call, its answer, and its failure", async () => {
     const instead = await agentOf([], {
       beforeModelCallback: [
         () => undefined,
@@ -105,7 +105,7 @@ describe('callbacks of an agent', () => {
     expect((await (await chat(mended.agent)).say('go')).map(brief)).toEqual(['root: sorry: true']);
   });
 
-  it('answer for a tool, change its result, and mend its failure', async () => {
+  it("replace a tool's call, its result, and its failure", async () => {
     const results = async (config: Partial<LlmAgentConfig>) => {
       const { agent } = await agentOf([callWork, { text: 'ok' }], config);
       const [, event] = await (await chat(agent)).say('go');
@@ -125,7 +125,7 @@ describe('callbacks of an agent', () => {
     ).toBe('root: gets {"sorry":"boom"}');
   });
 
-  it('are not asked again after a crash for what they have said', async () => {
+  it('are not called again after a crash when their event is in the log', async () => {
     let asked = 0;
     const { agent } = await agentOf([callWork, { text: 'ok' }], {
       beforeAgentCallback: (context) => context.state.set('asked', ++asked) as undefined,
@@ -175,7 +175,7 @@ class Spy extends BasePlugin {
 }
 
 describe('plugins', () => {
-  it('see the whole run in order, agents among it (ADK defect B5)', async () => {
+  it('see the whole run in order, also around agents (ADK defect B5)', async () => {
     const { agent, requests } = await agentOf([{ text: 'ok' }], { beforeAgentCallback: () => undefined });
     const spy = new Spy('spy');
     const { say: tell } = await chat(agent, undefined, { plugins: [spy] });
@@ -195,7 +195,7 @@ describe('plugins', () => {
     expect(event?.id).not.toBe('mine');
   });
 
-  it('are asked before the agent, in their order; the first that decides is the last that is asked', async () => {
+  it('are called before the agent, in order, until one decides', async () => {
     const asked: string[] = [];
     class Cache extends BasePlugin {
       override async beforeModelCallback() {
@@ -216,7 +216,7 @@ describe('plugins', () => {
     expect(asked).toEqual(['one', 'two']);
   });
 
-  it('answer for all agents, choose tools, mend errors, and end the run when they fail', async () => {
+  it('answer for all agents, select tools, replace errors, and end the run when they fail', async () => {
     class Closed extends BasePlugin {
       override async beforeRunCallback() {
         return say('closed');
@@ -249,7 +249,7 @@ describe('plugins', () => {
     await expect(run).rejects.toThrow('plugin broken failed in afterModelCallback: oops');
   });
 
-  it('of ours give one instruction to all agents, and log', async () => {
+  it('of the framework give one instruction to all agents, and log', async () => {
     const lines: string[] = [];
     const { agent, requests } = await agentOf([callWork, { text: 'ok' }], { instruction: 'Be brief.' });
     const plugins = [
@@ -261,7 +261,7 @@ describe('plugins', () => {
     expect(lines.join('\n')).toMatch(/user: go\n.*asks gemini-test.*\n.*root: calls work\({"n":1}\)/);
   });
 
-  it('and apps need names of their own', () => {
+  it('and apps need unique names', () => {
     const agent = new LlmAgent({ name: 'root' });
     const twins = [new LoggingPlugin('log'), new LoggingPlugin('log')];
     expect(() => new InMemoryRunner({ agent, plugins: twins })).toThrow(/two plugins are called log/);

@@ -16,11 +16,11 @@ import type { SessionService } from '../sessions/session-service.ts';
 type UncommittedEvent = HeldStep['uncommitted'][number];
 
 /**
- * A step of a workflow whose events the asking process commits, because code of the user's stands there between the agent and the log. It goes on step
- * by step, each by a request of its own: the agent does nothing more before the asker has kept, changed or dropped what it said, as in one
- * process.
+ * Makes a held step: a step whose events the asking process commits, because user code runs there between the
+ * agent and the log. Each request continues the work by one step. The agent does nothing more until the asker
+ * has committed, changed or dropped the events of that step, as in a single process.
  *
- * @param heard events of this run that the asker has heard, as they came
+ * @param heard events of this run that the asker has received, unchanged
  */
 export function heldStep(
   context: InvocationContext,
@@ -45,7 +45,10 @@ export function heldStep(
   };
 }
 
-/** Heard events with places in the log that keep their order: what was heard before one may have been committed after it. */
+/**
+ * Assigns log positions to the received events so that they keep their order. An event may have been
+ * committed later than one that was received after it.
+ */
 function inOrder(
   session: Session,
   held: HeldStep | undefined,
@@ -63,29 +66,41 @@ function inOrder(
   });
 }
 
-/** Takes note of an event of a held step, before code of the user's sees it. What it writes can be read from now on, as in one process. */
+/**
+ * Records an event of a held step before user code sees it. The state that it writes is readable from now on,
+ * as in a single process.
+ */
 export function hear({ session, held }: InvocationContext, event: Event): UncommittedEvent {
   assign(session.state, jsonEntries(event.actions.stateDelta, 'the state delta'));
   return { event: structuredClone(event), afterSeq: loggedSeq(session, held) };
 }
 
-/** Number of the last event of a session that is in the log. */
+/** Returns the number of the last event of a session that is in the log. */
 export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number {
   return seq - (held?.uncommitted.length ?? 0);
 }
 
-/** Is it the first request for the step? Work that was begun before the first request was cut off by a crash. */
+/**
+ * Tells whether the request is the first one for the step. Work that began before the first request was
+ * interrupted by a crash.
+ */
 export function isFirstPart({ part }: HeldStep): boolean {
   return part.slice(1).every((request) => request === 0);
 }
 
-/** May the request end with this event? Not within a step: the results of its other calls would be lost. */
+/**
+ * Tells whether the request may end with this event. It may not end within a step, because the results of the
+ * step's other calls would be lost.
+ */
 export function endsPart(event: Event): boolean {
   const isQuestion = getFunctionCalls(event).some(({ name }) => isQuestionName(name));
   return !event.partial && isStep(event) && !isProgress(event) && !isQuestion;
 }
 
-/** Copies a session for a held step: with the events as the asker has heard them, also those that the log does not hold. */
+/**
+ * Copies a session for a held step. The copy holds the events as the asker received them, also those that are
+ * not in the log.
+ */
 export function heldCopy(session: Session, held: HeldStep): Session {
   const before = unreadBefore(session);
   const index = logIndex(session.events);
@@ -110,13 +125,16 @@ function storedForm(event: Event): Event {
   return stored;
 }
 
-/** Sessions for a held step: what it appends goes to its copy and to `held.uncommitted`, and is the asker's to commit. */
+/**
+ * Wraps the sessions for a held step. Appended events go to the step's copy of the session and to
+ * `held.uncommitted`; the asker commits them.
+ */
 export function heldSessions(sessions: SessionService, held: HeldStep): SessionService {
   return overrideSessions(sessions, {
     async appendEvent({ session, event }) {
       if (event.partial) return event;
-      const known = logIndex(session.events).get(event.id);
-      if (known) return known;
+      const logged = logIndex(session.events).get(event.id);
+      if (logged) return logged;
       const { json, delta } = readEvent(event);
       const afterSeq = loggedSeq(session, held);
       bringUpToDate(session, [parseEvent(json)], delta);

@@ -10,36 +10,42 @@ import { asList, type LlmCallbacks, llmCallbackOptions } from '../base/callbacks
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
 import type { ToolParameters } from '../schema/schema.ts';
 
-/** Something that gives a model tools. */
+/** A tool, or a toolset. */
 export type ToolUnion = BaseTool | BaseToolset;
 
 export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
-  /** A model, or its name for {@link LLMRegistry}; default: that of the nearest ancestor. */
+  /** The model, or its name for {@link LLMRegistry}; default: that of the nearest ancestor. */
   model?: string | BaseLlm;
-  /** What the agent shall do. `{key}` is filled from the state, `{artifact.name}` with a file, `{key?}` where it may be missing. */
+  /**
+   * The agent's task. `{key}` is filled from the state and `{artifact.name}` with a file; `{key?}` may be
+   * missing.
+   */
   instruction?: string | InstructionProvider;
-  /** Of the root agent: what all agents of the tree shall do. */
+  /** The instruction for all agents of the tree. Only the root agent's counts. */
   globalInstruction?: string | InstructionProvider;
   tools?: ToolUnion[];
   /**
-   * How the calls of one model turn are made: `parallel`, the default, at the same time; `sequential` one after the other, each with the state that
-   * those before it wrote.
+   * The way in which the calls of one model turn run: `parallel`, the default, at the same time; `sequential`
+   * one after the other, each with the state that earlier ones wrote.
    */
   toolExecution?: 'parallel' | 'sequential';
   generateContentConfig?: GenerateContentConfig;
   disallowTransferToParent?: boolean;
   disallowTransferToPeers?: boolean;
-  /** `none`: the model sees only the current turn. */
+  /** `none` shows the model only the current turn. */
   includeContents?: 'default' | 'none';
-  /** Keep its prompts short, in this order; default those of the app. An empty list: they are as long as the conversation. */
+  /**
+   * The compactors that keep the agent's prompts short, in order; default: those of the app. An empty list
+   * shows the whole conversation.
+   */
   contextCompactors?: readonly BaseContextCompactor[];
-  /** What an ask of this agent must hold, when it is not plain text. */
+  /** The schema of requests to this agent; absent for plain text. */
   inputSchema?: ToolParameters;
-  /** What the agent's answer must be, as JSON; the agent then keeps the conversation to itself. */
+  /** The schema of the agent's answer, as JSON. The agent then transfers to no other agent. */
   outputSchema?: ToolParameters;
-  /** State key that the agent's answer is written to: without its thoughts, with `outputSchema` as the value that it is. */
+  /** State key for the agent's answer: its text without thoughts, or with `outputSchema` its value. */
   outputKey?: string;
-  /** Runs the code that the model writes, and gives it the result. */
+  /** The executor of the code that the model writes; the model receives the result. */
   codeExecutor?: BaseCodeExecutor;
 }
 
@@ -76,7 +82,7 @@ type Changeable = LlmCallbacks &
     >
   > & { [K in 'model' | 'outputKey' | 'codeExecutor']: LlmAgentConfig[K] | undefined };
 
-/** Returns the options that a program may have changed since the agent was made. */
+/** Returns the options that a program may have changed since it made the agent. */
 export function changeable(agent: Changeable): Partial<LlmAgentConfig> {
   const { model, instruction, globalInstruction, tools, generateContentConfig, outputKey, codeExecutor } =
     agent;
@@ -96,7 +102,7 @@ export function changeable(agent: Changeable): Partial<LlmAgentConfig> {
   };
 }
 
-/** The callbacks alone, without those that are absent. */
+/** Returns the callbacks alone, without absent ones. */
 export function callbacksIn(callbacks: LlmCallbacks): LlmCallbacks {
   const names = Object.keys(llmCallbackOptions) as (keyof LlmCallbacks)[];
   return Object.fromEntries(
@@ -104,7 +110,7 @@ export function callbacksIn(callbacks: LlmCallbacks): LlmCallbacks {
   );
 }
 
-/** An agent's callbacks as lists. */
+/** The callbacks of an agent as lists. */
 export type LlmAgentCallbacks = ReturnType<typeof callbacksOf>;
 
 export function callbacksOf(config: LlmCallbacks) {

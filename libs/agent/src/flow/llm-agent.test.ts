@@ -36,7 +36,7 @@ describe('an LLM agent', () => {
     expect(JSON.stringify(second?.contents)).not.toContain('adk-');
   });
 
-  it('tells calls apart to which the model gave the same id', async () => {
+  it('distinguishes calls that have the same id from the model', async () => {
     const again = { calls: [{ id: 'call_0', name: 'count', args: {} }] };
     const { llm } = await scriptedModel(again, again, { text: 'done' });
     let n = 0;
@@ -54,7 +54,7 @@ describe('an LLM agent', () => {
     ]);
   });
 
-  it('makes the calls of one turn at the same time and answers them in the order of the calls (ADK defect B3)', async () => {
+  it('runs the calls of one turn at the same time and returns responses in the order of the calls (ADK defect B3)', async () => {
     const { llm } = await scriptedModel(
       {
         calls: [
@@ -125,7 +125,7 @@ describe('an LLM agent', () => {
     expect(events.map(brief).at(-1)).toBe('root: sorry');
   });
 
-  it('tells the model of a tool that throws, and of one that is not there (ADK defect B9)', async () => {
+  it('tells the model about a tool that throws, and about one that does not exist (ADK defect B9)', async () => {
     const { llm } = await scriptedModel(
       {
         calls: [
@@ -146,7 +146,7 @@ describe('an LLM agent', () => {
     ]);
   });
 
-  it('keeps what a tool writes: session and user state in the event, temp: for the next tool of the invocation alone', async () => {
+  it("commits a tool's session and user state in the event, and keeps temp: state for the invocation only", async () => {
     const { llm } = await scriptedModel(
       { calls: [{ name: 'write', args: {} }] },
       { calls: [{ name: 'read', args: {} }] },
@@ -167,7 +167,7 @@ describe('an LLM agent', () => {
     expect((await say('again')).map(brief)[1]).toBe('root: gets {"t":"none"}');
   });
 
-  it('fills its instruction from the state and says what is missing', async () => {
+  it('fills its instruction from the state and names a missing key', async () => {
     const { llm, requests } = await scriptedModel({ text: 'hi' });
     const agent = new LlmAgent({
       name: 'root',
@@ -209,7 +209,7 @@ describe('an LLM agent', () => {
     expect(events).toHaveLength(5);
   });
 
-  it('streams pieces and keeps the whole', async () => {
+  it('streams pieces and commits the whole answer', async () => {
     const { llm } = await scriptedModel({ text: 'one two', chunks: ['one', ' two'] });
     const { say, stored } = await chat(new LlmAgent({ name: 'root', model: llm, outputKey: 'answer' }));
     const events = await say('go', { streamingMode: 'sse' });
@@ -233,7 +233,7 @@ describe('an LLM agent', () => {
     expect((await say('go')).map(brief)).toEqual(['root: calls final', 'root: gets {"done":true}']);
   });
 
-  it('refuses a configuration that cannot work, two agents of one name among it (ADK defect B23)', () => {
+  it('refuses a configuration that cannot work, such as two agents of one name (ADK defect B23)', () => {
     const child = new LlmAgent({ name: 'child' });
     new LlmAgent({ name: 'one', subAgents: [child] });
     expect(() => new LlmAgent({ name: 'two', subAgents: [child] })).toThrow(/already a sub-agent of one/);
@@ -255,7 +255,7 @@ describe('an LLM agent', () => {
     expect(new LlmAgent({ name: `_${'x'.repeat(62)}-` }).name).toHaveLength(64);
   });
 
-  it('refuses another way to make calls than the two there are', () => {
+  it('refuses an unknown toolExecution', () => {
     expect(() => new LlmAgent({ name: 'a', toolExecution: 'both' as never })).toThrow(
       /toolExecution is "parallel" or "sequential", not "both"/,
     );

@@ -44,7 +44,10 @@ import { isFirstTry, takeStep } from './take-step.ts';
 
 export type { LlmAgentConfig } from './llm-agent-config.ts';
 
-/** An agent that a model drives: it answers, calls tools, and hands over to other agents. A field that is changed counts from the next step on. */
+/**
+ * An agent that a model drives: it answers, calls tools, and transfers to other agents. A changed field takes
+ * effect with the next step.
+ */
 export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks {
   instruction: string | InstructionProvider;
   tools: ToolUnion[];
@@ -55,9 +58,9 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   includeContents: 'default' | 'none';
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   override globalInstruction: string | InstructionProvider;
-  /** The input schema, where it is a zod object. */
+  /** The input schema, when it is a zod object. */
   readonly inputSchema: z.ZodObject | undefined;
-  /** The input schema, of either kind. */
+  /** The input schema, of any kind. */
   readonly inputParameters: ToolParameters | undefined;
   readonly outputSchema: ToolParameters | undefined;
   outputKey: string | undefined;
@@ -71,7 +74,10 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   #model: string | BaseLlm | undefined;
   #llm: BaseLlm | undefined;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, a schema that models cannot be told, and a `generateContentConfig` that holds what has an option of its own. */
+  /**
+   * @throws MeshError `invalid_argument` for an unknown option, a schema that cannot be shown to models, or a
+   * field of `generateContentConfig` that is an option of the agent.
+   */
   constructor(config: LlmAgentConfig) {
     super(config);
     assertOptions(`agent ${this.name}`, config, llmAgentOptions, {
@@ -85,7 +91,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     this.generateContentConfig = config.generateContentConfig ?? {};
     this.globalInstruction = config.globalInstruction ?? '';
     this.outputSchema = config.outputSchema;
-    // An answer in a form that programs read is no conversation that others could go on with.
+    // Other agents could not continue a conversation whose answers are for programs.
     this.disallowTransferToParent =
       Boolean(config.outputSchema) || (config.disallowTransferToParent ?? false);
     this.disallowTransferToPeers = Boolean(config.outputSchema) || (config.disallowTransferToPeers ?? false);
@@ -117,7 +123,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     }
   }
 
-  /** As it was given; undefined where an ancestor's is used. */
+  /** The `model` option; undefined when the agent uses that of an ancestor. */
   get model(): string | BaseLlm | undefined {
     return this.#model;
   }
@@ -127,7 +133,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     this.#llm = undefined;
   }
 
-  /** ADK's name of {@link llm}. */
+  /** ADK's name for {@link llm}. */
   get canonicalModel(): BaseLlm {
     return this.llm;
   }
@@ -153,12 +159,18 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     return this.callbacks.afterToolCallback;
   }
 
-  /** Keeps the model, the instruction and other fields that were changed since. See {@link BaseAgent.clone}. */
+  /**
+   * Makes a copy with the current model, instruction and other changed fields. See {@link BaseAgent.clone}.
+   */
   override clone(overrides: Partial<LlmAgentConfig> = {}): this {
     return super.clone({ ...changeable(this), ...overrides });
   }
 
-  /** The model. @throws MeshError `invalid_argument` when neither the agent nor an ancestor names one. */
+  /**
+   * The model.
+   *
+   * @throws MeshError `invalid_argument` when neither the agent nor an ancestor names one
+   */
   get llm(): BaseLlm {
     if (typeof this.#model === 'string') {
       this.#llm ??= LLMRegistry.newLlm(this.#model);
@@ -186,7 +198,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     return this.tools.filter((each) => each instanceof BaseToolset);
   }
 
-  /** The tools of this step: toolsets are asked now. */
+  /** Returns the tools of this step. The toolsets are queried for it. */
   async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
     const groups = await Promise.all(
       this.tools.map(async (each) => ({
@@ -195,22 +207,25 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       })),
     );
     const fixed = groups.filter(({ givesWay }) => !givesWay).flatMap(({ tools }) => tools);
-    const taken = new Set(fixed.map(({ name }) => name));
+    const names = new Set(fixed.map(({ name }) => name));
     return groups.flatMap(({ tools, givesWay }) => {
-      const kept = givesWay ? tools.filter(({ name }) => !taken.has(name)) : tools;
-      for (const { name } of kept) taken.add(name);
-      return kept;
+      const selected = givesWay ? tools.filter(({ name }) => !names.has(name)) : tools;
+      for (const { name } of selected) names.add(name);
+      return selected;
     });
   }
 
-  /** Whom it may hand the conversation to: its sub-agents, its parent, its siblings, and what the mesh adds. */
+  /**
+   * Returns the agents to which this one may transfer: its sub-agents, its parent, its siblings, and those
+   * that the mesh adds.
+   */
   transferTargets(context: InvocationContext): TransferTarget[] {
     const parent = this.parentAgent;
     const up = parent instanceof LlmAgent ? this.#upward(parent) : [];
     const local = [...this.subAgents, ...up].map(({ name, description }) => ({ name, description }));
-    const known = new Set(local.map(({ name }) => name));
-    const elsewhere = context.transfers?.targets(this.name) ?? [];
-    return [...local, ...elsewhere.filter(({ name }) => !known.has(name))];
+    const localNames = new Set(local.map(({ name }) => name));
+    const remote = context.transfers?.targets(this.name) ?? [];
+    return [...local, ...remote.filter(({ name }) => !localNames.has(name))];
   }
 
   #upward(parent: LlmAgent): BaseAgent[] {
@@ -232,35 +247,39 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       const step = nextStep(contexts.forStep);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
-      const asked = tools;
-      tools = step.kind === 'call-tools' && asked ? asked : await resolveTools(this, context);
-      const resumed = !asked && !isFirstTry(step, context);
+      const earlierTools = tools;
+      tools = step.kind === 'call-tools' && earlierTools ? earlierTools : await resolveTools(this, context);
+      const resumed = !earlierTools && !isFirstTry(step, context);
       let hasStepped = false;
       for await (const event of takeStep(this, step, contexts, tools, resumed)) {
         hasStepped ||= !event.partial;
         memory.note(event);
         yield event;
       }
-      // A model without an answer, or calls that are all open: there is nothing to go on from.
+      // The model gave no answer, or all calls are pending: there is no event from which to continue.
       if (!hasStepped || context.endInvocation) return;
     }
   }
 
-  /** From here on the target has the word. What goes wrong there is its failure, and this agent's model is not asked again. */
+  /**
+   * Runs the agent to which the conversation was transferred. Its failure is its own; this agent's model is
+   * not called again.
+   */
   protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { transfers, transferTo } = context;
-    // The callback behind the agent may have handed over, too.
+    // The after-agent callback may have transferred, too.
     const step = nextStep(context);
     const to = step.kind === 'transfer' ? step.to : transferTo;
     if (to === undefined) return;
     const inTree = this.rootAgent.findAgent(to);
     if (!inTree || inTree.isRemote) {
-      if (!transfers) throw elsewhere(to);
-      // Within a workflow, or for somebody who waits for the answer, this process goes on when the target has spoken.
+      if (!transfers) throw remoteError(to);
+      // Within a workflow, or when a caller waits for the answer, this process runs the target and continues
+      // afterwards.
       if (context.path === undefined && transfers.handOver) return transfers.handOver(to);
     }
     const target = inTree ?? transfers?.remote(to);
-    if (!target) throw elsewhere(to);
+    if (!target) throw remoteError(to);
     try {
       yield* target.runAsync(context);
     } catch (error) {
@@ -277,7 +296,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   }
 }
 
-function elsewhere(to: string): MeshError {
+function remoteError(to: string): MeshError {
   return new MeshError(
     'failed_precondition',
     `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,

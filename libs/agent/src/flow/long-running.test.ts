@@ -17,7 +17,7 @@ const idOf = (events: readonly Event[]) =>
   events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds)[0];
 
 describe('a long-running tool', () => {
-  it('gives a ticket; the answer that comes later takes its place in the prompt', async () => {
+  it('returns a ticket, which the later answer replaces in the prompt', async () => {
     const { agent, requests } = await approver(
       () => ({ status: 'pending', ticket: 1 }),
       call,
@@ -47,7 +47,7 @@ describe('a long-running tool', () => {
     expect(shown).not.toMatch(/pending|waiting|working|willContinue/);
   });
 
-  it('without a ticket leaves the call open; a chat meanwhile does not show it to the model (ADK defect B21)', async () => {
+  it('without a ticket leaves the call pending; other turns do not show it to the model (ADK defect B21)', async () => {
     const { agent, requests } = await approver(
       () => undefined,
       call,
@@ -62,7 +62,7 @@ describe('a long-running tool', () => {
     expect((await answer(idOf(events), { ok: true })).map(brief)).toEqual(['root: thanks']);
   });
 
-  it('that is a generator says how far it is, each word committed in order, and what it returns is the result', async () => {
+  it('that is a generator reports progress, committed in order, and returns the result', async () => {
     const { agent, requests } = await approver(
       async function* () {
         yield { progress: 1 };

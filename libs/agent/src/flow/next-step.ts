@@ -12,10 +12,10 @@ import { answeredCalls } from '../questions/questions.ts';
 import { effectsId } from './call-tools.ts';
 import { transferToolName } from './transfer.ts';
 
-/** What an agent does next, as the log of the invocation says. */
+/** The next step of an agent, as the log of the invocation decides it. */
 export type Step =
   | { kind: 'call-model' }
-  /** `answered`: they wait no longer, a person has answered what they asked. */
+  /** `answered`: a person has answered the questions for which these calls waited. */
   | { kind: 'call-tools'; event: Event; calls: FunctionCall[]; answered?: true }
   | { kind: 'run-code'; event: Event }
   | { kind: 'transfer'; to: string }
@@ -25,8 +25,8 @@ export type Step =
 export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
 
 /**
- * Reads the next step from the committed events alone, so that any process can go on where another one stopped: nothing that
- * has its result in the log is done again.
+ * Determines the next step from the committed events alone, so any process can continue where another one
+ * stopped. Work that has its result in the log is not repeated.
  */
 export function nextStep(context: InvocationContext): Step {
   const { agent } = context;
@@ -43,7 +43,10 @@ export function nextStep(context: InvocationContext): Step {
   return stepAtCalls(last, context) ?? (isOwn ? stepBehind(last, agent) : { kind: 'call-model' });
 }
 
-/** The next step where the last event has to do with calls: making them, or waiting; undefined once all have their responses. */
+/**
+ * Returns the next step when the last event concerns calls: running them, or waiting. Returns undefined when
+ * all calls have their responses.
+ */
 function stepAtCalls(last: Event, context: InvocationContext): Step | undefined {
   const asking = callsBehind(last, context);
   if (!asking) return undefined;
@@ -53,14 +56,17 @@ function stepAtCalls(last: Event, context: InvocationContext): Step | undefined 
   return isWaiting(asking, context) ? { kind: 'done' } : undefined;
 }
 
-/** The next step behind an event of the agent's own. */
+/** Returns the next step after an event of the agent's own. */
 function stepBehind(last: Event, agent: BaseAgent): Step {
   if (getFunctionCalls(last).length > 0) return { kind: 'done' };
   if (hasOpenCode(agent, last)) return { kind: 'run-code', event: last };
   return endsTurn(agent, last) ? { kind: 'done' } : { kind: 'call-model' };
 }
 
-/** A subclass of the agent may say something of its own, and run the flow more than once in a turn. */
+/**
+ * Tells whether an event belongs to this run of the flow. A subclass of the agent may yield events of its
+ * own, and run the flow more than once in a turn.
+ */
 function isOfThisRun(event: Event, { agent, flowRun }: InvocationContext): boolean {
   if (stepAuthor(event) !== agent.name) return true;
   const { isOwnCode, run = 1 } = stepMarkOf(event) ?? {};
@@ -71,7 +77,7 @@ function handedTo(events: readonly Event[]): string | undefined {
   return events.findLast(({ actions }) => actions.transferToAgent !== undefined)?.actions.transferToAgent;
 }
 
-/** An answer goes to who asked, if that is an agent below this one. */
+/** Returns the agent that gets an answer: the one that asked, if it is below this agent. */
 function askerOf(start: Event | undefined, { agent, session }: InvocationContext): string | undefined {
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
@@ -81,7 +87,10 @@ function askerOf(start: Event | undefined, { agent, session }: InvocationContext
   return asker && entryTo(asker, agent);
 }
 
-/** What runs an agent for another one above it: the outermost workflow between the two, or the agent itself. */
+/**
+ * Returns the agent to run for an asker below another agent: the outermost workflow between the two, or the
+ * asker itself.
+ */
 function entryTo(asker: BaseAgent, above: BaseAgent): string {
   let entry = asker;
   for (let agent = asker.parentAgent; agent && agent !== above; agent = agent.parentAgent) {
@@ -90,10 +99,10 @@ function entryTo(asker: BaseAgent, above: BaseAgent): string {
   return entry.name;
 }
 
-/** The event that made the calls which this one makes, answers, or asks about. */
+/** Returns the event with the calls that this event makes, answers or asks about. */
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
-  const own = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
-  if (stepAuthor(event) === agent.name && own.length > 0) return event;
+  const ownCalls = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
+  if (stepAuthor(event) === agent.name && ownCalls.length > 0) return event;
   const index = logIndex(session.events);
   const ids = [
     ...getFunctionResponses(event).map(({ id }) => id),
@@ -103,8 +112,8 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
 }
 
 /**
- * Calls that nobody has answered and that wait for nobody. A long-running one is open only until the calls made with it have their
- * responses: it may have no first result.
+ * Returns the calls to run: those that have no response and wait for nobody. A long-running call may have no
+ * first result; it counts as run when the calls made with it have their responses.
  */
 function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);
@@ -127,12 +136,12 @@ function isWaiting(asking: Event, { session }: InvocationContext): boolean {
   return getFunctionCalls(asking).some(({ id }) => index.isWaiting(id));
 }
 
-/** Tools that the framework gives to an agent, and makes work itself. */
+/** Tells whether the framework provides the tool and runs it itself. */
 export function isFrameworkTool(name: string | undefined): boolean {
   return name === transferToolName || name === setModelResponseName;
 }
 
-/** Are there calls that the client makes? The framework's own stay with us. */
+/** Tells whether the client runs some of these calls. The framework's own tools always run here. */
 function isClients(calls: readonly FunctionCall[], { runConfig }: InvocationContext): boolean {
   return runConfig.pauseOnToolCalls && calls.some(({ name }) => !isFrameworkTool(name));
 }

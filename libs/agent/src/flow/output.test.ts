@@ -15,7 +15,7 @@ async function agentOf(config: Partial<LlmAgentConfig>, ...replies: Parameters<t
 const outputSchema = z.object({ city: z.string(), degrees: z.number() });
 
 describe('an output key', () => {
-  it('gets the answer without its thoughts', async () => {
+  it('receives the answer without its thoughts', async () => {
     const { agent } = await agentOf(
       { outputKey: 'answer' },
       { parts: [{ text: 'hmm', thought: true }, { text: '42' }] },
@@ -27,7 +27,7 @@ describe('an output key', () => {
 });
 
 describe('an output schema', () => {
-  it('is given to the model; the answer is kept as the value that it is', async () => {
+  it('is sent to the model; the answer is stored as its value', async () => {
     const { agent, requests } = await agentOf(
       { outputSchema, outputKey: 'weather' },
       { text: '```json\n{"city":"Oslo","degrees":3}\n```' },
@@ -53,7 +53,7 @@ describe('an output schema', () => {
     expect((await stored()).state).toEqual({});
   });
 
-  it('beside tools is met by a call, which the model can mend', async () => {
+  it('beside tools is filled by a call, which the model can correct', async () => {
     const look = new FunctionTool({ name: 'look', description: 'looks', execute: () => 3 });
     const { agent, requests } = await agentOf(
       { outputSchema, outputKey: 'weather', tools: [look] },
@@ -81,7 +81,7 @@ describe('an output schema', () => {
 });
 
 describe('instructions', () => {
-  it('of the root are for all agents; files and state are filled in', async () => {
+  it('of the root reach all agents, with files and state filled in', async () => {
     const artifactService = {
       loadArtifact: async ({ filename }: { filename: string }) =>
         filename === 'rules.txt' ? { text: 'be kind' } : undefined,
@@ -105,7 +105,7 @@ describe('instructions', () => {
 });
 
 describe('the contents of a request', () => {
-  it('are only the current turn when the agent wants no more', async () => {
+  it('show only the current turn with includeContents none', async () => {
     const { agent, requests } = await agentOf(
       { includeContents: 'none', generateContentConfig: { temperature: 0 } },
       { text: 'a' },

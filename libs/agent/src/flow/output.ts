@@ -4,8 +4,8 @@ import { checkOutput, parseOutput, setModelResponseName } from '../prompt/output
 import type { LlmAgent } from './llm-agent.ts';
 
 /**
- * Does what an agent's options say about its answer: brings it into the form of `outputSchema`, writes it to the state under `outputKey`.
- * An answer that does not fit is marked as an error, and not written.
+ * Applies the agent's output options to an answer: checks it against `outputSchema`, and writes it to the
+ * state under `outputKey`. An answer that does not fit is marked as an error and not written.
  */
 export function settleOutput(agent: LlmAgent, event: Event): void {
   if (agent.outputSchema) takeModelResponse(agent, event);
@@ -20,14 +20,14 @@ export function settleOutput(agent: LlmAgent, event: Event): void {
   }
 }
 
-/** A call that gives the answer, and fits, is the answer: the event then says it in words. */
+/** Turns a call that gives a fitting answer into that answer: the event then holds it as text. */
 function takeModelResponse({ outputSchema }: LlmAgent, event: Event): void {
   const [call, ...others] = getFunctionCalls(event);
   if (!outputSchema || call?.name !== setModelResponseName || others.length > 0) return;
   try {
     checkOutput(outputSchema, call.args);
   } catch (error) {
-    // The tool of that name tells the model what is wrong.
+    // The tool `set_model_response` tells the model what is wrong.
     if (error instanceof MeshError) return;
     throw error;
   }

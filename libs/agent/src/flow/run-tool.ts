@@ -9,21 +9,22 @@ import { withCredentials } from './with-credentials.ts';
 
 type Json = Record<string, unknown>;
 
-/** How a call ended. */
+/** The result of a call. */
 export interface ToolOutcome {
-  /** What the model is told; undefined for a long-running tool that has no first result. */
+  /** The response for the model; undefined for a long-running tool without a first result. */
   response: Json | undefined;
-  /** The tool worked until it had its last word: nobody else will answer. */
+  /** True when the response is final: the tool has finished its work, and no other answer will come. */
   isLastWord: boolean;
-  /** It threw: what it had asked for before does not count. */
+  /** Set when the tool threw. Its earlier questions do not count then. */
   failed?: true;
 }
 
 /**
- * Runs a tool with the callbacks of plugins and agent around it. Yields what a tool that is a generator says on its way. A result is given
- * as a JSON object, an error in words. A tool that asks for a credential which is there is run again with it.
+ * Runs a tool with the callbacks of plugins and agent around it. Yields the progress of a tool that is a
+ * generator. Returns a result as a JSON object, an error as a text. A tool that requests an available
+ * credential runs again with it.
  *
- * @throws MeshError when credentials cannot be kept, or a server of ours is away
+ * @throws MeshError when credentials cannot be saved, or a server is unavailable
  */
 export async function* runTool(
   tool: BaseTool,
@@ -37,22 +38,22 @@ export async function* runTool(
   const fail = async (thrown: unknown): Promise<ToolOutcome> => {
     context.abortSignal?.throwIfAborted();
     if (isCredentialFailure(thrown)) throw thrown;
-    context.credentials.wanted = undefined;
+    context.credentials.requestedConfig = undefined;
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
-    // The process of a tool elsewhere has the stack, and tells it itself.
+    // The process of a remote tool has the stack and reports the failure itself.
     if (!tool.isRemote && !isCallersFault(thrown))
       context.services.onFailure?.(failureOf(tool, context, thrown));
-    const mended =
+    const replacement =
       (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
       (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
-    const response = mended ?? { error: toolErrorText(tool.name, error) };
+    const response = replacement ?? { error: toolErrorText(tool.name, error) };
     return { response, isLastWord: true, failed: true };
   };
   const attempt = async function* (): AsyncGenerator<Json, ToolOutcome, void> {
-    const instead =
+    const replacement =
       (await plugins?.run('beforeToolCallback', pluginCall)) ??
       (agent && (await firstResult(agent.callbacks.beforeToolCallback, call)));
-    if (instead) return { response: wrapResult(instead), isLastWord: false };
+    if (replacement) return { response: wrapResult(replacement), isLastWord: false };
     try {
       return yield* executeTool(tool, args, context);
     } catch (thrown) {
@@ -60,7 +61,8 @@ export async function* runTool(
     }
   };
   const outcome = yield* withCredentials(tool, context, attempt, fail);
-  // A call that waits for a person or for a credential has no result yet; a long-running tool without a first one has ended all the same.
+  // A call that waits for a person or for a credential has no result yet. A long-running tool without a first
+  // result has ended all the same.
   if (!outcome.response && !tool.isLongRunning) return outcome;
   const response = outcome.response as Json;
   const replaced =
@@ -71,9 +73,9 @@ export async function* runTool(
 }
 
 /**
- * Runs a tool without callbacks. Yields what a tool that is a generator says on its way; results are JSON objects.
+ * Runs a tool without callbacks. Yields the progress of a tool that is a generator; results are JSON objects.
  *
- * @throws what the tool throws
+ * @throws any error of the tool
  */
 export async function* executeTool(
   tool: BaseTool,
@@ -91,12 +93,15 @@ export async function* executeTool(
       else return { response: wrapResult(step.value), isLastWord: true };
     }
   } finally {
-    // Not waited for: a generator that hangs would hang its own end too.
+    // The caller does not wait for the generator's end, because a generator that hangs would never end.
     Promise.resolve(result.return?.()).catch(() => {});
   }
 }
 
-/** Returned by a generator that only passes on what another tool does: its result is that tool's first word, not its last. */
+/**
+ * The return value of a generator that only forwards another tool's calls: it holds that tool's first
+ * response, not its outcome.
+ */
 export class FirstWord {
   readonly result: unknown;
 
@@ -120,7 +125,8 @@ function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator
 }
 
 /**
- * Wraps what is no object under `result`, lists too. What the model, the log and every process see is the result as JSON has it.
+ * Converts a result to a JSON object. A value that is not an object, such as a list, goes under `result`. The
+ * model, the log and every process see this JSON form.
  */
 function wrapResult(result: unknown): Json {
   if (result instanceof Map || result instanceof Set || result instanceof Error) {
@@ -134,14 +140,14 @@ function wrapResult(result: unknown): Json {
   return isObject ? { ...json } : { result: json };
 }
 
-/** The failure of a tool for whoever operates the process. */
+/** Makes the failure report of a tool, for the operator of the process. */
 export function failureOf({ name }: BaseTool, context: Context, error: unknown): Failure {
   const { agentName, invocationId, sessionId, functionCallId: callId } = context;
   const ids = { agent: agentName, invocationId, sessionId, ...(callId !== undefined && { callId }) };
   return { what: 'tool', name, ...ids, error };
 }
 
-/** What a model is told of a tool that threw. */
+/** Makes the error text that the model gets for a tool that threw. */
 export function toolErrorText(tool: string, error: unknown): string {
   if (error instanceof MeshError && error.code === 'invalid_argument') return error.message;
   return `tool ${tool} failed: ${error instanceof Error ? error.message : String(error)}`;

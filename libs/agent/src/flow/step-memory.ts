@@ -9,20 +9,21 @@ import { type Session, unreadBefore } from '../sessions/session.ts';
 /** An event as its agent yielded it. */
 interface Yielded {
   event: Event;
-  /** Length of the log at that time. */
+  /** Length of the log when the event was yielded. */
   at: number;
 }
 
-/** The running agent's context as its next step and its next prompt see it. */
+/** The running agent's contexts for its next step and for its next prompt. */
 export interface StepContexts {
   forStep: InvocationContext;
   forPrompt: InvocationContext;
 }
 
 /**
- * Remembers what a run of an agent's flow has yielded, where code of the user's stands between the agent and the log: plugins and own agents may keep
- * an event back, change it, or make it another agent's. The next step follows from the event as the agent yielded it. A prompt shows what
- * the log holds, and what was kept back from it.
+ * Remembers the events that a run of an agent's flow has yielded. User code (plugins, agents with user code)
+ * between the agent and the log may drop an event, change it, or yield it under another agent's name. The
+ * next step follows from the events as the agent yielded them. A prompt shows the events of the log and the
+ * dropped ones.
  */
 export class StepMemory {
   readonly #context: InvocationContext;
@@ -32,7 +33,7 @@ export class StepMemory {
     this.#context = context;
   }
 
-  /** Takes note of an event before anybody else sees it, and marks what it means. */
+  /** Records an event before other code sees it, and marks its meaning. */
   note(event: Event): void {
     const { isFiltered, session, flowRun, path } = this.#context;
     if (event.partial || !isFiltered) return;
@@ -48,7 +49,8 @@ export class StepMemory {
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
-    // The copy that a held step works on holds originals; in the log they are as the asker's code has made them.
+    // The session copy of a held step holds the originals; the log holds the events as the asker's user code
+    // has changed them.
     const edited = context.held?.edited ?? new Map();
     const originals = new Map(changed.map(({ event }) => [event.id, event]));
     const keptBack = keptBackFrom(context);
@@ -60,7 +62,10 @@ export class StepMemory {
   }
 }
 
-/** Ids of the events of other agents, and of earlier runs of this one, that the asker of a held step has kept back: in one process the agent sees none of them. */
+/**
+ * Returns the ids of events that the asker's user code has dropped and that the agent must not see: those of
+ * other agents, and of earlier runs of this one. In a single process the agent sees none of them either.
+ */
 function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<string> {
   const isOwn = (event: Event) =>
     stepAuthor(event) === agent.name && pathOf(event) === path && (stepMarkOf(event)?.run ?? 1) === flowRun;
@@ -68,7 +73,10 @@ function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<st
   return new Set(others.map(({ event }) => event.id));
 }
 
-/** Places of yielded events in the log: none stands before what was yielded before it, which may have been committed later. */
+/**
+ * Assigns log positions to yielded events so that they keep their order. An event may have been committed
+ * later than one that was yielded after it.
+ */
 function inOrder(yielded: readonly Yielded[], index: LogIndex): Yielded[] {
   let after = 0;
   return yielded.map(({ event, at }) => {
@@ -77,7 +85,7 @@ function inOrder(yielded: readonly Yielded[], index: LogIndex): Yielded[] {
   });
 }
 
-/** The same context over a log that holds some events more, some as they were, and some not. */
+/** Makes a context over a changed log: with more events, with some events replaced, and without some. */
 function withLog(
   context: InvocationContext,
   more: readonly Yielded[],
@@ -93,7 +101,7 @@ function withLog(
   }
   events.push(...rest.map(({ event }) => event));
   noteUnread(events, unreadBefore(session));
-  // Its state stays that of the session: tools and callbacks write there.
+  // The state stays that of the session: tools and callbacks write to it.
   const view: Session = Object.create(session, {
     events: { value: events, enumerable: true },
     seq: { value: unreadBefore(session) + events.length, enumerable: true },

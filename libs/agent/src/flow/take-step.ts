@@ -12,7 +12,7 @@ import type { StepContexts } from './step-memory.ts';
 /**
  * Takes a step of an agent and yields its events.
  *
- * @param resumed the step's calls were made before, perhaps by a process that died
+ * @param resumed true when the step's calls were made before, perhaps by a process that died
  */
 export function takeStep(
   agent: LlmAgent,
@@ -26,7 +26,10 @@ export function takeStep(
   return callTools(agent, forStep, { ...step, tools, resumed });
 }
 
-/** Are these calls made for the first time, though another process has committed them? They waited for a person, or for who commits them. */
+/**
+ * Tells whether these calls run for the first time although another process has committed them: they waited
+ * for a person, or for the process that commits a held step.
+ */
 export function isFirstTry(step: WorkStep, { attempt, held }: InvocationContext): boolean {
   const answered = step.kind === 'call-tools' && step.answered;
   return attempt === 1 && (answered === true || (held !== undefined && !isFirstPart(held)));

@@ -35,7 +35,7 @@ describe('a transfer', () => {
     ]);
   });
 
-  it('to an unknown agent is an error that the model can mend', async () => {
+  it('to an unknown agent is an error that the model can correct', async () => {
     const { llm } = await scriptedModel(
       { calls: [{ name: 'transfer_to_agent', args: { agentName: 'nobody' } }] },
       { text: 'then I do it' },
@@ -77,7 +77,7 @@ describe('a transfer', () => {
     ]);
   });
 
-  it('that fails is the failure of the target; the caller is not asked again (ADK defect B22)', async () => {
+  it("that fails is the failure of the target; the caller's model is not called again (ADK defect B22)", async () => {
     const boss = await scriptedModel({
       calls: [{ name: 'transfer_to_agent', args: { agentName: 'helper' } }],
     });

@@ -5,7 +5,7 @@ import type { LlmAgent } from './llm-agent.ts';
 
 export const transferToolName = 'transfer_to_agent';
 
-/** What the model is told of its colleagues. */
+/** Describes the agent's colleagues to the model. */
 export function transferInstruction(targets: readonly TransferTarget[]): string {
   const list = targets
     .map(({ name, description }) => `- ${name}: ${description || '(no description)'}`)
@@ -15,7 +15,7 @@ ${list}
 If one of them fits the user's request better than you do, call ${transferToolName} with its name and say nothing else; otherwise answer yourself.`;
 }
 
-/** Hands the conversation to another agent, by the model's own choice. */
+/** The tool by which the model transfers the conversation to another agent. */
 export class TransferToAgentTool extends BaseTool {
   readonly #targets: readonly TransferTarget[];
 
@@ -37,7 +37,7 @@ export class TransferToAgentTool extends BaseTool {
     };
   }
 
-  // Python's spelling of the argument is taken too: models have seen both.
+  // Models also know the argument in Python's spelling.
   override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
     const name = args.agentName ?? args.agent_name;
     if (typeof name !== 'string') return { error: `missing parameter "agentName": one of ${this.#names()}` };
@@ -53,7 +53,10 @@ export class TransferToAgentTool extends BaseTool {
   }
 }
 
-/** Why a transfer that a tool asked for cannot be; said to the model before it is tried, so that it can choose again. */
+/**
+ * Tells why a requested transfer is impossible. The model gets this text before the transfer is tried, so it
+ * can choose again.
+ */
 export function transferProblem(
   agent: LlmAgent,
   { transfers }: InvocationContext,

@@ -1,4 +1,4 @@
-import { provideWanted, takeAnswers } from '../auth/credential-steps.ts';
+import { provideRequested, takeAnswers } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
 import type { ToolOutcome } from './run-tool.ts';
@@ -6,10 +6,10 @@ import type { ToolOutcome } from './run-tool.ts';
 type Attempt = () => AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;
 
 /**
- * Runs a tool with what people answered to its call. When it asks for a credential that can be had without a person, it is run again with it;
- * each credential is given once, so that this ends.
+ * Runs a tool with the answers of people to its call. When the tool requests a credential that is available
+ * without a person, it runs again with it. Each credential is given once, so the loop ends.
  *
- * @param fail what the call comes to when a credential is refused; by default it throws
+ * @param fail makes the outcome of a call whose credential is refused; by default it throws
  */
 export async function* withCredentials(
   { isRemote }: Pick<BaseTool, 'isRemote'>,
@@ -26,7 +26,7 @@ export async function* withCredentials(
     const outcome = yield* attempt();
     if (outcome.failed) return outcome;
     try {
-      if (!(await provideWanted(context, isRemote))) return outcome;
+      if (!(await provideRequested(context, isRemote))) return outcome;
     } catch (thrown) {
       return await fail(thrown);
     }

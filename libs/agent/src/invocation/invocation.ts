@@ -29,51 +29,56 @@ import { nextSpeaker } from './next-speaker.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
 
 export interface InvocationOptions extends InvocationServices {
-  /** The agent of this process that is meant, with all below it. */
+  /** The root of the agents of this process that take part. */
   agent: BaseAgent;
   session: Session;
   sessionService: SessionService;
   invocationId: string;
-  /** The run continues an invocation that has ended, with answers to what that one asked: an id of its own. */
+  /** Id of a run that continues an ended invocation with answers to its questions. */
   resume?: string;
-  /** Absent when the invocation goes on: after a transfer, or after a crash. */
+  /** The message; absent when the invocation continues after a transfer or a crash. */
   newMessage?: Content;
   stateDelta?: Record<string, unknown>;
-  /** Goes into the user's event. */
+  /** Metadata of the user's event. */
   customMetadata?: Record<string, unknown>;
-  /** Who gave the answers in the message; noted in its event, under `customMetadata.answeredBy`. */
+  /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
   answeredBy?: AnsweredBy;
   runConfig: RunConfig;
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
   carrier?: Readonly<Record<string, string>>;
   pluginManager?: PluginManager;
-  /** Set where the agent is a step of a workflow agent elsewhere: its branch and path, and where in the log its own events begin. */
+  /**
+   * Branch, path and start of the journal, when a workflow agent of another process runs this agent as a
+   * step.
+   */
   branch?: string;
   path?: string;
   journalStart?: number;
-  /** Set where the process that asks commits the events. */
+  /** Set when the asking process commits the events. */
   held?: HeldStep;
   isUnderOwnCode?: boolean;
-  /** How often this work was begun, this time counted; default 1. */
+  /** Number of times this work began, including this one; default 1. */
   attempt?: number;
-  /** On a mesh: where updates of a call are published. */
+  /** Returns the subject for updates of a call. Only set on a mesh. */
   operationSubject?: (callId: string) => string;
-  /** Set where another agent asks this one on behalf of a call: its message is not the user's. */
+  /** Set when another agent asks this one within a call: the message is not the user's then. */
   isAsked?: boolean;
-  /** Of the app: keep the prompts of agents short. */
+  /** The app's compactors, which keep the prompts of agents short. */
   contextCompactors?: readonly BaseContextCompactor[];
-  /** Looks at each event before it is committed; may add to it. */
+  /** Called for each event before it is committed; may add to it. */
   stamp?: (event: Event) => void;
 }
 
 /**
- * The loop that thinks, the same in one process and on the mesh: lets the agent go on, commits what it yields, passes it on, and only then
- * lets it go on again. Started anew on the same session and invocation id, it goes on from what was committed.
+ * Runs an invocation; the loop is the same in one process and on the mesh. It lets the agent continue,
+ * commits the event that the agent yields, passes it on, and only then lets the agent continue. A new run
+ * with the same session and invocation id continues from the committed events.
  *
- * Yields every committed event, the user's message among them, and partial ones.
+ * Yields every committed event, including the user's message, and partial events.
  *
- * @throws MeshError for a message that is refused, before anything is committed: as {@link readMessage}, and marked ({@link isRefused})
+ * @throws MeshError for a refused message, before anything is committed: as {@link readMessage}, and marked
+ * ({@link isRefused})
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
   const { agent, session, sessionService, invocationId, newMessage, stamp } = options;
@@ -92,30 +97,31 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
       yield await commit(event);
     }
   }
-  const own = logIndex(session.events).ofInvocation(invocationId);
-  const said = own.findLast(({ author }) => author === 'user');
-  const context = contextOf(options, structuredClone(said?.content) ?? newMessage);
+  const ownEvents = logIndex(session.events).ofInvocation(invocationId);
+  const userEvent = ownEvents.findLast(({ author }) => author === 'user');
+  const context = contextOf(options, structuredClone(userEvent?.content) ?? newMessage);
   const { pluginManager } = context;
   const isBegun = options.held !== undefined && !isFirstPart(options.held);
-  const instead = isBegun ? saidInstead(context) : await answerInstead(context);
-  if (instead) {
-    if (!isBegun) yield await commit(instead);
+  const replacement = isBegun ? replacementEvent(context) : await askForReplacement(context);
+  if (replacement) {
+    if (!isBegun) yield await commit(replacement);
   } else {
-    // A step of a workflow elsewhere is run as the workflow would run it in its own process: it reads off the journal who goes on.
+    // A step of a workflow of another process runs directly: that workflow has chosen the agent from the
+    // journal.
     const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
     const events = speaker.runAsync(context);
     for await (const event of abortable(events, context.abortSignal)) {
-      const shown = await shownToPlugins(context, event);
-      markIfChanged(context, shown);
-      yield await commit(shown);
+      const committable = await applyPlugins(context, event);
+      markIfChanged(context, committable);
+      yield await commit(committable);
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
 }
 
 /**
- * Takes what agents yield no longer than the signal allows: code of the user's that heeds no signal, or never settles, must not hold the run. What it
- * yields later is nobody's.
+ * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
+ * settles, must not block the run. Its later events are dropped.
  */
 async function* abortable(
   events: AsyncGenerator<Event, void, void>,
@@ -133,7 +139,7 @@ async function* abortable(
   } finally {
     if (!isOver) {
       const end = events.return().catch(() => {});
-      // What hangs would hang its own end too.
+      // A generator that hangs would never end, so nobody waits for it after an abort.
       if (!signal?.aborted) await end;
     }
   }
@@ -155,20 +161,26 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
   });
 }
 
-/** A message of a run that continues an invocation is an answer to it. An ask within the invocation brings what its callee shall do. */
+/**
+ * Reads the message of a run. In a run that continues an invocation the message must answer that invocation.
+ * Within an ask the message holds the task of the called agent.
+ */
 function readRunMessage(
   { session, invocationId, resume, isAsked, answeredBy, runConfig }: InvocationOptions,
   message: Content,
 ) {
   const { events } = session;
   const isPlain = runConfig.plainTextToolConfirmation && !isAsked;
-  const said = isPlain ? readPlainConfirmation(message, events) : message;
-  const read = readMessage(said, { events, via: answeredBy?.via });
-  if (resume !== undefined && !isAsked) assertContinues(said, { events, invocationId });
+  const checkedMessage = isPlain ? readPlainConfirmation(message, events) : message;
+  const read = readMessage(checkedMessage, { events, via: answeredBy?.via });
+  if (resume !== undefined && !isAsked) assertContinues(checkedMessage, { events, invocationId });
   return read;
 }
 
-/** The user's message. Its id follows from invocation and session, so that a second start does not say it twice. */
+/**
+ * Makes the event of the user's message. Its id follows from invocation and session, so a second start does
+ * not commit it twice.
+ */
 async function messageEvent(
   options: InvocationOptions,
   { content }: UserMessage,
@@ -199,35 +211,38 @@ function metadataOf(
   return { ...customMetadata, answeredBy };
 }
 
-function insteadId(context: InvocationContext): string {
+function replacementId(context: InvocationContext): string {
   return `${messageEventId(context, context.session.id)}/before-run`;
 }
 
-/** The event of a plugin that spoke in place of all agents, if it is in the log. */
-function saidInstead(context: InvocationContext): Event | undefined {
-  return logIndex(context.session.events).get(insteadId(context));
+/** Returns the event with which a plugin answered in place of all agents, if it is in the log. */
+function replacementEvent(context: InvocationContext): Event | undefined {
+  return logIndex(context.session.events).get(replacementId(context));
 }
 
-/** Asks the plugins whether one speaks in place of all agents. */
-async function answerInstead(context: InvocationContext): Promise<Event | undefined> {
+/** Asks the plugins whether one of them answers in place of all agents. */
+async function askForReplacement(context: InvocationContext): Promise<Event | undefined> {
   const { invocationId, pluginManager } = context;
-  const known = saidInstead(context);
-  if (known) return known;
-  const id = insteadId(context);
+  const existing = replacementEvent(context);
+  if (existing) return existing;
+  const id = replacementId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
 }
 
 /**
- * Lets plugins look at an event, and put another one in its place: what identifies it stays. An event of an agent
- * elsewhere has passed the plugins of its own process: those of this one only see it.
+ * Lets plugins see an event and replace it; its id, invocation, time and path stay. An event of a remote
+ * agent has passed the plugins of its own process: the plugins of this one see it only.
  */
-async function shownToPlugins(context: InvocationContext, event: Event & WithNodeInfo): Promise<Event> {
+async function applyPlugins(context: InvocationContext, event: Event & WithNodeInfo): Promise<Event> {
   const { pluginManager } = context;
   const { id, invocationId, timestamp, nodeInfo } = event;
   const isElsewhere = context.isFromElsewhere(id);
-  const shown = isElsewhere ? structuredClone(event) : event;
-  const replaced = await pluginManager.run('onEventCallback', { invocationContext: context, event: shown });
+  const pluginEvent = isElsewhere ? structuredClone(event) : event;
+  const replaced = await pluginManager.run('onEventCallback', {
+    invocationContext: context,
+    event: pluginEvent,
+  });
   if (!replaced || isElsewhere) return event;
   return { ...replaced, id, invocationId, timestamp, ...(nodeInfo && { nodeInfo }) } as Event;
 }

@@ -6,8 +6,9 @@ import { stepAuthor } from '../journal/step-mark.ts';
 import type { Session } from '../sessions/session.ts';
 
 /**
- * Finds the agent of this process that speaks next: the one that asked for what came, else the one that spoke last of those that keep a conversation, else the
- * first. Between processes `speakerOf` of `@agentmesh/mesh` decides by the same rule, on cards.
+ * Finds the agent of this process that speaks next: the one whose question is answered; else the last speaker
+ * of those that keep a conversation; else the root. Between processes `speakerOf` of `@agentmesh/mesh`
+ * applies the same rule to cards.
  */
 export function nextSpeaker(root: BaseAgent, { events }: Session, invocationId: string): BaseAgent {
   const index = logIndex(events);
@@ -21,14 +22,18 @@ export function nextSpeaker(root: BaseAgent, { events }: Session, invocationId: 
   const speaker = lastSpeaker(root, index);
   for (const event of index.ofInvocation(invocationId).reverse()) {
     if ((index.positionOf(event.id) ?? -1) < speaker.position) break;
-    // Within the invocation a transfer names its next agent; of older ones the last speaker is asked again if it may be.
+    // Within the invocation a transfer names the next agent. After older invocations the last speaker
+    // continues, if it may.
     const next = localAgent(root, event.actions.transferToAgent) ?? localAgent(root, event.author);
     if (next) return runnerOf(next, root);
   }
   return speaker.agent;
 }
 
-/** The agent that spoke last of those of this process which keep the conversation, and where in the log. */
+/**
+ * Returns the last speaker of the agents of this process that keep the conversation, with its position in the
+ * log.
+ */
 function lastSpeaker(root: BaseAgent, index: LogIndex): { agent: BaseAgent; position: number } {
   const speakers = [...root.tree()].flatMap((agent) => {
     const position = index.lastBy(agent.name);
@@ -40,7 +45,10 @@ function lastSpeaker(root: BaseAgent, index: LogIndex): { agent: BaseAgent; posi
   });
 }
 
-/** An agent within a workflow is run by the workflow, which then goes on behind it: the outermost one. */
+/**
+ * Returns the agent to run: the outermost workflow around the agent, which continues after it, or the agent
+ * itself.
+ */
 function runnerOf(agent: BaseAgent, root: BaseAgent): BaseAgent {
   let runner = agent;
   for (let above = agent; above !== root && above.parentAgent; ) {
@@ -55,7 +63,10 @@ function localAgent(root: BaseAgent, name: string | undefined): BaseAgent | unde
   return agent?.isRemote ? undefined : agent;
 }
 
-/** An agent keeps the conversation only if it could give it back: it and all above it are LLM agents that may transfer up. */
+/**
+ * Tells whether an agent keeps the conversation. It must be able to give it back: it and all its ancestors
+ * are LLM agents that may transfer to their parent.
+ */
 function keepsConversation(agent: BaseAgent, root: BaseAgent): boolean {
   if (agent === root) return true;
   for (let each = agent; each !== root; ) {

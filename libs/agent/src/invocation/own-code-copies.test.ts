@@ -7,7 +7,7 @@ import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat, crashingChat, scriptedModel } from '../harness.fixture.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
 
-/** An agent of own code above an agent that calls a tool and then answers. */
+/** Makes an agent with user code above an agent that calls a tool and then answers. */
 async function setup(code: (events: AsyncGenerator<Event>) => AsyncGenerator<Event, void, void>) {
   const { llm, requests } = await scriptedModel(
     { calls: [{ name: 'count', args: {} }] },
@@ -66,7 +66,7 @@ describe('own code that yields copies', () => {
     else expect(kinds(1)).toHaveLength(3);
   });
 
-  it.each(copies)('%s: the next process goes on where one died', async (_title, copy, author) => {
+  it.each(copies)('%s: the next process continues after a crash', async (_title, copy, author) => {
     const { agent, requests } = await setup(copied(copy));
     const { say } = await crashingChat(agent);
     const expected = [`${author}: calls count`, `${author}: gets {"calls":1}`, `${author}: one`];
@@ -86,7 +86,7 @@ describe('own code that yields copies', () => {
 });
 
 describe('own code that yields events', () => {
-  it('one step late: the agent goes on to its answer', async () => {
+  it('one step late: the agent continues to its answer', async () => {
     const { agent, kinds } = await setup(async function* (events) {
       let last: Event | undefined;
       for await (const event of events) {
@@ -104,7 +104,7 @@ describe('own code that yields events', () => {
     expect(kinds(1)).toEqual(['text', 'functionCall', 'functionResponse']);
   });
 
-  it('in the name of an agent: after a crash they are not said again', async () => {
+  it('in the name of an agent: after a crash they are not committed again', async () => {
     const { agent } = await setup(async function* (events) {
       yield createEvent({ author: 'child', content: { role: 'model', parts: [{ text: 'wait' }] } });
       yield* events;
@@ -117,7 +117,7 @@ describe('own code that yields events', () => {
     ]);
   });
 
-  it('of an earlier turn: they are said again, in this turn', async () => {
+  it('of an earlier turn: they are committed again, in this turn', async () => {
     const agent = new (class extends BaseAgent {
       protected override async *runAsyncImpl({ session: { events } }: InvocationContext) {
         yield events.find(({ author }) => author === 'own') ??

@@ -10,7 +10,7 @@ import { FunctionTool } from '../tools/function-tool.ts';
 
 type Code = (context: InvocationContext, children: readonly BaseAgent[]) => AsyncGenerator<Event, void, void>;
 
-/** An agent of own code above others. */
+/** Makes an agent with user code above other agents. */
 function own(code: Code, ...subAgents: BaseAgent[]): BaseAgent {
   return new (class extends BaseAgent {
     protected override runAsyncImpl(context: InvocationContext) {
@@ -19,7 +19,7 @@ function own(code: Code, ...subAgents: BaseAgent[]): BaseAgent {
   })({ name: 'own', subAgents });
 }
 
-/** Reads events and passes none on. */
+/** Reads events and yields none of them. */
 async function* silently(events: AsyncIterable<Event> | undefined): AsyncGenerator<Event, void, void> {
   if (events) for await (const event of events) if (event.id === '') yield event;
 }
@@ -41,7 +41,7 @@ function counter() {
 }
 
 describe('own code above an LLM agent', () => {
-  it('may keep the answer back: the model is asked once, and the run ends', async () => {
+  it('may drop the answer: the model is called once, and the run ends', async () => {
     const { llm, requests } = await scriptedModel({ text: 'draft' }, { text: 'never' });
     const agent = own(
       async function* (context, [child]) {
@@ -56,7 +56,7 @@ describe('own code above an LLM agent', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('may keep a call and its result back: the tool is called once, and the model is shown both', async () => {
+  it('may drop a call and its result: the tool runs once, and the model sees both', async () => {
     const { llm, requests } = await scriptedModel({ calls: [{ name: 'count', args: {} }] }, { text: 'one' });
     const { tool, made } = counter();
     const agent = own(
@@ -76,7 +76,7 @@ describe('own code above an LLM agent', () => {
     expect((await stored()).events.map(brief)).toEqual(['user: go', 'child: one']);
   });
 
-  it('may say what its agents say under a name of its own', async () => {
+  it("may yield its agents' events under its own name", async () => {
     const { llm, requests } = await scriptedModel({ text: 'hello' }, { text: 'never' });
     const agent = own(
       async function* (context, [child]) {
@@ -89,7 +89,7 @@ describe('own code above an LLM agent', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('may gather what two agents say, and tell it afterwards', async () => {
+  it('may collect the events of two agents and yield them afterwards', async () => {
     const one = await scriptedModel({ text: 'one' });
     const two = await scriptedModel({ text: 'two' });
     const agent = own(
@@ -121,7 +121,7 @@ describe('own code above an LLM agent', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that runs an agent again and again ends when a limit is reached, and holds up no timer meanwhile', async () => {
+  it('that runs an agent again and again ends at a limit, and does not block timers', async () => {
     const { llm, requests } = await scriptedModel(...Array.from({ length: 20 }, () => ({ text: 'again' })));
     const agent = own(
       async function* (context, [child]) {
@@ -153,7 +153,7 @@ describe('own code above an LLM agent', () => {
     expect(events).toEqual([]);
   });
 
-  it('is gone on with after a crash as the agent decided, whatever the log shows of its words', async () => {
+  it('continues after a crash as the agent decided, although the log shows other text', async () => {
     const { llm, requests } = await scriptedModel({ text: 'secret' }, { text: 'never' });
     const agent = own(
       async function* (context, [child]) {
@@ -179,7 +179,7 @@ describe('a plugin that changes events', () => {
       }
     })('changes');
 
-  it('that takes the answer away: the model is asked once', async () => {
+  it('that removes the answer: the model is called once', async () => {
     const { llm, requests } = await scriptedModel({ text: 'secret' }, { text: 'never' });
     const redact = plugin(({ content: _content, ...event }) => event);
     const { say: tell } = await chat(new LlmAgent({ name: 'solo', model: llm }), {}, { plugins: [redact] });
@@ -187,7 +187,7 @@ describe('a plugin that changes events', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that puts words in place of a result: the model is asked, and sees the words', async () => {
+  it('that replaces a result by text: the model is called, and sees the text', async () => {
     const { llm, requests } = await scriptedModel({ calls: [{ name: 'count', args: {} }] }, { text: 'done' });
     const words = plugin((event) =>
       getFunctionResponses(event).length > 0
@@ -200,7 +200,7 @@ describe('a plugin that changes events', () => {
     expect(JSON.stringify(requests[1]?.contents)).toContain('a result');
   });
 
-  it('that puts a call into an answer: nothing is called', async () => {
+  it('that adds a call to an answer: nothing is called', async () => {
     const { llm, requests } = await scriptedModel({ text: 'done' });
     const { tool, made } = counter();
     const plant = plugin((event) => ({
@@ -214,7 +214,7 @@ describe('a plugin that changes events', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that masks the arguments of a call in the log: the tool gets them as the model said', async () => {
+  it("that masks the arguments of a call in the log: the tool gets the model's arguments", async () => {
     const call = { name: 'count', args: { secret: 'pin' } };
     const { llm } = await scriptedModel({ calls: [call] }, { text: 'done' });
     const { tool } = counter();
@@ -246,7 +246,7 @@ describe('a subclass of an LLM agent', () => {
       }
     })(config);
 
-  it('that says something first: the model is asked all the same, once, over crashes too', async () => {
+  it('that yields an event first: the model is still called once, also over crashes', async () => {
     const { llm, requests } = await scriptedModel({ text: 'hello' }, { text: 'hello again' });
     const agent = subclass(
       async function* (context, flow) {
@@ -264,7 +264,7 @@ describe('a subclass of an LLM agent', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('that runs twice: the model is asked twice, with calls each time, over crashes too', async () => {
+  it('that runs the flow twice: the model is called twice, with calls each time, also over crashes', async () => {
     const call = { calls: [{ name: 'count', args: {} }] };
     const { llm } = await scriptedModel(
       call,

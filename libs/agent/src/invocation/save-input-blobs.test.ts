@@ -17,7 +17,10 @@ const file = (text: string, displayName?: string): Part => ({
   },
 });
 
-/** Runs a message in a session of its own, as often as it takes; the first processes may die while they keep files. */
+/**
+ * Runs a message in a session of its own, again after each crash; the first processes may die while they save
+ * files.
+ */
 async function upload(parts: Part[], options: { artifactService?: ArtifactService; save?: boolean } = {}) {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(ref);
@@ -42,7 +45,7 @@ async function upload(parts: Part[], options: { artifactService?: ArtifactServic
 }
 
 describe('files in a message', () => {
-  it('are kept as artifacts, and the message names them', async () => {
+  it('are saved as artifacts, and the message names them', async () => {
     const artifactService = new InMemoryArtifactService();
     const parts = [{ text: 'look:' }, file('a,b', 'table.csv'), file('c'), file('d', 'table.csv')];
     const { run, requests } = await upload(parts, { artifactService });
@@ -70,7 +73,7 @@ describe('files in a message', () => {
     expect(await artifactService.loadArtifact({ ...ref, filename: 'table.csv' })).toEqual(parts[1]);
   });
 
-  it('are kept once when the process dies between them and the message', async () => {
+  it('are saved once when the process dies before the message is committed', async () => {
     const artifactService = new InMemoryArtifactService();
     let crashes = 2;
     const dying: ArtifactService = Object.create(artifactService, {
@@ -94,14 +97,14 @@ describe('files in a message', () => {
     expect(await artifactService.listVersions({ ...ref, filename: 'artifact_e-1_1' })).toEqual([0]);
   });
 
-  it('stay in the message unless the run says otherwise', async () => {
+  it('stay in the message without the option', async () => {
     const artifactService = new InMemoryArtifactService();
     const { run } = await upload([file('a')], { artifactService, save: false });
     expect((await run())[0]?.content?.parts).toEqual([file('a')]);
     expect(await artifactService.listArtifactKeys(ref)).toEqual([]);
   });
 
-  it('cannot be kept without an artifact service, which is said', async () => {
+  it('are refused without an artifact service', async () => {
     const { run } = await upload([file('a')]);
     await expect(run()).rejects.toMatchObject({
       code: 'failed_precondition',

@@ -2,15 +2,16 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import type { InvocationContext } from '../base/invocation-context.ts';
 
-/** What becomes of a message: its content, and the files that were made of it. */
+/** A message whose files are saved: its content, and their versions. */
 interface SavedMessage {
   content: Content;
   artifactDelta: Record<string, number>;
 }
 
 /**
- * Does what `saveInputBlobsAsArtifacts` of the run's configuration says: each file in the user's message is kept as an artifact, and a text takes
- * its place that names it. The name is the file's own, else `artifact_<invocation id>_<index>`. Done again after a crash, it finds what it saved.
+ * Applies `saveInputBlobsAsArtifacts` of the run's configuration: saves each file in the user's message as an
+ * artifact and replaces it by a text with its name. The name is the file's own, or
+ * `artifact_<invocation id>_<index>`. When it runs again after a crash, it finds the files that it saved.
  *
  * @throws MeshError `failed_precondition` when there is a file and no artifact service
  */
@@ -26,16 +27,19 @@ export async function saveInputBlobs(context: InvocationContext, content: Conten
       saved.push(part);
       continue;
     }
-    const own = part.inlineData.displayName;
-    // Two files of one name must not be two versions of one file.
-    const filename = own && !(own in artifactDelta) ? own : `artifact_${context.invocationId}_${index}`;
+    const displayName = part.inlineData.displayName;
+    // Two files with the same name must not become two versions of one artifact.
+    const filename =
+      displayName && !(displayName in artifactDelta)
+        ? displayName
+        : `artifact_${context.invocationId}_${index}`;
     artifactDelta[filename] = await saveOnce(context, filename, part);
     saved.push({ text: `[Uploaded Artifact: "${filename}"]` });
   }
   return { content: { ...content, parts: saved }, artifactDelta };
 }
 
-/** The version that holds the file: the latest one if it does, else a new one. */
+/** Returns the latest version if it holds this file, or saves a new one. */
 async function saveOnce(
   { artifactService, ref }: InvocationContext,
   filename: string,
@@ -51,8 +55,8 @@ async function saveOnce(
   const file = { appName, userId, sessionId, filename };
   const latest = (await artifactService.listVersions(file)).at(-1);
   if (latest !== undefined) {
-    const known = await artifactService.loadArtifact({ ...file, version: latest });
-    if (known && isSameFile(known, artifact)) return latest;
+    const stored = await artifactService.loadArtifact({ ...file, version: latest });
+    if (stored && isSameFile(stored, artifact)) return latest;
   }
   return await artifactService.saveArtifact({ ...file, artifact });
 }

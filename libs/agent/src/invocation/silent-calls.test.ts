@@ -29,7 +29,7 @@ it('keeps the state that a long-running tool without a first result wrote, in an
   expect(events.map(brief)).toEqual(['root: approved']);
 });
 
-it('does not make a silent call again when a process dies behind its effects', async () => {
+it('does not repeat a call without a result when a process dies after its effects are committed', async () => {
   const { llm } = await scriptedModel(call('silent'));
   const ask = vi.fn(({ state }: Context) => state.set('asked', 1));
   const agent = new LlmAgent({ name: 'root', model: llm, tools: [silent(ask)] });
@@ -42,7 +42,7 @@ it('does not make a silent call again when a process dies behind its effects', a
   expect(ask).toHaveBeenCalledTimes(1);
 });
 
-it('transfers where a long-running tool without a first result says so', async () => {
+it('transfers when a long-running tool without a first result requests it', async () => {
   const { llm } = await scriptedModel(call('silent'), { text: 'here' });
   const tool = silent(({ actions }) => {
     actions.transferToAgent = 'helper';

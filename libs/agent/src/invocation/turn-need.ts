@@ -7,25 +7,26 @@ import { LoopAgent } from '../workflow/loop-agent.ts';
 import { RoutedAgent } from '../workflow/routed-agent.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
 
-/** At least so many events, for code that looks at them. */
+/** Minimum number of events, for user code that looks at them. */
 const leastEvents = 50;
 
 /**
- * What of a session's log a turn of an agent, and of all below it in this process, needs. Of conversations that are kept short it is what prompts
- * show; where an agent's prompts hold all of the past, or it runs code of its own that may look at it, it is all.
+ * Computes the part of a session's log that a turn needs, for an agent and all below it in this process. For
+ * conversations with short prompts it is the part that prompts show. It is the whole log when an agent's
+ * prompts show all of the past, or when the agent runs user code that may look at it.
  *
- * @param ofApp keep the prompts of agents short that have no compactors of their own
+ * @param ofApp the compactors for agents that have none of their own
  */
 export function turnNeed(
   root: BaseAgent,
   { ofApp = [], message }: { ofApp?: readonly BaseContextCompactor[]; message?: Content | undefined } = {},
 ): TurnNeed {
   const windows = [...root.tree()].filter(({ isRemote }) => !isRemote).map((agent) => windowOf(agent, ofApp));
-  const known = windows.filter((window) => window !== undefined);
-  if (known.length < windows.length) return {};
+  const bounded = windows.filter((window) => window !== undefined);
+  if (bounded.length < windows.length) return {};
   return {
-    last: Math.max(leastEvents, ...known.map(({ last }) => last)),
-    summaries: [...new Set(known.flatMap(({ summary }) => summary ?? []))],
+    last: Math.max(leastEvents, ...bounded.map(({ last }) => last)),
+    summaries: [...new Set(bounded.flatMap(({ summary }) => summary ?? []))],
     authors: [...root.tree()].filter(({ isRemote }) => !isRemote).map(({ name }) => name),
     answers: (message?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []),
   };
@@ -33,11 +34,11 @@ export function turnNeed(
 
 interface Window {
   last: number;
-  /** The agent whose summary its prompts begin with; '' for that of the app. */
+  /** The agent whose summary begins the prompts; '' for that of the app. */
   summary?: string;
 }
 
-/** What the prompts of one agent show; undefined for all. */
+/** Returns the part of the log that the prompts of one agent show; undefined for all. */
 function windowOf(agent: BaseAgent, ofApp: readonly BaseContextCompactor[]): Window | undefined {
   if (!(agent instanceof LlmAgent)) {
     const onlyRunsOthers = [SequentialAgent, LoopAgent, RoutedAgent].some(
@@ -49,7 +50,7 @@ function windowOf(agent: BaseAgent, ofApp: readonly BaseContextCompactor[]): Win
   const truncating = compactors.filter(isTruncating);
   if (truncating.some(({ preserveLeadingEvents }) => preserveLeadingEvents > 0)) return undefined;
   const summary = agent.contextCompactors ? agent.name : '';
-  // What is cut off is never shown, also when it would have been summarized first.
+  // Truncated events are never shown, even if they would have been summarized first.
   if (truncating.length > 0) return { last: Math.min(...truncating.map(({ threshold }) => threshold)) };
   return compactors.length > 0 ? { last: 0, summary } : undefined;
 }

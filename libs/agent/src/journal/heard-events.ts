@@ -12,15 +12,15 @@ interface Origin {
 }
 
 /**
- * Remembers the events of agents that code of the user's hears, and recognizes copies of them: an event under a new id that shares the content
- * of one, or has its calls or its responses.
+ * Remembers the events that user code receives from agents, and recognizes copies of them: events under a new
+ * id that share the content, the calls or the responses of a remembered event.
  */
 export class HeardEvents {
   readonly #ids = new Set<string>();
   readonly #byContent = new WeakMap<object, Origin>();
   readonly #byCalls = new Map<string, Origin>();
 
-  /** Takes note of an id alone. */
+  /** Remembers an id alone. */
   addId(id: string): void {
     this.#ids.add(id);
   }
@@ -38,14 +38,14 @@ export class HeardEvents {
     return this.#ids.has(id);
   }
 
-  /** The event that this one is a copy of; undefined for one that the user's code made itself. */
+  /** Returns the original of a copied event; undefined for an event that user code made itself. */
   originOf(event: Event): Origin | undefined {
     const { content } = event;
     return (content && this.#byContent.get(content)) ?? this.#byCalls.get(callsKey(event) ?? '');
   }
 }
 
-/** Gives a copy the identity of its original: the log then holds that event, as the user's code has changed it. */
+/** Gives a copy the identity of its original. The log then holds that event as user code has changed it. */
 export function identify(copy: Event & WithNodeInfo, { id, path, mark }: Origin): void {
   copy.id = id;
   if (path !== undefined) stampPath(copy, path);

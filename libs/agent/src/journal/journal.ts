@@ -5,42 +5,44 @@ import { logIndex } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
 import { stepAuthor } from './step-mark.ts';
 
-/** Which part of a session's log is the journal of an invocation. */
+/** The part of a session's log that is the journal of an invocation. */
 export interface JournalRange {
-  /** Index in `session.events` of its first event. */
+  /** Index of its first event in `session.events`. */
   start: number;
   invocations: ReadonlySet<string>;
 }
 
-/** An invocation, as far as its journal is concerned. */
+/** The parts of an invocation context that the journal needs. */
 export interface JournalContext {
   readonly invocationId: string;
   readonly session: { readonly events: readonly Event[] };
   readonly journal: JournalRange;
   readonly branch: string | undefined;
-  /** The run of a workflow that the running agent belongs to; see `WithNodeInfo`. */
+  /** The path of the workflow run to which the running agent belongs; see `WithNodeInfo`. */
   readonly path: string | undefined;
   readonly agent: { readonly name: string };
   readonly runConfig: { readonly pauseOnToolCalls?: boolean | undefined };
 }
 
 /**
- * An answer to a call that was left open starts an invocation of its own, but goes on with the work of the one that made the call. So
- * the journal is that of all invocations which questions and answers tie together.
+ * Finds the journal of an invocation. An answer to a pending call starts an invocation of its own, but
+ * continues the work of the invocation that made the call. So the journal holds all invocations that
+ * questions and answers tie together.
  */
 export function journalRange(events: readonly Event[], invocationId: string): JournalRange {
   return logIndex(events).tiedTo(invocationId);
 }
 
-/** The events of a journal that are on the branch of whoever reads. */
+/** Returns the events of a journal that are visible on the reader's branch. */
 function eventsOf({ session, branch, journal }: JournalContext): Event[] {
   const events = logIndex(session.events).ofInvocations(journal.invocations, journal.start);
   return events.filter((event) => isOnBranch(event.branch, branch));
 }
 
 /**
- * What the running agent's next step follows from: the committed events of the invocation on its branch; for an agent that a workflow
- * runs, those of this run, with the message that started it all and the answers to its own calls.
+ * Returns the events that decide the running agent's next step: the committed events of the invocation on its
+ * branch. For an agent that a workflow runs, these are the events of this run, the first message, and the
+ * answers to the run's own calls.
  */
 export function journalOf(context: JournalContext): Event[] {
   const { path } = context;
@@ -58,9 +60,12 @@ export function journalOf(context: JournalContext): Event[] {
   });
 }
 
-/** A stretch of the journal: since a person spoke, or since the conversation was handed to the agent. */
+/**
+ * A part of the journal: it begins when a person speaks, or when the conversation is transferred to the
+ * agent.
+ */
 export interface Turn {
-  /** What started it. */
+  /** The event that started the turn. */
   start: Event | undefined;
   events: Event[];
 }
@@ -74,14 +79,15 @@ export function turnOf(context: JournalContext): Turn {
 }
 
 /**
- * The long-running calls of the running agent, and of all that it runs, that still wait for their answer. What a tool itself returns is
- * only its first word; a response with `willContinue` is an intermediate one, and with an explicit `false` the tool's own last word.
+ * Returns the long-running calls of the running agent, and of all agents that it runs, that still wait for
+ * their answer. The first return value of a long-running tool does not close its call. A response with
+ * `willContinue: true` is progress; one with an explicit `false` is the tool's own outcome.
  */
 export function openCallIds(context: JournalContext, events = journalOf(context)): string[] {
   const longRunning = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
   if (longRunning.length === 0) return [];
   const index = logIndex(context.session.events);
-  // Any later message may have answered, not only those of this journal.
+  // Any later message may hold the answer, not only those of this journal.
   const isClosed = (id: string) =>
     index
       .responsesTo(id)
@@ -94,14 +100,17 @@ export function openCallIds(context: JournalContext, events = journalOf(context)
 }
 
 /**
- * Tells whether the running agent's turn ended with a question to a person, or with calls that the client makes: its work is not done then. An agent that
- * has handed the conversation over does not wait, nor does one whose long-running call is open.
+ * Tells whether the running agent's turn ended with a question to a person, or with calls that the client
+ * makes. The agent's work is not done then. An agent that has transferred the conversation does not wait, nor
+ * does one with a pending long-running call.
  */
 export function isWaiting(context: JournalContext): boolean {
   const { agent, runConfig } = context;
-  const own = turnOf(context).events.filter((event) => stepAuthor(event) === agent.name && !event.partial);
-  if (own.some(({ actions }) => actions.transferToAgent !== undefined)) return false;
-  const asking = own.findLast((event) => getFunctionCalls(event).length > 0);
+  const ownEvents = turnOf(context).events.filter(
+    (event) => stepAuthor(event) === agent.name && !event.partial,
+  );
+  if (ownEvents.some(({ actions }) => actions.transferToAgent !== undefined)) return false;
+  const asking = ownEvents.findLast((event) => getFunctionCalls(event).length > 0);
   const open = new Set(asking ? openCallIds(context, [asking]) : []);
   return (
     asking !== undefined &&
@@ -111,34 +120,40 @@ export function isWaiting(context: JournalContext): boolean {
   );
 }
 
-/** What came of the newest message to an invocation in a session, itself among it: one that is continued has had others before. */
+/**
+ * Returns the newest message to an invocation in a session and the events after it. A continued invocation
+ * has earlier messages too.
+ */
 export function newestRun(events: readonly Event[], invocationId: string): Event[] {
-  const own = logIndex(events).ofInvocation(invocationId);
-  return own.slice(
+  const ownEvents = logIndex(events).ofInvocation(invocationId);
+  return ownEvents.slice(
     Math.max(
-      own.findLastIndex(({ author }) => author === 'user'),
+      ownEvents.findLastIndex(({ author }) => author === 'user'),
       0,
     ),
   );
 }
 
 /**
- * Has this run of an agent, by the workflow with that path, ended before? It has when the workflow went on to something else, or when
- * it ended before the user spoke last and nothing that is answered now concerns it.
+ * Tells whether this run of an agent, by the workflow with that path, has already ended. It has when the
+ * workflow went on to another agent, or when it ended before the user's last message and no answer concerns
+ * it now.
  */
 export function isRunOver(context: JournalContext, workflowPath: string | undefined): boolean {
   const { path, session, invocationId } = context;
   if (path === undefined || workflowPath === undefined) return false;
-  const own = journalOf(context);
-  if (!own.some(({ author }) => author !== 'user')) return false;
-  if (own.at(-1)?.author === 'user') return false;
+  const ownEvents = journalOf(context);
+  if (!ownEvents.some(({ author }) => author !== 'user')) return false;
+  if (ownEvents.at(-1)?.author === 'user') return false;
   const run = new Set(newestRun(session.events, invocationId));
-  if (!own.some((event) => run.has(event))) return true;
+  if (!ownEvents.some((event) => run.has(event))) return true;
   const last = eventsOf(context).findLast((event) => isInPath(event, workflowPath));
   return last !== undefined && !isInPath(last, path);
 }
 
-/** What the nth run of a child by this workflow has committed; see `InvocationContext.startRun`. */
+/**
+ * Returns the committed events of the nth run of a child by this workflow; see `InvocationContext.startRun`.
+ */
 export function eventsOfRun(context: JournalContext, child: string, run: number): Event[] {
   const runPath = [context.path, run === 1 ? child : `${child}@${run}`]
     .filter((each) => each !== undefined)

@@ -1,23 +1,23 @@
 import { HeardEvents } from './heard-events.ts';
 
-/** Notes that the contexts of one run of an invocation in this process share. */
+/** Notes that the contexts of one run of an invocation share within this process. */
 export interface SharedNotes {
-  /** By agent: how often it was told that a limit of the invocation is reached. */
+  /** By agent: number of times it was told that a limit of the invocation is reached. */
   refusals: Map<string, number>;
-  /** Ids of events that come from agents elsewhere: the plugins of their processes have seen them. */
+  /** Ids of events from agents of other processes. The plugins of those processes have already seen them. */
   fromElsewhere: Set<string>;
-  /** By event id: what an agent's flow has made, where code of the user's sees it before it is committed. */
+  /** By event id: the original of an event that user code may change before it is committed. */
   made: Map<string, MadeEvent>;
-  /** Events of agents that code of the user's runs. */
+  /** Events of agents that user code runs. */
   heard: HeardEvents;
 }
 
-/** An event as an agent's flow made it. */
+/** An event as the agent's flow made it. */
 export interface MadeEvent {
   author: string | undefined;
-  /** Did the agent's turn end with it? Undefined for what is no step. */
+  /** Whether the agent's turn ended with the event; undefined for an event that is not a step. */
   ends: boolean | undefined;
-  /** Its content as far as steps are concerned. */
+  /** The event's content as far as steps are concerned, serialized. */
   gist: string;
 }
 

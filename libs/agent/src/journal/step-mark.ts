@@ -5,17 +5,20 @@ import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../even
 import { hasTrailingCodeExecutionResult } from '../events/event-queries.ts';
 
 /**
- * Notes what an event means for the next step of its agent, where the event's content may not tell: code of the user's may have changed it, or made it.
- * Kept in `customMetadata`, so that a process which goes on from the log decides as the first one did.
+ * A note on what an event means for the next step of its agent. It is needed when user code may have changed
+ * or made the event, because then its content does not tell. It is kept in `customMetadata`, so a process
+ * that continues from the log decides as the first one did.
  */
 const stepMarkSchema = z.object({
-  /** The agent's turn ended with this event; `false`: it went on. Absent where the content tells. */
+  /**
+   * True when the agent's turn ended with this event, false when it continued. Absent when the content tells.
+   */
   ends: z.boolean().optional(),
-  /** The agent that made it; code of the user's may tell it under another name. */
+  /** The agent that made the event; user code may yield it under another name. */
   by: z.string().optional(),
-  /** Which run of the flow within the turn made it, from 1; absent for the first. */
+  /** Number of the flow's run within the turn that made the event, from 1; absent for the first. */
   run: z.number().int().optional(),
-  /** A subclass of the agent made it: it is no step of the flow. */
+  /** True when user code in a subclass of the agent made the event: it is not a step of the flow. */
   isOwnCode: z.boolean().optional(),
 });
 export type StepMark = z.infer<typeof stepMarkSchema>;
@@ -29,12 +32,12 @@ export function setStepMark(event: Event, mark: StepMark): void {
   event.customMetadata = { ...event.customMetadata, [stepKey]: { ...stepMarkOf(event), ...mark } };
 }
 
-/** The agent whose step an event is. */
+/** Returns the agent whose step the event is. */
 export function stepAuthor(event: Event): string | undefined {
   return stepMarkOf(event)?.by ?? event.author;
 }
 
-/** State changes and summaries alone are no step. */
+/** Tells whether an event is a step. An event with only state changes or a summary is not. */
 export function isStep(event: Event): boolean {
   const { content, errorCode, actions } = event;
   return (
@@ -45,23 +48,23 @@ export function isStep(event: Event): boolean {
   );
 }
 
-/** A tool that is still at work has told how far it is. */
+/** Tells whether the event only reports the progress of tools that are still at work. */
 export function isProgress(event: Event): boolean {
   const responses = getFunctionResponses(event);
   return responses.length > 0 && responses.every(({ willContinue }) => willContinue === true);
 }
 
-/** An agent, as far as running the code of its model is concerned. */
+/** The parts of an agent that concern running the code of its model. */
 export interface CodingAgent {
   readonly codeExecutor: { readonly isBuiltIn: boolean } | undefined;
 }
 
-/** Does the agent have to run the code of this event, its last so far? */
+/** Tells whether the agent has to run the code of this event, its last one so far. */
 export function hasOpenCode({ codeExecutor }: CodingAgent, { content }: Event): boolean {
   return codeExecutor?.isBuiltIn === false && trailingCode(content) !== undefined;
 }
 
-/** Is the agent's turn over after this event of its own? */
+/** Tells whether the agent's turn is over after this event of its own. */
 export function endsTurn(agent: CodingAgent, event: Event): boolean {
   const { ends } = stepMarkOf(event) ?? {};
   if (ends !== undefined) return ends;
@@ -70,7 +73,7 @@ export function endsTurn(agent: CodingAgent, event: Event): boolean {
   return !hasOpenCode(agent, event) && !hasTrailingCodeExecutionResult(event);
 }
 
-/** The code of an event that has no result yet: its last part. */
+/** Returns the code of an event that has no result yet: its last part. */
 export function trailingCode({ parts = [] }: Content = {}): ExecutableCode | undefined {
   return parts.at(-1)?.executableCode;
 }

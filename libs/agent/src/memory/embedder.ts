@@ -1,12 +1,13 @@
-/** Turns texts into vectors; texts that mean much the same lie near each other. */
+/** A converter from texts to vectors. Texts with similar meaning have vectors that lie near each other. */
 export interface Embedder {
-  /** Names the vectors: those of one name can be compared, others not. */
+  /** Name of the vector space. Only vectors of one name can be compared. */
   readonly name: string;
   /**
-   * A vector of length 1 for each text, all of the same dimension.
+   * Returns a vector of length 1 for each text, all of the same dimension.
    *
-   * @param purpose a `query` is to be found near a `document` that answers it
-   * @throws MeshError `invalid_argument` for texts that the model refuses; anything else when it does not answer
+   * @param purpose `query` for a text that searches, `document` for a text that is found
+   * @throws MeshError `invalid_argument` for texts that the model refuses; another error when it does not
+   * answer
    */
   embed(
     texts: readonly string[],

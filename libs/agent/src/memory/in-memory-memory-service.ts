@@ -21,11 +21,11 @@ interface OwnedMemories {
   marks: Map<string, MemoryMark>;
 }
 
-/** What was said, found again by its words, in any language; gone with the process. */
+/** A memory service in this process' memory. It searches by words, in any language. */
 export class InMemoryMemoryService implements MemoryService {
   readonly #owners = new Map<string, OwnedMemories>();
 
-  /** @throws MeshError `invalid_argument` for any option: there are none */
+  /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
     assertOptions('an InMemoryMemoryService', options, {}, { isOpen: new.target !== InMemoryMemoryService });
   }
@@ -36,8 +36,8 @@ export class InMemoryMemoryService implements MemoryService {
     const change = changeOf(session, mark);
     if (isOlder(change, mark, (id) => index.has(session.id, id))) return;
     if (change.replaces) {
-      const kept = new Set(change.events.map(({ event }) => event.id));
-      index.drop(({ sessionId, id }) => sessionId === session.id && !kept.has(id));
+      const keptIds = new Set(change.events.map(({ event }) => event.id));
+      index.drop(({ sessionId, id }) => sessionId === session.id && !keptIds.has(id));
     }
     const rewound = new Set(change.rewound);
     const dropped = index.drop(({ sessionId, id }) => sessionId === session.id && rewound.has(id));

@@ -6,14 +6,14 @@ import { queryWords, textTerms } from './words.ts';
 interface Entry {
   id: string;
   sessionId: string | undefined;
-  /** Text, so that nobody changes what is kept. */
+  /** Stored as text, so that callers cannot change it. */
   json: string;
   terms: string[];
 }
 
-/** An inverted index of one user's memories: for each term, what it is worth in which memory. */
+/** An inverted index of one user's memories: the weight of each term in each memory. */
 export class MemoryIndex {
-  /** By number, in the order in which they were added. */
+  /** Entries by number, in the order of their addition. */
   readonly #entries = new Map<number, Entry>();
   readonly #numbers = new Map<string, number>();
   readonly #postings = new Map<string, Map<number, number>>();
@@ -23,7 +23,7 @@ export class MemoryIndex {
     return this.#numbers.has(nameOf({ sessionId, id }));
   }
 
-  /** One that is there already stays as it is. */
+  /** Adds a memory; an existing one stays unchanged. */
   add(memory: StoredMemory): void {
     if (this.has(memory.sessionId, memory.id)) return;
     const { counts, length } = textTerms(memoryText(memory));
@@ -38,7 +38,7 @@ export class MemoryIndex {
     }
   }
 
-  /** Removes those that match; returns how many. */
+  /** Removes the matching memories and returns their number. */
   drop(matches: (entry: Pick<Entry, 'id' | 'sessionId'>) => boolean): number {
     let dropped = 0;
     for (const [number, entry] of this.#entries) {
@@ -54,7 +54,7 @@ export class MemoryIndex {
   search(query: string, limit: number): FoundMemory[] {
     const scores = new Map<number, number>();
     for (const terms of queryWords(query)) {
-      for (const [number, score] of this.#having(terms))
+      for (const [number, score] of this.#entriesWith(terms))
         scores.set(number, (scores.get(number) ?? 0) + score);
     }
     const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, limit);
@@ -63,15 +63,15 @@ export class MemoryIndex {
 
   page(after: number, limit: number): MemoryPage {
     const numbers = [...this.#entries.keys()].filter((number) => number > after);
-    const shown = numbers.slice(0, limit);
+    const page = numbers.slice(0, limit);
     return {
-      memories: shown.map((number) => this.#read(number)),
-      ...(numbers.length > limit && { next: String(shown.at(-1)) }),
+      memories: page.map((number) => this.#read(number)),
+      ...(numbers.length > limit && { next: String(page.at(-1)) }),
     };
   }
 
-  /** The memories that have all of a word's terms: the word counts as one, whatever it is made of. */
-  *#having(terms: string[]): Generator<[number, number]> {
+  /** Yields the memories that have all terms of a word. The word counts as one term. */
+  *#entriesWith(terms: string[]): Generator<[number, number]> {
     const postings = terms.map((term) => this.#postings.get(term) ?? new Map<number, number>());
     const weights = postings.map(({ size }) => rarityOf(this.#entries.size, size) / terms.length);
     const [rarest] = postings.toSorted((a, b) => a.size - b.size);

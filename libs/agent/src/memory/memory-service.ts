@@ -2,35 +2,35 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { Session } from '../sessions/session.ts';
 
-/** Whose memories. */
+/** The owner of memories. */
 export interface MemoryOwner {
   appName: string;
   userId: string;
 }
 
-/** Something that is remembered: the words of an event, or what somebody said is worth it. */
+/** A memory: the text of an event, or a text that user code adds. */
 export interface MemoryEntry {
   content: Content;
   author?: string;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   timestamp?: string;
   customMetadata?: Record<string, unknown>;
 }
 
 export interface StoredMemory extends MemoryEntry {
-  /** Of an event, the event's. */
+  /** Of an event: the event's id. */
   id: string;
-  /** Absent for what belongs to no session. */
+  /** Absent for a memory that belongs to no session. */
   sessionId?: string;
 }
 
 export interface FoundMemory extends StoredMemory {
-  /** Higher is better. Compare it only with others of the same answer. */
+  /** Higher is better. Scores are comparable only within one result. */
   score: number;
 }
 
 export interface AddMemoryRequest extends MemoryOwner {
-  /** An id that is there already is not added again; default: a new one (UUID). */
+  /** The memories. One with an existing id is not added again; default id: a new UUID. */
   memories: (MemoryEntry & { id?: string })[];
 }
 
@@ -42,12 +42,12 @@ export interface AddEventsRequest extends MemoryOwner {
 
 export interface SearchMemoryRequest extends MemoryOwner {
   query: string;
-  /** Of the best; default {@link defaultSearchLimit}, at most {@link maxSearchLimit}. */
+  /** Maximum number of results; default {@link defaultSearchLimit}, at most {@link maxSearchLimit}. */
   limit?: number;
 }
 
 export interface ListMemoriesRequest extends MemoryOwner {
-  /** `next` of the page before; absent for the first page. */
+  /** `next` of the previous page; absent for the first page. */
   after?: string;
   /** Page size; default 100, at most 1,000. */
   limit?: number;
@@ -59,7 +59,7 @@ export interface MemoryPage {
   next?: string;
 }
 
-/** How far a session is in memory: its last event that was looked at. */
+/** The position up to which a session is in memory: its last processed event. */
 export interface MemoryMark {
   seq: number;
   eventId: string;
@@ -68,7 +68,7 @@ export interface MemoryMark {
 export const defaultSearchLimit = 10;
 export const maxSearchLimit = 100;
 
-/** The least that a memory service has: ADK's. */
+/** The minimum interface of a memory service: ADK's. */
 export interface BaseMemoryService {
   addSessionToMemory(session: Session): Promise<void>;
   searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
@@ -77,38 +77,49 @@ export interface BaseMemoryService {
 }
 
 export interface SearchMemoryResponse {
-  /** Best first. A service of ours tells of each also its `id`, `sessionId` and `score`. */
+  /** Best matches first. Our services also return `id`, `sessionId` and `score`. */
   memories: (MemoryEntry & Partial<Pick<FoundMemory, 'id' | 'sessionId' | 'score'>>)[];
 }
 
 /**
- * What a user said, to be found again in other sessions: only words are kept, neither thoughts of a model nor files nor calls. One contract, one
- * conformance suite (`@agentmesh/agent/conformance`), an implementation in memory here and one on Redis in `@agentmesh/store`.
+ * A store of what a user said, to find it in other sessions. Only text is stored, without thoughts of a
+ * model, files or calls. One contract and one conformance suite (`@agentmesh/agent/conformance`) have two
+ * implementations: in memory here, on Redis in `@agentmesh/store`.
  *
- * Every memory is there as a whole or not at all; of several that are added at once, a process that dies may have added some, and doing it again
- * adds the others.
+ * A memory is stored completely or not at all. When a process dies while it adds several, some may be stored;
+ * adding them again adds the others.
  *
- * All methods throw MeshError `invalid_argument` for names that cannot be keys, and for what JSON cannot hold.
+ * All methods throw MeshError `invalid_argument` for names that cannot be keys, and for values that JSON
+ * cannot hold.
  */
 export interface MemoryService extends BaseMemoryService {
   /**
-   * Remembers what was said in a session. Added again it replaces what the session had; of a session that has grown only what is new is looked at. A
-   * session of which only the last events were read removes nothing.
+   * Adds the text of a session. It replaces earlier memories of the session; of a session that has grown only
+   * the new events are processed. A session of which only the last events were read removes nothing.
    */
   addSessionToMemory(session: Session): Promise<void>;
-  /** Remembers events, by their ids: one that is there already stays as it is. A session that is added later replaces those of its `sessionId`. */
+  /**
+   * Adds events by their ids; an existing one stays unchanged. A session that is added later replaces those
+   * with its `sessionId`.
+   */
   addEventsToMemory(request: AddEventsRequest): Promise<void>;
-  /** Remembers what belongs to no session. */
+  /** Adds memories that belong to no session. */
   addMemory(request: AddMemoryRequest): Promise<void>;
   /**
-   * The memories that have words of the query, best first: BM25 with a constant length, see `ranking.ts`; of equals the last added first. An
-   * implementation may find memories by their meaning too.
+   * Searches memories by the words of the query, best matches first: BM25 with a constant length, see
+   * `ranking.ts`; of equal scores the last added first. An implementation may search by meaning too.
    */
   searchMemory(request: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }>;
-  /** All memories in the order in which they were added. What is added or removed meanwhile may be missed; nothing else is, nothing comes twice. */
+  /**
+   * Lists all memories in the order of their addition. A concurrent addition or removal may be missed; no
+   * other memory is missed, and none is listed twice.
+   */
   listMemories(request: ListMemoriesRequest): Promise<MemoryPage>;
-  /** How far a session is in memory, for who can read just what comes after; undefined when that is not known. */
+  /**
+   * Returns the position up to which a session is in memory, so that a caller can read only the later events;
+   * undefined when it is unknown.
+   */
   findMark(request: MemoryOwner & { sessionId: string }): Promise<MemoryMark | undefined>;
-  /** Forgets those of a session, or all of the user. Returns how many there were. */
+  /** Deletes the memories of a session, or all of the user. Returns their number. */
   deleteMemories(request: MemoryOwner & { sessionId?: string }): Promise<number>;
 }

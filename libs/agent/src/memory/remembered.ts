@@ -3,7 +3,7 @@ import type { Content } from '@google/genai';
 import { stringifyContent } from '../events/event.ts';
 import { defaultSearchLimit, type MemoryEntry, maxSearchLimit, type StoredMemory } from './memory-service.ts';
 
-/** What is kept of an event: what was said to the reader. Undefined when that is nothing. */
+/** Makes the memory of an event: its text for the reader. Returns undefined when it has none. */
 export function rememberedEvent(
   event: Event,
   { sessionId, customMetadata }: { sessionId?: string; customMetadata?: Record<string, unknown> },
@@ -20,7 +20,11 @@ export function rememberedEvent(
   };
 }
 
-/** What is kept of a memory that somebody made. @throws MeshError `invalid_argument` when it has no words */
+/**
+ * Checks a memory that user code adds.
+ *
+ * @throws MeshError `invalid_argument` when it has no text
+ */
 export function rememberedEntry(entry: MemoryEntry & { id: string }): StoredMemory {
   const memory = { ...entry, content: wordsOnly(entry.content) };
   if (memoryText(memory).trim() === '')
@@ -28,23 +32,35 @@ export function rememberedEntry(entry: MemoryEntry & { id: string }): StoredMemo
   return memory;
 }
 
-/** The words of a memory. */
+/** Returns the text of a memory. */
 export function memoryText({ content }: Pick<MemoryEntry, 'content'>): string {
   return (content.parts ?? []).map(({ text }) => text ?? '').join('\n');
 }
 
-/** The JSON of a memory. @throws MeshError `invalid_argument` for what JSON cannot hold */
+/**
+ * Serializes a memory.
+ *
+ * @throws MeshError `invalid_argument` for values that JSON cannot hold
+ */
 export function memoryJson(memory: StoredMemory): string {
   return toJson(memory, 'the memory');
 }
 
-/** @throws MeshError `invalid_argument` for a limit that is none */
+/**
+ * Checks a search limit.
+ *
+ * @throws MeshError `invalid_argument` for an invalid one
+ */
 export function searchLimit(limit: number = defaultSearchLimit): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, maxSearchLimit);
   throw new MeshError('invalid_argument', 'limit must be a whole number above 0');
 }
 
-/** @throws MeshError `invalid_argument` for a limit that is none */
+/**
+ * Checks a page size.
+ *
+ * @throws MeshError `invalid_argument` for an invalid one
+ */
 export function pageLimit(limit = 100): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, 1_000);
   throw new MeshError('invalid_argument', 'limit must be a whole number above 0');

@@ -4,29 +4,35 @@ import type { Session } from '../sessions/session.ts';
 import type { MemoryMark } from './memory-service.ts';
 import { rememberedEvent } from './remembered.ts';
 
-/** What is to be done with a session that is added: remember these events, after forgetting all of the session that is not among them. */
+/**
+ * The change that adds a session to memory: deletes the session's memories that are not among these events,
+ * then adds the events.
+ */
 export interface SessionChange {
-  /** In their order, with their numbers; none that was rewound. */
+  /** The events in order, with their numbers, without rewound ones. */
   events: { seq: number; event: Event }[];
-  /** Are they just those that come after the mark? Others may be in memory already. */
+  /** True when these are only the events after the mark. Otherwise some of them may be in memory already. */
   follows: boolean;
   replaces: boolean;
-  /** Ids of events that were rewound: where the session is not replaced, they are to be forgotten by themselves. */
+  /** Ids of rewound events. When the session is not replaced, their memories are deleted one by one. */
   rewound: string[];
-  /** Where the session then is; undefined when that does not follow: events before it may be missing. */
+  /** The new mark; undefined when it is unknown because earlier events may be missing. */
   mark: MemoryMark | undefined;
 }
 
-/** What of a session is not in memory yet. Looks at the past only when that is not known to be there, or was rewound. */
+/**
+ * Computes which events of a session are not in memory yet. Looks at earlier events only when they may be
+ * missing in memory, or were rewound.
+ */
 export function changeOf(session: Session, mark: MemoryMark | undefined): SessionChange {
   const { events, seq } = session;
-  // Events are numbered without a gap, and what was left out of the object is the beginning.
+  // Events are numbered without a gap, and the session object may lack the first ones.
   const before = Math.max(seq - events.length, 0);
   const last = events.at(-1);
   const end = last && { seq: before + events.length, eventId: last.id };
   const whole = before === 0;
-  const known = mark !== undefined && events[mark.seq - before - 1]?.id === mark.eventId;
-  if (known) {
+  const isMarkKnown = mark !== undefined && events[mark.seq - before - 1]?.id === mark.eventId;
+  if (isMarkKnown) {
     const start = mark.seq - before;
     const news = events.slice(start).map((event, at) => ({ seq: before + start + at + 1, event }));
     if (!news.some(({ event }) => isRewind(event)))
@@ -42,22 +48,28 @@ export function changeOf(session: Session, mark: MemoryMark | undefined): Sessio
     follows: false,
     replaces: whole,
     rewound: whole ? [] : events.flatMap(({ id }, at) => (isHidden(at) ? [id] : [])),
-    // What was rewound may begin before the events that were read.
-    mark: whole || (known && !isHidden(0)) ? end : undefined,
+    // The rewound part may begin before the events that were read.
+    mark: whole || (isMarkKnown && !isHidden(0)) ? end : undefined,
   };
 }
 
-/** Does what an event goes back to begin among the events that were read? */
+/** Tells whether the rewound part begins among the events that were read. */
 function begins({ actions }: Event, events: readonly Event[]): boolean {
   return events.some(({ invocationId }) => invocationId === actions.rewindBeforeInvocationId);
 }
 
-/** Does what was said before count no more? Then a session that is in memory must be read whole to be added. */
+/**
+ * Tells whether the event rewinds others. A session in memory must then be read completely before it is
+ * added.
+ */
 export function isRewind({ actions }: Event): boolean {
   return actions.rewindBeforeInvocationId !== undefined;
 }
 
-/** Was the session read before it grew to where memory has it? Then it would remove what is newer. `knows`: is an event in memory? */
+/**
+ * Tells whether the session was read before it grew to the state that is in memory. Adding it would remove
+ * newer memories. `knows` tells whether an event is in memory.
+ */
 export function isOlder(
   { events, mark: newMark }: SessionChange,
   mark: MemoryMark | undefined,

@@ -3,7 +3,7 @@ import { queryWords, textTerms } from './words.ts';
 
 const terms = (text: string) => [...textTerms(text).counts.keys()];
 
-/** Within a second even on a busy machine, where what is guarded against takes half a minute. */
+/** Expects less than a second, even on a busy machine. The prevented slowness takes half a minute. */
 function expectFast(run: () => unknown): void {
   const start = performance.now();
   run();
@@ -29,7 +29,7 @@ describe('words of a text', () => {
     expectFast(() => queryWords(text));
   });
 
-  it('are those of the text as a whole, wherever it is cut', () => {
+  it('do not depend on where the text is cut', () => {
     for (const shift of [0, 1, 2, 3, 4, 5, 6, 7]) {
       const text = `${'.'.repeat(shift)}${'ein Café über STRASSEN, '.repeat(400)}`;
       expect(terms(text)).toEqual(['ein', 'cafe', 'uber', 'strassen']);
@@ -37,13 +37,13 @@ describe('words of a text', () => {
     }
   });
 
-  it('are all there without a blank', () => {
+  it('are complete in a text without blanks', () => {
     for (const shift of [0, 1, 2, 3, 4, 5]) {
       const before = '.'.repeat(shift);
       expect(terms(`${before}${'cafe\u0301,'.repeat(2_000)}`)).toEqual(['cafe']);
       expect(terms(`${before}${'🇩🇪'.repeat(3_000)}`)).toEqual(['🇩🇪']);
       expect(textTerms(`${before}${'🇩🇪'.repeat(3_000)}`).length).toBe(3_000);
-      // Korean letters that are put together.
+      // These are composed Korean letters.
       expect(terms(`${before}${'\u1112\u1161\u11ab'.repeat(3_000)}`)).toEqual(['한한']);
     }
   });
@@ -61,7 +61,7 @@ describe('words of a text', () => {
       expect(terms(`${shift}${'𐐀'.repeat(5_000)}`).every((term) => term.isWellFormed())).toBe(true);
   });
 
-  it('are found again when one is very long', () => {
+  it('include very long ones', () => {
     const long = Array.from({ length: 20_000 }, (_, at) => (at * at).toString(36)).join('');
     const found = textTerms(`so ${long} it is`).counts;
     expect(

@@ -33,7 +33,7 @@ it('makes vectors of length 1, near for texts that mean the same', async () => {
   ]);
 });
 
-it('asks for at most a hundred at once, in order', async () => {
+it('sends at most a hundred texts at once, in order', async () => {
   const { server, embedder } = await start();
   const texts = Array.from({ length: 150 }, (_, n) => `text ${n}`);
   const vectors = await embedder.embed(texts, 'query');
@@ -42,7 +42,7 @@ it('asks for at most a hundred at once, in order', async () => {
   expect(dot(vectors[149], last)).toBeCloseTo(1);
 });
 
-it('asks again when the model is overloaded, but not for a signal that is aborted', async () => {
+it('retries when the model is overloaded, but not after an abort', async () => {
   let left = 1;
   const { server, embedder } = await start({
     fail: () => {
@@ -57,7 +57,7 @@ it('asks again when the model is overloaded, but not for a signal that is aborte
   );
 });
 
-it('gives up at once, for the reason that the signal has, when that comes in the middle', async () => {
+it("stops at once with the signal's reason when it is aborted", async () => {
   const stop = new AbortController();
   const { embedder } = await start({
     fail: () => {
@@ -68,7 +68,7 @@ it('gives up at once, for the reason that the signal has, when that comes in the
   await expect(embedder.embed(['tea'], 'query', stop.signal)).rejects.toThrow('too late');
 });
 
-it('tells texts that the model refuses from a model that does not answer', async () => {
+it('distinguishes refused texts from a model that does not answer', async () => {
   const { embedder } = await start({ fail: () => ({ status: 400, message: 'bad text' }) });
   await expect(embedder.embed(['tea'], 'query')).rejects.toMatchObject({ code: 'invalid_argument' });
 });

@@ -6,15 +6,15 @@ import { withRetries } from './retry.ts';
 export interface GeminiEmbedderOptions {
   /** Default `gemini-embedding-001`. */
   model?: string;
-  /** How many numbers a vector has; default 256. More of them find a little better, and cost as much more memory and time. */
+  /** Dimensions of a vector; default 256. More of them find slightly better and need more memory and time. */
   dimensions?: number;
   /** Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
   apiKey?: string;
-  /** Another server that speaks Gemini's REST; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
+  /** A server with Gemini's REST interface; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
-  /** As of `Gemini`. */
+  /** As for `Gemini`. */
   retryOptions?: HttpRetryOptions;
-  /** Anything else of the client: Vertex AI, headers, … */
+  /** Other options of the client: Vertex AI, headers, … */
   client?: GoogleGenAIOptions;
 }
 
@@ -27,12 +27,12 @@ const optionNames: OptionNames<GeminiEmbedderOptions> = {
   client: true,
 };
 
-/** Texts that one request may have. */
+/** Maximum number of texts in one request. */
 const batchSize = 100;
-/** Characters of a text that count: the model reads some 2,000 tokens. */
+/** Length of a text that is processed, in characters: the model reads about 2,000 tokens. */
 const maxCharacters = 8_000;
 
-/** Vectors by `@google/genai`. */
+/** An embedder that uses Gemini, with `@google/genai`. */
 export class GeminiEmbedder implements Embedder {
   readonly name: string;
   readonly #options: Required<Pick<GeminiEmbedderOptions, 'model' | 'dimensions'>> & GeminiEmbedderOptions;
@@ -78,7 +78,7 @@ export class GeminiEmbedder implements Embedder {
     return vectors;
   }
 
-  // Made at the first request: a service can be started where there is no key.
+  // Makes the client at the first request, so that a service can start without a key.
   #connect(): GoogleGenAI {
     const { apiKey, baseUrl, client, model } = this.#options;
     const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
@@ -99,7 +99,7 @@ function refusalOf(error: unknown): unknown {
   return new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
 }
 
-/** Shortened vectors of Gemini's are not of length 1. */
+/** Returns the vector with length 1. Gemini's shortened vectors have another length. */
 function unitVector(values: number[] | undefined, dimensions: number): Float32Array {
   const length = Math.hypot(...(values ?? []));
   if (values?.length !== dimensions || !(length > 0))

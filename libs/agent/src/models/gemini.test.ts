@@ -39,14 +39,14 @@ const away: ModelReply = { error: { status: 503, message: 'away' } };
 const both = [false, true];
 
 describe('a model that fails', () => {
-  it.each(both)('is asked again, and again, when that may help; streaming: %s', async (stream) => {
+  it.each(both)('is called again, twice, when that may help; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([away, away, { text: 'here I am' }]);
     const responses = await Array.fromAsync(llm.generateContentAsync(request, stream));
     expect(responses.at(-1)?.content?.parts).toEqual([{ text: 'here I am' }]);
     expect(requests).toHaveLength(3);
   });
 
-  it.each(both)('is not asked again when the request is wrong; streaming: %s', async (stream) => {
+  it.each(both)('is not called again when the request is wrong; streaming: %s', async (stream) => {
     const { llm, requests } = await gemini([{ error: { status: 400, message: 'what?' } }, { text: 'never' }]);
     await expect(Array.fromAsync(llm.generateContentAsync(request, stream))).rejects.toMatchObject({
       status: 400,
@@ -69,7 +69,7 @@ describe('a model that fails', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is not asked again once its stream has begun', async () => {
+  it('is not called again after its stream has begun', async () => {
     const { llm, requests } = await gemini([{ text: 'one two three', cutAfter: 1 }, { text: 'never' }]);
     const heard: unknown[] = [];
     const listen = async () => {
@@ -80,7 +80,7 @@ describe('a model that fails', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is not waited for when the run is aborted', async () => {
+  it('ends at once when the run is aborted', async () => {
     const retryOptions = { initialDelay: 3_600, maxDelay: 3_600 };
     const { llm, requests } = await gemini([away, { text: 'never' }], { retryOptions });
     const aborted = new AbortController();
@@ -93,7 +93,7 @@ describe('a model that fails', () => {
   });
 });
 
-describe('what a model thinks', () => {
+describe('the thoughts of a model', () => {
   const thought: Part = { text: 'They want the time.', thought: true, thoughtSignature: 'dGhvdWdodA==' };
   const call: Part = { functionCall: { name: 'now', args: {} }, thoughtSignature: 'Y2FsbA==' };
   const words: Part = { text: 'It is noon.', thoughtSignature: 'd29yZHM=' };
@@ -129,7 +129,7 @@ describe('what a model thinks', () => {
 });
 
 describe('a stream', () => {
-  it('gives the words as they come, and the calls of all its chunks in one answer', async () => {
+  it('yields text as it arrives, and the calls of all chunks in one answer', async () => {
     const a: Part = { functionCall: { name: 'a', args: { n: 1 } } };
     const b: Part = { functionCall: { name: 'b', args: { n: 2 } } };
     const { llm } = await gemini([{ parts: [{ text: 'let me ' }, { text: 'see' }, a, b] }]);
@@ -143,7 +143,7 @@ describe('a stream', () => {
   });
 });
 
-/** A client whose server answers with this JSON; gives the bodies that came. */
+/** Makes a client whose server answers with this JSON, and the list of the request bodies. */
 function answering(...answers: object[]) {
   const bodies: Record<string, unknown>[] = [];
   const fetch = async (_url: unknown, init?: { body?: unknown }) => {
@@ -213,7 +213,7 @@ describe('generateContentConfig', () => {
     expect(bodies[0]?.generationConfig).toEqual({ [key]: value });
   });
 
-  it('brings what is no part of the generation itself, beside instruction and tools', async () => {
+  it('sends the fields beside the generation itself, with instruction and tools', async () => {
     const { llm, bodies } = answering();
     const safetySettings = [
       {
@@ -279,7 +279,7 @@ describe('an answer that breaks off', () => {
     expect(events[0]).toMatchObject({ finishReason: Reflect.get(candidate, 'finishReason') });
   });
 
-  it('because the question is blocked says why', async () => {
+  it('reports why a prompt was blocked', async () => {
     const promptFeedback = { blockReason: 'PROHIBITED_CONTENT', blockReasonMessage: 'not that' };
     const { llm } = answering({ promptFeedback });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));

@@ -18,21 +18,22 @@ export interface GeminiOptions {
   model?: string;
   /** Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
   apiKey?: string;
-  /** Another server that speaks Gemini's REST; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
+  /** A server with Gemini's REST interface; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
   /**
-   * What is asked again when it fails, how often, and after which waits (seconds); what is left out is as by default: three attempts in all, for
-   * statuses 408, 429, 500, 502, 503, 504 and broken connections, with waits of 0.5 to 1 s and 1 to 2 s. A stream that has begun is never asked for
-   * again, and an aborted run does not wait. `{ attempts: 1 }`: never.
+   * Retries: for which failures, how often, and after which delays (in seconds). Absent options have these
+   * defaults: three attempts in all, for statuses 408, 429, 500, 502, 503, 504 and broken connections, with
+   * delays of 0.5 to 1 s and 1 to 2 s. A stream that has begun is never retried, and an aborted run does not
+   * wait. `{ attempts: 1 }` turns retries off.
    */
   retryOptions?: HttpRetryOptions;
-  /** Ask Vertex AI, in this project and location, as the credentials of the machine say. */
+  /** Uses Vertex AI, in this project and location, with the credentials of the machine. */
   vertexai?: boolean;
   project?: string;
   location?: string;
-  /** Go with each request. */
+  /** Headers of each request. */
   headers?: Record<string, string>;
-  /** Anything else of the client. */
+  /** Other options of the client. */
   client?: GoogleGenAIOptions;
 }
 
@@ -51,7 +52,7 @@ const unsupported = {
   useInteractionsApi: 'leave it out: requests hold the whole conversation',
 };
 
-/** Gemini by `@google/genai`. */
+/** The model Gemini, with `@google/genai`. */
 export class Gemini extends BaseLlm {
   static override readonly supportedModels: readonly (string | RegExp)[] = [
     /(?:models\/)?(?:gemini|learnlm|gemma)-.+/,
@@ -99,14 +100,14 @@ export class Gemini extends BaseLlm {
     return apiKey ?? (vertexai ? undefined : process.env.GEMINI_API_KEY || process.env.GOOGLE_API_KEY);
   }
 
-  // Made at the first request: an agent can be defined where there is no key.
+  // Makes the client at the first request, so that an agent can be defined without a key.
   #connect(): GoogleGenAI {
     const { baseUrl, client, headers, project, location } = this.#options;
     const { vertexai = client?.vertexai } = this.#options;
     const key = this.#key;
     const [problem] = this.keyProblems();
     if (problem !== undefined) throw new MeshError('failed_precondition', problem);
-    // Retries are made here: with those of the client every attempt would be several.
+    // Retries happen here only: retries of the client would multiply the attempts.
     const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),
@@ -128,7 +129,10 @@ export class Gemini extends BaseLlm {
   }
 }
 
-/** Gemini answers what a user says last. An agent that is run again after its own words, in a loop say, is told to go on. */
+/**
+ * Makes sure that the last message is the user's, because Gemini answers that one. An agent that runs again
+ * after its own text, in a loop say, is told to continue.
+ */
 function withLastWordOfUser(contents: readonly Content[]): Content[] {
   if (contents.at(-1)?.role === 'user') return [...contents];
   const text = contents.length > 0 ? goOnText : 'Do what the system instruction says.';
@@ -153,7 +157,7 @@ function toResponse(response: GenerateContentResponse): LlmResponse {
   }
   const { content, finishReason, finishMessage, groundingMetadata, citationMetadata } = candidate;
   const parts = content?.parts ?? [];
-  // Nothing at all, and no more to come, is a failure: the agent would ask again and again for what it does not get.
+  // An empty final answer is a failure, because the agent would ask again and again.
   const isDone = finishReason === 'STOP' && parts.length > 0;
   const answered = parts.some(saysSomething) || isDone || finishReason === undefined;
   return {
@@ -174,7 +178,7 @@ function saysSomething({ text, ...rest }: Part): boolean {
   return Boolean(text) || Object.keys(rest).length > 0;
 }
 
-/** Passes text on piece by piece as it comes, and ends with the whole answer: one event to keep. */
+/** Yields the pieces of text as they arrive, and then the whole answer: one event to commit. */
 async function* assemble(
   chunks: AsyncIterable<GenerateContentResponse>,
 ): AsyncGenerator<LlmResponse, void, void> {

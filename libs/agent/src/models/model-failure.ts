@@ -1,7 +1,10 @@
 import { MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 
-/** Clients of models put the whole answer of the server into the message; a reader wants the code and the sentence in it. */
+/**
+ * Reads the code and the sentence from an error message. Clients of models put the whole response of the
+ * server into it.
+ */
 function errorBodyOf(message: string): { code?: unknown; message?: unknown } {
   try {
     const body: unknown = JSON.parse(message);
@@ -12,7 +15,7 @@ function errorBodyOf(message: string): { code?: unknown; message?: unknown } {
   }
 }
 
-/** What an error event says of what was thrown. */
+/** Returns the error fields of an event for an exception. */
 export function describeFailure(error: unknown): { errorCode: string; errorMessage: string } {
   if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
   const message = error instanceof Error ? error.message : String(error);

@@ -10,11 +10,14 @@ import type OpenAI from 'openai';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
-/** A conversation as the chat completions interface has it. Calls get ids of their place, which their answers repeat. */
+/**
+ * Converts a conversation to messages of the chat completions interface. Calls get ids by their position, and
+ * responses repeat them.
+ */
 export function toMessages(contents: readonly Content[], system: string | undefined): Message[] {
   const messages: Message[] = system ? [{ role: 'system', content: system }] : [];
   let calls: { id: string; name: string | undefined }[] = [];
-  let made = 0;
+  let callCount = 0;
   for (const { role, parts = [] } of contents) {
     const responses = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
     if (responses.length > 0) {
@@ -27,8 +30,8 @@ export function toMessages(contents: readonly Content[], system: string | undefi
     }
     const functionCalls = parts.flatMap(({ functionCall }) => functionCall ?? []);
     calls = functionCalls.map(({ id, name }) => {
-      made += 1;
-      return { id: id ?? `call_${made}`, name };
+      callCount += 1;
+      return { id: id ?? `call_${callCount}`, name };
     });
     messages.push(assistantMessage(text, functionCalls, calls));
   }
@@ -39,7 +42,10 @@ function textOf(parts: readonly Part[]): string {
   return parts.map(({ text, thought }) => (thought ? '' : (text ?? ''))).join('');
 }
 
-/** The id of the call that a response answers: by its own id, else the first open call of that name. */
+/**
+ * Returns the id of the call that a response answers: by its own id, or else the first open call of that
+ * name.
+ */
 function takeId(open: { id: string; name: string | undefined }[], { id, name }: FunctionResponse): string {
   const index = open.findIndex((call) => (id !== undefined ? call.id === id : call.name === name));
   const [call] = index === -1 ? [] : open.splice(index, 1);
@@ -67,7 +73,7 @@ function assistantMessage(
   };
 }
 
-/** Declarations as tools: schemas in JSON Schema's spelling. */
+/** Converts declarations to tools, with schemas in JSON Schema's spelling. */
 export function toTools(declarations: readonly FunctionDeclaration[]): OpenAI.ChatCompletionTool[] {
   return declarations.map(({ name = '', description, parameters, parametersJsonSchema }) => ({
     type: 'function',
@@ -80,7 +86,10 @@ export function toTools(declarations: readonly FunctionDeclaration[]): OpenAI.Ch
   }));
 }
 
-/** OpenAPI's spelling of schemas to JSON Schema's: lower-case types, `nullable` as a type, numbers for lengths. */
+/**
+ * Converts OpenAPI's spelling of schemas to JSON Schema's: lower-case types, `nullable` as a type, numbers
+ * for lengths.
+ */
 export function toJsonSchema(schema: Schema): Record<string, unknown> {
   const { type, nullable, items, properties, anyOf, minLength, maxLength, minItems, maxItems, ...others } =
     schema;

@@ -23,7 +23,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server of the chat completions interface: each answer is a message, chunks of one, or a status. */
+/** Starts a server of the chat completions interface. Each answer is a message, its chunks, or a status. */
 async function scripted(...answers: (object | object[] | number)[]) {
   const bodies: Body[] = [];
   server = createServer(async (request, response) => {
@@ -122,7 +122,7 @@ describe('a model behind the chat completions interface', () => {
     });
   });
 
-  it('gives arguments that are no JSON to the tool, whose complaint the model reads', async () => {
+  it('passes invalid JSON arguments to the tool, whose error the model reads', async () => {
     const { llm } = await scripted({
       tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{oops' } }],
     });
@@ -130,7 +130,7 @@ describe('a model behind the chat completions interface', () => {
     expect(response?.content?.parts?.[0]?.functionCall?.args).toEqual({ malformed_arguments: '{oops' });
   });
 
-  it('does not do as if it had a tool that its interface lacks', async () => {
+  it('refuses a tool that its interface lacks', async () => {
     const { llm, bodies } = await scripted({ content: 'never' });
     const agent = new LlmAgent({ name: 'root', model: llm, codeExecutor: new BuiltInCodeExecutor() });
     expect((await (await chat(agent)).say('hi'))[0]).toMatchObject({

@@ -14,9 +14,12 @@ export interface OpenAiOptions {
   model: string;
   /** Default: `OPENAI_API_KEY` of the environment. */
   apiKey?: string;
-  /** Another server that speaks the same interface (vLLM, Ollama, LiteLLM, …); default `OPENAI_BASE_URL`, else OpenAI's. */
+  /**
+   * Another server with the same interface (vLLM, Ollama, LiteLLM, …); default `OPENAI_BASE_URL`, else
+   * OpenAI's.
+   */
   baseUrl?: string;
-  /** Anything else of the client: retries, timeout, headers, … */
+  /** Other options of the client: retries, timeout, headers, … */
   client?: ClientOptions;
 }
 
@@ -25,12 +28,12 @@ const optionNames: OptionNames<OpenAiOptions> = { model: true, apiKey: true, bas
 type Chunk = OpenAI.ChatCompletionChunk;
 type Completion = OpenAI.ChatCompletion;
 
-/** Any model behind the chat completions interface, by the client of its makers (`openai`, which you install). */
+/** A model with the chat completions interface. It uses the client `openai`, which you install. */
 export class OpenAiLlm extends BaseLlm {
   readonly #options: OpenAiOptions;
   #client: OpenAI | undefined;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or without a name of a model */
+  /** @throws MeshError `invalid_argument` for an unknown option, or without a model name */
   constructor(options: OpenAiOptions) {
     assertOptions('an OpenAiLlm', options ?? null, optionNames, { isOpen: new.target !== OpenAiLlm });
     super({ model: options.model });
@@ -79,7 +82,7 @@ export class OpenAiLlm extends BaseLlm {
 function toBody({ model, contents, config }: LlmRequest): OpenAI.ChatCompletionCreateParams {
   const declarations = (config.tools ?? []).flatMap((tool) => {
     if ('functionDeclarations' in tool) return (tool.functionDeclarations ?? []) as FunctionDeclaration[];
-    // Left out in silence, the model would make up what it is told to look up or to run.
+    // A silent omission would make the model invent what it should look up or run.
     throw new MeshError(
       'invalid_argument',
       `model ${model} is reached by an interface without ${Object.keys(tool).join(', ')}; use a Gemini model`,
@@ -126,7 +129,10 @@ function toResponse({ choices, usage, model }: Completion): LlmResponse {
   return whole(parts, reason, usage, model);
 }
 
-/** Pieces of text as they come; the calls, whose arguments come in pieces too, and the whole text at the end. */
+/**
+ * Yields the pieces of text as they arrive; then the calls, whose arguments arrive in pieces too, with the
+ * whole text.
+ */
 async function* assemble(chunks: AsyncIterable<Chunk>): AsyncGenerator<LlmResponse, void, void> {
   const calls: { id: string; name: string; args: string }[] = [];
   let text = '';
@@ -159,7 +165,10 @@ function callPart(id: string, name: string, json: string): Part {
   return { functionCall: { ...(id && { id }), name, args: readArgs(json) } };
 }
 
-/** What is no JSON goes to the tool's own check, whose complaint the model then reads. */
+/**
+ * Reads the arguments of a call. Text that is not JSON goes to the tool's own check, whose error the model
+ * then reads.
+ */
 function readArgs(json: string): Record<string, unknown> {
   try {
     const args: unknown = JSON.parse(json || '{}');

@@ -35,7 +35,7 @@ describe('a class of models that is registered', () => {
     expect(() => LLMRegistry.resolve('my-parrot-7')).toThrow('no model class for "my-parrot-7"');
   });
 
-  it('is asked with a boolean and a signal', async () => {
+  it('is called with a boolean and a signal', async () => {
     LLMRegistry.register(ParrotLlm);
     const { say, runner, stored } = await chat(new LlmAgent({ name: 'root', model: 'parrot-1' }));
     const abortSignal = new AbortController().signal;
@@ -96,7 +96,7 @@ describe('a class of models that is registered', () => {
     },
   );
 
-  it('is not asked with options in the place of a boolean', async () => {
+  it('refuses options in place of a boolean', async () => {
     const gemini = new Gemini({ apiKey: 'key' });
     for (const llm of [
       gemini,

@@ -4,27 +4,28 @@ import { Gemini } from './gemini.ts';
 
 type LlmFactory = (model: string) => BaseLlm;
 
-/** A class of models, which lists the names that it serves. */
+/** A class of models that lists the names it serves. */
 export type BaseLlmType = (new (params: {
   model: string;
 }) => BaseLlm) & {
-  /** Names, or patterns; a text is read as a pattern. Each must fit a model's whole name. */
+  /** Names, or patterns; a string is read as a pattern. Each must match a model's whole name. */
   readonly supportedModels: readonly (string | RegExp)[];
 };
 
 interface Registration {
   pattern: RegExp;
   make: LlmFactory;
-  /** Absent where a function makes the models. */
+  /** The class; absent when a function makes the models. */
   llmClass?: BaseLlmType;
 }
 
 const registrations: Registration[] = [];
 
 /**
- * Registers a class for its `supportedModels`, or a function for the names that match a pattern. The newest registration is asked first.
+ * Registers a class for its `supportedModels`, or a function for the names that match a pattern. A newer
+ * registration takes precedence.
  *
- * @throws MeshError `invalid_argument` for something else
+ * @throws MeshError `invalid_argument` for other values
  */
 function register(llmClass: BaseLlmType): void;
 function register(pattern: RegExp, make: LlmFactory): void;
@@ -33,7 +34,11 @@ function register(first: RegExp | BaseLlmType, make?: LlmFactory): void {
   else registrations.unshift(...registrationsOf(first));
 }
 
-/** Makes a model by its name. @throws MeshError `not_found` for a name that nothing is registered for */
+/**
+ * Makes a model by its name.
+ *
+ * @throws MeshError `not_found` for an unregistered name
+ */
 function newLlm(model: string): BaseLlm {
   return find(model).make(model);
 }
@@ -41,7 +46,8 @@ function newLlm(model: string): BaseLlm {
 /**
  * Returns the class that is registered for a name.
  *
- * @throws MeshError `not_found` for a name that nothing is registered for; `failed_precondition` where a function makes the model
+ * @throws MeshError `not_found` for an unregistered name; `failed_precondition` when a function makes the
+ * model
  */
 function resolve(model: string): BaseLlmType {
   const { llmClass } = find(model);
@@ -52,18 +58,18 @@ function resolve(model: string): BaseLlmType {
   );
 }
 
-/** Finds the class of a model by its name. */
+/** The registry of models by name. */
 export const LLMRegistry = { register, newLlm, resolve };
 
 register(Gemini);
 
 function find(model: string): Registration {
-  const found = registrations.find(({ pattern }) => {
-    // A global or sticky pattern begins where its last match ended.
+  const registration = registrations.find(({ pattern }) => {
+    // A global or sticky pattern starts where its last match ended.
     pattern.lastIndex = 0;
     return pattern.test(model);
   });
-  if (found) return found;
+  if (registration) return registration;
   throw new MeshError('not_found', `no model class for "${model}"; register one with LLMRegistry.register`);
 }
 

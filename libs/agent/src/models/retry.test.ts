@@ -7,7 +7,7 @@ afterEach(() => vi.restoreAllMocks());
 const failure = (status: number) => new ApiError({ message: 'away', status });
 const noConnection = () => new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') });
 
-/** Fails in these ways, one after the other, and then answers. */
+/** Makes a server that fails with these errors in order, and then answers. */
 function server(...failures: Error[]) {
   return vi.fn(async () => {
     const next = failures.shift();
@@ -53,7 +53,7 @@ describe('a request that is retried', () => {
     expect(ask).toHaveBeenCalledTimes(1);
   });
 
-  it('does not ask again for who is gone already', async () => {
+  it('does not retry when the signal is aborted already', async () => {
     const ask = server(failure(503));
     await expect(withRetries(ask, now, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     expect(ask).toHaveBeenCalledTimes(1);

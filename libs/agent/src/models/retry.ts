@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, type HttpRetryOptions } from '@google/genai';
 
-/** What is tried again, and how often, where nothing else is said: a hiccup is bridged, and a fallback model need not wait long. */
+/** The default retries: they bridge a short failure, and a fallback model does not wait long. */
 const defaults: Required<HttpRetryOptions> = {
   attempts: 3,
   initialDelay: 0.5,
@@ -12,11 +12,12 @@ const defaults: Required<HttpRetryOptions> = {
 };
 
 /**
- * Asks a server, again after a failure that may pass: a status of the list, or no connection. The nth wait is `initialDelay * expBase^(n-1)`
- * seconds, made longer by a random part of `jitter` times that, at most `maxDelay`. The client has retries of its own, but these wait on
- * when the signal is aborted, and take a broken connection for final.
+ * Calls a server, and repeats the call after a failure that may pass: a listed status, or no connection. The
+ * nth delay is `initialDelay * expBase^(n-1)` seconds plus a random part of up to `jitter` times that, at
+ * most `maxDelay`. The client's own retries are not used: they keep waiting when the signal is aborted, and
+ * treat a broken connection as final.
  *
- * @throws the last error; the signal's reason when it is aborted, at once
+ * @throws the last error; the signal's reason at once when it is aborted
  */
 export async function withRetries<T>(
   ask: () => Promise<T>,
@@ -36,7 +37,7 @@ export async function withRetries<T>(
   }
 }
 
-/** How long to wait after the nth attempt, in ms. */
+/** Returns the delay after the nth attempt, in ms. */
 export function waitMs(attempt: number, options: HttpRetryOptions): number {
   const { initialDelay, expBase, jitter, maxDelay } = { ...defaults, ...options };
   const delay = initialDelay * expBase ** (attempt - 1) * (1 + jitter * Math.random());
@@ -45,6 +46,6 @@ export function waitMs(attempt: number, options: HttpRetryOptions): number {
 
 function mayPass(error: unknown, statuses: readonly number[]): boolean {
   if (error instanceof ApiError) return statuses.includes(error.status);
-  // What fetch throws when there is no connection, or it breaks before an answer.
+  // This is fetch's error when there is no connection, or when it breaks before an answer.
   return error instanceof TypeError && error.message === 'fetch failed';
 }

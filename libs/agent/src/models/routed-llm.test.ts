@@ -29,7 +29,7 @@ describe('several models as one', () => {
     expect(bad.requests).toHaveLength(1);
   });
 
-  it('are chosen by a router that sees the request and what failed', async () => {
+  it('are selected by a router that sees the request and the failures', async () => {
     const [one, two, three] = [
       await scriptedModel(down),
       await scriptedModel(down),
@@ -88,7 +88,7 @@ describe('several models as one', () => {
     });
   });
 
-  it('are some', () => {
+  it('needs at least one model', () => {
     expect(() => new RoutedLlm({ models: {} })).toThrow(/nothing to choose from/);
   });
 });

@@ -2,13 +2,13 @@ import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
 import { byKey, type Router, Routes, type RoutingErrorContext } from './routing.ts';
 
-/** Which model to ask, seeing the request and what failed so far. */
+/** A function that selects the next model, from the request and the failures so far. */
 export type LlmRouter = Router<BaseLlm, LlmRequest>;
 
 export interface RoutedLlmOptions {
-  /** Models by key, or a list: the keys are then the models' names. */
+  /** Models by key. With a list, the keys are the models' names. */
   models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
-  /** Default: in their order, each once. */
+  /** Default: all models in order, each once. */
   router?: LlmRouter;
   /** Default: the names of the models. */
   modelName?: string;
@@ -17,8 +17,8 @@ export interface RoutedLlmOptions {
 const optionNames: OptionNames<RoutedLlmOptions> = { models: true, router: true, modelName: true };
 
 /**
- * Several models as one: the router picks, and a model that fails before its first word is replaced by another. After the first word an
- * error is an error: what was heard cannot be taken back.
+ * Several models as one. A router selects the model; one that fails before its first output is replaced by
+ * another. After the first output an error is final, because the output cannot be taken back.
  */
 export class RoutedLlm extends BaseLlm {
   readonly #routes: Routes<BaseLlm, LlmRequest>;
@@ -33,12 +33,15 @@ export class RoutedLlm extends BaseLlm {
     this.#routes = new Routes('a routed model', all, router);
   }
 
-  /** Lists the problems of all its models: each of them may be the next one to ask. */
+  /** Lists the problems of all its models, because each of them may be called next. */
   override keyProblems(): string[] {
     return [...new Set(this.#routes.all().flatMap((model) => model.keyProblems()))];
   }
 
-  /** @throws the error of the model that failed last; MeshError `invalid_argument` when the router chooses what there is not */
+  /**
+   * @throws the error of the model that failed last; MeshError `invalid_argument` when the router selects a
+   * model that does not exist
+   */
   override async *generateContentAsync(
     request: LlmRequest,
     stream = false,

@@ -1,26 +1,33 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** What a router is told when it is asked again. */
+/** The failures so far, for a router that selects again. */
 export interface RoutingErrorContext {
-  /** Those that were tried; none of them is tried again. */
+  /** Keys that were tried; they are not tried again. */
   failedKeys: ReadonlySet<string>;
-  /** What the last one threw; of an agent whose model failed an `Error` with the error event as its cause. */
+  /**
+   * The error of the last attempt. For an agent whose model failed: an `Error` with the error event as its
+   * cause.
+   */
   lastError: unknown;
 }
 
-/** Picks one of several by its key; asked again after a failure, with `undefined` it gives up. */
+/** A function that selects an item by its key. After a failure it is called again; `undefined` gives up. */
 export type Router<T, C> = (
   items: Readonly<Record<string, T>>,
   context: C,
   errorContext?: RoutingErrorContext,
 ) => string | undefined | Promise<string | undefined>;
 
-/** Several things that can take each other's place, and who chooses among them. */
+/** Interchangeable items, and the router that selects among them. */
 export class Routes<T, C> {
   readonly #items: Readonly<Record<string, T>>;
   readonly #router: Router<T, C>;
 
-  /** Without a router they are tried in their order. @throws MeshError `invalid_argument` when there is nothing to choose from */
+  /**
+   * Without a router the items are tried in order.
+   *
+   * @throws MeshError `invalid_argument` without items
+   */
   constructor(owner: string, items: Readonly<Record<string, T>>, router: Router<T, C> | undefined) {
     const keys = Object.keys(items);
     if (keys.length === 0)
@@ -38,7 +45,11 @@ export class Routes<T, C> {
     return Object.values(this.#items);
   }
 
-  /** What to try first or, after a failure, next: undefined when nothing else shall be tried. @throws MeshError `invalid_argument` */
+  /**
+   * Selects the first item, or after a failure the next one; undefined when no other item shall be tried.
+   *
+   * @throws MeshError `invalid_argument` for an unknown key
+   */
   async choose(context: C, failure?: RoutingErrorContext): Promise<{ key: string; item: T } | undefined> {
     const key = await this.#router(this.#items, context, failure);
     if (failure && (key === undefined || failure.failedKeys.has(key))) return undefined;
@@ -52,7 +63,7 @@ export class Routes<T, C> {
   }
 }
 
-/** By their keys, or in a list by a name of their own. */
+/** Returns items by key; the items of a list get keys from their names. */
 export function byKey<T>(items: Readonly<Record<string, T>> | readonly T[], nameOf: (item: T) => string) {
   if (!Array.isArray(items)) return items as Readonly<Record<string, T>>;
   return Object.fromEntries((items as readonly T[]).map((item) => [nameOf(item), item]));

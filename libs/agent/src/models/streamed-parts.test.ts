@@ -90,7 +90,7 @@ describe('the parts of a stream', () => {
     ]);
   });
 
-  it('reach nothing but the arguments themselves', () => {
+  it('write only to the arguments themselves', () => {
     const partialArgs = ['$.__proto__.evil', '$.constructor.prototype.evil', '$', ''].map((jsonPath) => ({
       jsonPath,
       stringValue: 'x',

@@ -1,9 +1,11 @@
 import type { FunctionCall, Part, PartialArg } from '@google/genai';
 
-/** Puts the parts of one answer together from the chunks of a stream. */
+/** Assembles the parts of one answer from the chunks of a stream. */
 export class StreamedParts {
   readonly parts: Part[] = [];
-  /** The call whose arguments still come, piece by piece (Vertex AI, `streamFunctionCallArguments`). */
+  /**
+   * The call whose arguments are still arriving, piece by piece (Vertex AI, `streamFunctionCallArguments`).
+   */
   #open: FunctionCall | undefined;
 
   add(part: Part): void {
@@ -28,13 +30,14 @@ export class StreamedParts {
   }
 
   /**
-   * Text goes to the text before it when both are thoughts, or both are not; all other parts stand alone. So does a part with a thought
-   * signature, which holds for just that part: https://ai.google.dev/gemini-api/docs/thought-signatures.
+   * Joins a text with the text before it when both are thoughts, or both are not. All other parts stay
+   * separate. So does a part with a thought signature, which holds for that part only:
+   * https://ai.google.dev/gemini-api/docs/thought-signatures.
    */
   #addText(part: Part): void {
-    const before = this.parts.at(-1);
-    if (before && isPlainText(before) && isPlainText(part) && !before.thought === !part.thought) {
-      before.text = `${before.text ?? ''}${part.text ?? ''}`;
+    const previous = this.parts.at(-1);
+    if (previous && isPlainText(previous) && isPlainText(part) && !previous.thought === !part.thought) {
+      previous.text = `${previous.text ?? ''}${part.text ?? ''}`;
     } else if (part.text !== '' || part.thoughtSignature) this.parts.push({ ...part });
   }
 }
@@ -43,11 +46,11 @@ function isPlainText(part: Part): boolean {
   return Object.keys(part).every((key) => key === 'text' || key === 'thought');
 }
 
-/** Sets, or for text continues, what a JSON path names: `$.to[0].name`. */
+/** Sets or continues the value at a JSON path: `$.to[0].name`. */
 function addArg(args: Record<string, unknown>, piece: PartialArg): void {
   const keys = keysOf(piece.jsonPath ?? '');
   const last = keys.pop();
-  // What is read must be the arguments' own: a model must not reach what all objects inherit.
+  // Only own properties may be written: a model must not reach the prototype of all objects.
   if (last === undefined || [...keys, last].includes('__proto__')) return;
   let place = args;
   keys.forEach((key, at) => {
@@ -56,10 +59,10 @@ function addArg(args: Record<string, unknown>, piece: PartialArg): void {
     place[key] = inner;
     place = inner;
   });
-  const before = Object.hasOwn(place, last) ? place[last] : undefined;
+  const previous = Object.hasOwn(place, last) ? place[last] : undefined;
   const { stringValue, numberValue, boolValue } = piece;
   if (stringValue === undefined) place[last] = numberValue ?? boolValue ?? null;
-  else place[last] = typeof before === 'string' ? before + stringValue : stringValue;
+  else place[last] = typeof previous === 'string' ? previous + stringValue : stringValue;
 }
 
 type Place = Record<string, unknown>;

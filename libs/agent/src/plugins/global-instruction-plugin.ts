@@ -4,7 +4,7 @@ import type { InstructionProvider } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { readInstruction } from '../prompt/instructions.ts';
 
-/** Tells every agent of a runner the same, before its own instruction. */
+/** A plugin that gives every agent of a runner the same instruction, before its own one. */
 export class GlobalInstructionPlugin extends BasePlugin {
   readonly #instruction: string | InstructionProvider;
 
@@ -21,8 +21,9 @@ export class GlobalInstructionPlugin extends BasePlugin {
     llmRequest: LlmRequest;
   }): Promise<LlmResponse | undefined> {
     const text = await readInstruction(this.#instruction, callbackContext);
-    const own = typeof config.systemInstruction === 'string' ? config.systemInstruction : '';
-    if (text !== '') config.systemInstruction = [text, own].filter((each) => each !== '').join('\n\n');
+    const ownInstruction = typeof config.systemInstruction === 'string' ? config.systemInstruction : '';
+    if (text !== '')
+      config.systemInstruction = [text, ownInstruction].filter((each) => each !== '').join('\n\n');
     return undefined;
   }
 }

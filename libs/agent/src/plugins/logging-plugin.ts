@@ -5,10 +5,13 @@ import { BasePlugin } from '../base/base-plugin.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../events/event.ts';
 
-/** Where the lines go. */
+/** The output of log lines. */
 export type LogLine = (line: string) => void;
 
-/** Writes a line for what happens in a run: for a look at a program in the making. Services have logs of their own. */
+/**
+ * A plugin that logs what happens in a run, one line for each step. It is meant for development; services
+ * have logs of their own.
+ */
 export class LoggingPlugin extends BasePlugin {
   readonly #log: LogLine;
 

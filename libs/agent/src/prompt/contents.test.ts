@@ -17,7 +17,7 @@ const current = (...events: Parameters<typeof buildContents>[0]['events'][number
   );
 
 describe('the contents of the current turn alone', () => {
-  it('begin with what was said last, with the calls made since', () => {
+  it('begin with the last message, and include the calls made since', () => {
     expect(current(said('user', 'old'), said('user', 'new'), calls('me', 'a'), answers('me', 'a'))).toEqual([
       'new',
       'functionCall',
@@ -32,7 +32,7 @@ describe('the contents of the current turn alone', () => {
     ]);
   });
 
-  it('have the call of an earlier turn that is answered now', () => {
+  it('include the call of an earlier turn that is answered now', () => {
     const events = [said('user', 'old'), calls('me', 'a'), said('user', 'new'), said('me', 'wait')];
     expect(current(...events, { ...answers('user', 'a'), invocationId: 'e-2' })).toEqual([
       'functionCall',

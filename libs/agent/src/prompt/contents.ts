@@ -6,33 +6,35 @@ import { logIndex } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
 
 export interface ContentsRequest {
-  /** What was said before the events, in few words. */
+  /** Summary of the conversation before the events. */
   summary?: string;
   events: readonly Event[];
   agentName: string;
   branch: string | undefined;
-  /** `none`: only the current turn, from the last thing that somebody else said. */
+  /** `none`: only the current turn, from the last event of another author. */
   include: 'default' | 'none';
 }
 
-/** What a model is shown of the conversation: the events that this agent may see, as it would remember them. */
+/** Makes the model's view of the conversation from the events that this agent may see. */
 export function buildContents({ summary, events, agentName, branch, include }: ContentsRequest): Content[] {
   const see = (event: Event): Event[] => {
     if (!isOnBranch(event.branch, branch)) return [];
-    const seen = withoutQuestions(event);
-    return isShown(seen) ? [seen] : [];
+    const shownEvent = withoutQuestions(event);
+    return isShown(shownEvent) ? [shownEvent] : [];
   };
   const turn = include === 'none' ? events.slice(startOfTurn(events, agentName, see)) : events;
-  const own = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
-  const said = pairCalls(own).flatMap(({ content }) => (content ? [copyOf(withoutOurIds(content))] : []));
-  return summary === undefined ? said : [toldBefore(summary), ...said];
+  const visible = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
+  const contents = pairCalls(visible).flatMap(({ content }) =>
+    content ? [copyOf(withoutOurIds(content))] : [],
+  );
+  return summary === undefined ? contents : [summaryContent(summary), ...contents];
 }
 
-function toldBefore(summary: string): Content {
+function summaryContent(summary: string): Content {
   return { role: 'user', parts: [{ text: `Summary of the conversation before:\n${summary}` }] };
 }
 
-/** Callbacks may change what they are shown; the log stays as it is. */
+/** Copies a value. Callbacks may change the request; the log must not change. */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T;
   if (typeof value !== 'object' || value === null) return value;
@@ -45,7 +47,7 @@ function isShown({ content, partial }: Event): boolean {
   return !parts.every((part) => part.text === '');
 }
 
-/** What the framework asks people, and what they answer, is no part of what was said. */
+/** Removes the framework's questions to people and their answers: they are not part of the conversation. */
 function withoutQuestions(event: Event): Event {
   const isQuestion = ({ functionCall, functionResponse }: Part) =>
     isQuestionName(functionCall?.name ?? functionResponse?.name);
@@ -53,38 +55,41 @@ function withoutQuestions(event: Event): Event {
 }
 
 /**
- * Where the turn begins: with the last thing that somebody else said, or with the call that an answer in it belongs to. Looked for from the end, as
- * the log may be long.
+ * Finds the start of the turn: the last event of another author, or the call that an answer in it belongs to.
+ * The search begins at the end, as the log may be long.
  */
 function startOfTurn(events: readonly Event[], agentName: string, see: (event: Event) => Event[]): number {
-  const said = events.findLastIndex((each) =>
+  const lastOther = events.findLastIndex((each) =>
     see(each).some(
       (event) =>
         isFromOther(event, agentName) ||
         (event.author === 'user' && getFunctionResponses(event).length === 0),
     ),
   );
-  const start = Math.max(said, 0);
+  const start = Math.max(lastOther, 0);
   const answered = events.slice(start).flatMap(see).flatMap(getFunctionResponses);
   const index = logIndex(events);
-  const asked = index.firstCallOf(
+  const callEvent = index.firstCallOf(
     answered.map(({ id }) => id),
     (event) => see(event).length > 0,
   );
-  return asked ? Math.min(start, index.positionOf(asked.id) ?? start) : start;
+  return callEvent ? Math.min(start, index.positionOf(callEvent.id) ?? start) : start;
 }
 
 function isFromOther({ author }: Event, agentName: string): boolean {
   return author !== undefined && author !== 'user' && author !== agentName;
 }
 
-/** What another agent said or did, told as context: it must not look like this agent's own words or calls. */
+/**
+ * Retells the event of another agent as context, because it must not look like this agent's own words or
+ * calls.
+ */
 function retell(event: Event): Event {
   const author = event.author ?? '';
-  const told = (event.content?.parts ?? [])
+  const parts = (event.content?.parts ?? [])
     .filter(({ thought }) => !thought)
     .map((part) => retellPart(author, part));
-  return { ...event, author: 'user', content: { role: 'user', parts: [{ text: 'For context:' }, ...told] } };
+  return { ...event, author: 'user', content: { role: 'user', parts: [{ text: 'For context:' }, ...parts] } };
 }
 
 function retellPart(author: string, part: Part): Part {
@@ -101,9 +106,9 @@ function retellPart(author: string, part: Part): Part {
 }
 
 /**
- * Puts each call's response right behind it, as models demand, and keeps only the last response of a call that was answered more
- * than once. Where the newest event answers an older call, what was said in between is left out of this prompt.
- * A call that nobody has answered is left out too: no model accepts one.
+ * Moves each response directly behind its call, as models demand. Of several responses to a call only the
+ * last one is kept. When the newest event answers an older call, the events in between are left out of the
+ * prompt. A call without a response is left out too, because no model accepts one.
  */
 function pairCalls(events: readonly Event[]): Event[] {
   const responses = new Map<string, Part>();
@@ -130,20 +135,23 @@ function withoutInterlude(events: readonly Event[]): readonly Event[] {
     getFunctionCalls(event).some(({ id }) => answered.includes(id)),
   );
   if (call === -1) return events;
-  // What the user said to this invocation stays: an answer given in an earlier one may come to work only now.
-  const said = events
+  // The user's messages of this invocation stay: an answer from an earlier message may take effect only now.
+  const messages = events
     .slice(call + 1, -1)
     .filter(({ author, invocationId }) => author === 'user' && invocationId === newest?.invocationId);
-  return [...events.slice(0, call + 1), ...said, ...events.slice(-1)];
+  return [...events.slice(0, call + 1), ...messages, ...events.slice(-1)];
 }
 
 function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {
   const answers = getFunctionCalls(event).flatMap(({ id }) => responses.get(id ?? '') ?? []);
   const answeredIds = new Set(answers.map(({ functionResponse }) => functionResponse?.id));
-  const asked = withParts(event, ({ functionCall }) => !functionCall || answeredIds.has(functionCall.id));
-  const shown = (asked.content?.parts?.length ?? 0) > 0 ? [asked] : [];
-  if (answers.length === 0) return shown;
-  return [...shown, { ...event, author: 'user', content: { role: 'user', parts: answers } }];
+  const withAnswered = withParts(
+    event,
+    ({ functionCall }) => !functionCall || answeredIds.has(functionCall.id),
+  );
+  const callEvents = (withAnswered.content?.parts?.length ?? 0) > 0 ? [withAnswered] : [];
+  if (answers.length === 0) return callEvents;
+  return [...callEvents, { ...event, author: 'user', content: { role: 'user', parts: answers } }];
 }
 
 function hasOtherParts(event: Event): boolean {
@@ -154,7 +162,7 @@ function withParts(event: Event, keep: (part: Part) => boolean): Event {
   return { ...event, content: { ...event.content, parts: (event.content?.parts ?? []).filter(keep) } };
 }
 
-/** Ids that we made mean nothing to the model, nor does what we note about who has the last word. */
+/** Removes the ids that the framework made and the field `willContinue`, which mean nothing to the model. */
 function withoutOurIds(content: Content): Content {
   const parts = (content.parts ?? []).map((part) => {
     const { functionCall, functionResponse } = part;

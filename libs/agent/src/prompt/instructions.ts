@@ -8,10 +8,10 @@ const stateKey = /^(?:(?:app|user|temp):)?[A-Za-z_][A-Za-z0-9_]*$/;
 const artifactKey = /^artifact\.(.+)$/;
 
 /**
- * Fills `{key}` from the state and `{artifact.name}` with a file; with `?` at the end it may be missing. What is neither (`{"json": 1}`,
- * `{a b}`) stays as it is.
+ * Fills `{key}` from the state and `{artifact.name}` with a file; a name that ends in `?` may be missing.
+ * Other text in braces (`{"json": 1}`, `{a b}`) stays unchanged.
  *
- * @throws MeshError `failed_precondition` that names what is missing.
+ * @throws MeshError `failed_precondition` that names the missing value
  */
 async function fillInstruction(
   template: string,
@@ -54,7 +54,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The text of an instruction in this step. */
+/** Returns the text of an instruction for this step. */
 export async function readInstruction(
   instruction: string | InstructionProvider,
   context: ReadonlyContext,

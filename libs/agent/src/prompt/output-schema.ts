@@ -13,13 +13,13 @@ export const setModelResponseName = 'set_model_response';
 
 export const setModelResponseInstruction = `When you have the final answer, give it by calling ${setModelResponseName} alone, with all fields of its parameters; do not write it as text.`;
 
-/** How a model without tools is told to answer in the form of a schema. */
+/** Returns the request settings that make a model without tools answer in the form of a schema. */
 export function responseSchemaOf(schema: ToolParameters): GenerateContentConfig {
   return { responseSchema: toGenaiSchema(schema), responseMimeType: 'application/json' };
 }
 
 /**
- * Reads an answer that must fit a schema; models like to put JSON in a code fence.
+ * Reads an answer that must fit a schema; it may be JSON in a code fence.
  *
  * @throws MeshError `invalid_argument` that says what does not fit
  */
@@ -34,7 +34,11 @@ export function parseOutput(schema: ToolParameters, text: string): unknown {
   return checkOutput(schema, json);
 }
 
-/** @throws MeshError `invalid_argument` that says what does not fit */
+/**
+ * Checks a value against a schema and returns its parsed form.
+ *
+ * @throws MeshError `invalid_argument` that says what does not fit
+ */
 export function checkOutput(schema: ToolParameters, value: unknown): unknown {
   if (isZodObject(schema)) {
     const result = schema.safeParse(value);
@@ -53,8 +57,8 @@ export function checkOutput(schema: ToolParameters, value: unknown): unknown {
 }
 
 /**
- * How a model that has tools gives an answer in the form of a schema: by a call. A call that fits never gets here, it is the answer; this is for
- * the others.
+ * The tool by which a model that has other tools answers in the form of a schema. A call that fits becomes
+ * the answer and never runs; this class handles the calls that do not fit.
  */
 export class SetModelResponseTool extends BaseTool {
   readonly #schema: ToolParameters;

@@ -12,7 +12,7 @@ import { FunctionTool } from '../tools/function-tool.ts';
 
 const days = z.object({ approved_days: z.number().int().min(0).max(5), note: z.string().optional() });
 
-/** Asks how many days may be taken off. */
+/** Makes a tool that asks how many days off are approved. */
 function timeOff(payloadSchema: AnswerSchema = days, payload?: unknown) {
   return new FunctionTool({
     name: 'time_off',
@@ -24,7 +24,7 @@ function timeOff(payloadSchema: AnswerSchema = days, payload?: unknown) {
   });
 }
 
-/** A conversation in which the tool has asked, and a way to see that an answer changed nothing. */
+/** Starts a conversation in which the tool has asked; `picture` shows that an answer changed nothing. */
 async function asked(tool = timeOff()) {
   const { llm } = await scriptedModel({ calls: [{ name: 'time_off', args: { days: 5 } }] }, { text: 'done' });
   const root = new LlmAgent({ name: 'root', model: llm, tools: [tool] });
@@ -56,13 +56,13 @@ describe("a payload that only repeats the arguments of the call, as ADK's web UI
     expect(first && brief(first)).toBe(`root: gets ${JSON.stringify(response)}`);
   });
 
-  it('counts when it fits the schema', async () => {
+  it('is kept when it fits the schema', async () => {
     const { answer } = await asked(timeOff(z.object({ days: z.number() }), { days: 1 }));
     const [first] = await answer({ confirmed: true, payload: { days: 5 } });
     expect(first && brief(first)).toBe('root: gets {"granted":{"days":5}}');
   });
 
-  it('is refused, as none would be, when the question has nothing that fits either', async () => {
+  it("is refused like an absent payload, when the question's own payload does not fit either", async () => {
     const { answer } = await asked();
     await expect(answer({ confirmed: true, payload: { days: 5 } })).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -123,7 +123,7 @@ describe('an answer with a schema', () => {
     );
   });
 
-  it('may be a no without a payload, or leave what fits as it was', async () => {
+  it('may be a no without a payload, or leave a fitting payload unchanged', async () => {
     const rejected = await asked();
     expect((await rejected.answer({ confirmed: false })).map(brief)[0]).toBe('root: gets {"granted":null}');
     const left = await asked(timeOff(days, { approved_days: 2 }));
@@ -132,7 +132,7 @@ describe('an answer with a schema', () => {
     );
   });
 
-  it('demands keys that may be anything', async () => {
+  it('requires keys that may have any value', async () => {
     const { answer } = await asked(timeOff({ type: 'object', required: ['reason'] }));
     await expect(answer({ confirmed: true, payload: { other: 1 } })).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -171,7 +171,7 @@ describe('an answer with a schema', () => {
   });
 });
 
-it('is not waited for when a tool elsewhere asks with a schema that cannot be read', async () => {
+it('is not expected when a remote tool asks with an unreadable schema', async () => {
   const tool = new FunctionTool({
     name: 'time_off',
     description: 'asks as a program of another language may',
@@ -217,7 +217,7 @@ describe('an answer', () => {
     expect(await picture()).toEqual(before);
   });
 
-  it('that names the recorded call is taken, and only what was asked for is kept of it', async () => {
+  it('that names the recorded call is accepted, and only the requested fields are stored', async () => {
     const { question, stored, answer } = await asked();
     const { originalFunctionCall } = question?.args ?? {};
     await answer({ ...yes, originalFunctionCall, more: 1 }, { name: 'adk_request_confirmation' });

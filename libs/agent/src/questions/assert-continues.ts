@@ -3,9 +3,9 @@ import type { Content } from '@google/genai';
 import { logIndex } from '../events/log-index.ts';
 
 /**
- * An invocation is continued by answers to what it asked itself.
+ * Checks that a message continues an invocation: it answers questions or calls of that invocation.
  *
- * @param where `events`: those that made the calls which the message answers, perhaps with others
+ * @param where `events`: the events with the answered calls, perhaps among others
  * @throws MeshError `failed_precondition` for a message that answers nothing, or another invocation
  */
 export function assertContinues(

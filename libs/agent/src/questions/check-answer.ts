@@ -9,11 +9,13 @@ import { readConfirmation, unwrapAnswer } from './questions.ts';
 type Asked = Pick<Question, 'id' | 'name' | 'args'>;
 
 /**
- * Checks an answer to a question and gives it as it is kept: nothing is in it that was not asked for. A confirmation binds to the call that was
- * recorded, so one that names another call was given to something else than what would be done.
+ * Checks an answer to a question and returns it in the form for the log, without fields that the question did
+ * not ask for. A confirmation applies to the recorded call only: an answer that names another call is
+ * refused.
  *
- * @throws MeshError `failed_precondition` for an answer by another name, or about another call; `invalid_argument` for one that says neither
- * yes nor no, or does not fit the schema of the question
+ * @throws MeshError `failed_precondition` for an answer with another name, or about another call;
+ * `invalid_argument` for a confirmation that says neither yes nor no, or a value that does not fit the schema
+ * of the question
  */
 export function checkAnswer(question: Asked, response: FunctionResponse): FunctionResponse {
   const { id, name } = question;
@@ -27,32 +29,36 @@ export function checkAnswer(question: Asked, response: FunctionResponse): Functi
   if (name === questionNames.input) inputOf(question, response.response);
   if (name !== questionNames.confirmation) return { ...response, name };
   assertSameCall(question, response);
-  const said = readConfirmation(response.response);
-  if (!said)
+  const confirmation = readConfirmation(response.response);
+  if (!confirmation)
     throw new MeshError('invalid_argument', `the answer to ${name} ${id} needs "confirmed": true or false`);
-  if (isArgsEcho(question, said.payload)) delete said.payload;
-  checkPayload(question, said);
-  return { ...response, name, response: { ...said } };
+  if (isArgsEcho(question, confirmation.payload)) delete confirmation.payload;
+  checkPayload(question, confirmation);
+  return { ...response, name, response: { ...confirmation } };
 }
 
-/** An answer need not say what it answers; one that does must not mean something else. @throws MeshError `failed_precondition` */
-export function assertName({ id, name }: FunctionResponse, asked: string | undefined): void {
-  if (name === undefined || name === asked) return;
+/**
+ * Checks that a response has no name, or the name of its call.
+ *
+ * @throws MeshError `failed_precondition` for another name
+ */
+export function assertName({ id, name }: FunctionResponse, expected: string | undefined): void {
+  if (name === undefined || name === expected) return;
   throw new MeshError(
     'failed_precondition',
-    `call ${id} is one of ${asked}, not of ${name}; answer with its name`,
+    `call ${id} is one of ${expected}, not of ${name}; answer with its name`,
   );
 }
 
 function assertSameCall({ id, name, args }: Asked, { response }: FunctionResponse): void {
-  const given = response?.originalFunctionCall ?? unwrapAnswer(response)?.originalFunctionCall;
-  if (given === undefined || given === null) return;
+  const namedCall = response?.originalFunctionCall ?? unwrapAnswer(response)?.originalFunctionCall;
+  if (namedCall === undefined || namedCall === null) return;
   const recorded = args.originalFunctionCall;
   const differs = (['id', 'name', 'args'] as const).filter((key) => {
-    const value = fieldOf(given, key);
+    const value = fieldOf(namedCall, key);
     return value !== undefined && !isDeepStrictEqual(value, fieldOf(recorded, key));
   });
-  if (typeof given === 'object' && !Array.isArray(given) && differs.length === 0) return;
+  if (typeof namedCall === 'object' && !Array.isArray(namedCall) && differs.length === 0) return;
   throw new MeshError(
     'failed_precondition',
     `the answer to ${name} ${id} is about another call than the one that waits (${differs.join(', ') || 'originalFunctionCall'}); send the recorded one or leave it out`,
@@ -66,8 +72,8 @@ function fieldOf(value: unknown, key: string): unknown {
 }
 
 /**
- * Does a payload only repeat the arguments of the call? ADK's web UI sends them with every answer, whatever was asked. What fits the schema of the
- * question may be meant.
+ * Tells whether a payload only repeats the arguments of the call. ADK's web UI sends them with every answer,
+ * whatever was asked. A payload that fits the schema of the question may be intended.
  */
 function isArgsEcho({ args }: Asked, payload: unknown): boolean {
   if (payload === undefined || !isDeepStrictEqual(payload, fieldOf(args.originalFunctionCall, 'args')))
@@ -76,11 +82,16 @@ function isArgsEcho({ args }: Asked, payload: unknown): boolean {
   return !payloadSchema || misfitOf(payloadSchema, payload) !== undefined;
 }
 
-/** What is confirmed is the payload as the person left it: also one that was left as it was must fit. */
-function checkPayload({ id, name, args }: Asked, said: { confirmed: boolean; payload?: unknown }): void {
+/**
+ * Checks the confirmed payload against the schema. A payload that the person left unchanged must fit, too.
+ */
+function checkPayload(
+  { id, name, args }: Asked,
+  confirmation: { confirmed: boolean; payload?: unknown },
+): void {
   const { payload, payloadSchema } = (args.toolConfirmation ?? {}) as Partial<ToolConfirmation>;
-  if (!payloadSchema || (!said.confirmed && said.payload === undefined)) return;
-  const misfit = misfitOf(payloadSchema, said.payload ?? payload);
+  if (!payloadSchema || (!confirmation.confirmed && confirmation.payload === undefined)) return;
+  const misfit = misfitOf(payloadSchema, confirmation.payload ?? payload);
   if (misfit === undefined) return;
   throw new MeshError(
     'invalid_argument',

@@ -11,7 +11,7 @@ import { SequentialAgent } from '../workflow/sequential-agent.ts';
 
 const paying = (amount: number) => ({ calls: [{ name: 'pay', args: { amount } }] });
 
-/** A tool that pays, and what it has paid. */
+/** Makes a tool that pays, and the list of its payments. */
 function cashier(requireConfirmation: boolean | ((args: { amount: number }) => boolean) = true) {
   const paid: number[] = [];
   const pay = new FunctionTool({
@@ -77,7 +77,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([]);
   });
 
-  it('may need it for some arguments only', async () => {
+  it('may require it for some arguments only', async () => {
     const { llm } = await scriptedModel(paying(50), { text: 'ok' }, paying(500));
     const { pay, paid } = cashier(({ amount }) => amount > 100);
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [pay] }));
@@ -87,7 +87,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([50]);
   });
 
-  it('takes the answer as JSON text too, as some clients send it', async () => {
+  it('accepts the answer as JSON text, as some clients send it', async () => {
     const { llm } = await scriptedModel(paying(5), { text: 'paid' });
     const { pay, paid } = cashier();
     const { say, answer } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [pay] }));
@@ -95,7 +95,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([5]);
   });
 
-  it('does not keep the results of its siblings from the model (ADK defect B2)', async () => {
+  it('does not hide the results of its siblings from the model (ADK defect B2)', async () => {
     const { llm, requests } = await scriptedModel(
       {
         calls: [
@@ -169,7 +169,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([5]);
   });
 
-  it('is run although the run of the approval died and something else was said since (ADK defect B21)', async () => {
+  it('runs although the run of the approval died and another message came since (ADK defect B21)', async () => {
     const { llm, requests } = await scriptedModel(paying(5), { text: 'paid, and it is noon' });
     const { pay, paid } = cashier();
     const { say, stored, runner } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [pay] }));
@@ -254,7 +254,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([5]);
   });
 
-  it('that is long-running starts after the yes, once', async () => {
+  it('that is long-running starts once, after the yes', async () => {
     const { llm } = await scriptedModel(
       { calls: [{ name: 'ship', args: {} }] },
       { text: 'on its way' },
@@ -280,7 +280,7 @@ describe('a tool that needs confirmation', () => {
     expect(shipped).toBe(1);
   });
 
-  it('pauses a workflow, which goes on behind it', async () => {
+  it('pauses a workflow, which continues after it', async () => {
     const one = await scriptedModel(paying(5), { text: 'paid' });
     const two = await scriptedModel({ text: 'booked' });
     const { pay, paid } = cashier();
@@ -302,7 +302,7 @@ describe('a tool that needs confirmation', () => {
     expect(paid).toEqual([5]);
   });
 
-  it('within agents used as tools is asked by the caller, and the answer goes down to the tool', async () => {
+  it('within nested agents is asked through the caller, and the answer reaches the tool', async () => {
     const inner = await scriptedModel(paying(5), paying(6), { text: 'paid both' });
     const middle = await scriptedModel(
       { calls: [{ name: 'inner', args: { request: 'pay' } }] },
@@ -348,7 +348,7 @@ describe('a tool that needs confirmation', () => {
 });
 
 describe('a tool that asks for confirmation itself', () => {
-  /** Asks a manager for days off, who may grant fewer. */
+  /** Makes a tool that asks a manager for days off; the manager may grant fewer. */
   function timeOff() {
     const calls: unknown[] = [];
     const tool = new FunctionTool({
@@ -371,7 +371,7 @@ describe('a tool that asks for confirmation itself', () => {
   }
   const asking = { calls: [{ name: 'request_time_off', args: { days: 5 } }] };
 
-  it('goes on with what the person filled in (ADK defect B1)', async () => {
+  it("continues with the person's payload (ADK defect B1)", async () => {
     const { llm, requests } = await scriptedModel(asking, { text: 'three days' });
     const { tool, calls } = timeOff();
     const { say, answer, stored } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));

@@ -12,7 +12,7 @@ import { SequentialAgent } from '../workflow/sequential-agent.ts';
 const resumable = { resumabilityConfig: { isResumable: true } };
 const calls = (...names: string[]) => ({ calls: names.map((name) => ({ name, args: {} })) });
 
-/** A tool that asks first, and notes in `temp:` state that it has. */
+/** Makes a tool that asks first, and records this in `temp:` state. */
 function cashier() {
   const paid: unknown[] = [];
   const pay = new FunctionTool({
@@ -80,7 +80,7 @@ describe('an answer with the id of the invocation that asked', () => {
     expect(await record()).toMatchObject({ llmCalls: 2, temp: { 'temp:asked': true } });
   });
 
-  it('starts a new one without the id, which has neither', async () => {
+  it('starts a new invocation without the id, with neither of them', async () => {
     const { answer, stored, paid, invocationId } = await open();
     const [first] = await answer();
     expect(first?.invocationId).not.toBe(invocationId);
@@ -129,7 +129,7 @@ describe('an answer with the id of the invocation that asked', () => {
     expect(paid).toEqual([true, true]);
   });
 
-  it('goes on at the child of a workflow that paused, whenever the process dies', async () => {
+  it('continues at the paused child of a workflow, whenever the process dies', async () => {
     const one = await scriptedModel({ text: 'planned' });
     const two = await scriptedModel(calls('pay'), { text: 'paid' });
     const three = await scriptedModel({ text: 'booked' });
@@ -152,7 +152,7 @@ describe('an answer with the id of the invocation that asked', () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
   });
 
-  it('leaves branches alone that had finished', async () => {
+  it('does not repeat finished branches', async () => {
     const one = await scriptedModel(calls('pay'), { text: 'paid' });
     const two = await scriptedModel({ text: 'sung' });
     const { pay } = cashier();
@@ -183,7 +183,7 @@ describe('an answer with the id of the invocation that asked', () => {
     expect(began).toBe(1);
   });
 
-  it('reaches what asked within agents used as tools, one question after the other', async () => {
+  it('reaches the asking tool within nested agents, one question after the other', async () => {
     const inner = await scriptedModel(calls('pay', 'pay'), { text: 'both' }, { text: 'again' });
     const outer = await scriptedModel(
       { calls: [{ name: 'inner', args: { request: 'pay' } }] },

@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { type JsonSchema, misfitOf } from '../schema/answer-schema.ts';
 
-/** A question for an input, as it is asked. */
+/** A question for input. */
 interface AskedInput {
   id: string;
   name: string;
@@ -9,10 +9,11 @@ interface AskedInput {
 }
 
 /**
- * What an answer to `requestInput` says: the value of `result` where that is all there is (`{result: "in May"}`), or the whole object. With a schema
- * it is the one of the two that fits.
+ * Returns the input of an answer to `requestInput`: the value of `result` when that is the only field
+ * (`{result: "in May"}`), or else the whole object. With a schema it returns the one of the two that fits.
  *
- * @throws MeshError `invalid_argument` for an answer without anything, and for one that does not fit the schema of the question
+ * @throws MeshError `invalid_argument` for an empty answer, and for one that does not fit the schema of the
+ * question
  */
 export function inputOf({ id, name, args }: AskedInput, response: unknown): unknown {
   const fields = typeof response === 'object' && response !== null ? Object.keys(response) : [];

@@ -15,7 +15,7 @@ import { SequentialAgent } from '../workflow/sequential-agent.ts';
 const trip = z.object({ city: z.string(), nights: z.number().int().min(1) });
 const booking = { calls: [{ name: 'book', args: { people: 2 } }] };
 
-/** A tool that asks where to, and what it was told. */
+/** Makes a tool that asks for the destination, and the list of the answers that it received. */
 function travelAgency(responseSchema?: AnswerSchema) {
   const told: unknown[] = [];
   const book = new FunctionTool({
@@ -56,8 +56,8 @@ async function asked(responseSchema?: AnswerSchema) {
   };
 }
 
-describe('a tool that asks a person to tell something', () => {
-  it('is called again with the words that came back', async () => {
+describe('a tool that asks a person for input', () => {
+  it("runs again with the person's text", async () => {
     const { events, question, told, requests, picture, answer } = await asked();
     expect(events.map(brief)).toEqual(['root: calls book', 'root: calls adk_request_input']);
     const [call] = events.flatMap(getFunctionCalls);
@@ -77,7 +77,7 @@ describe('a tool that asks a person to tell something', () => {
     expect(JSON.stringify(requests[1]?.contents)).not.toContain('Where to?');
   });
 
-  it('is told an object that fits its schema, which is there in both spellings', async () => {
+  it('receives an object that fits its schema, which the question holds in both spellings', async () => {
     const { question, answer } = await asked(trip);
     const schema = {
       type: 'object',
@@ -123,7 +123,7 @@ describe('a tool that asks a person to tell something', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('may ask for a confirmation first, and for more than one thing', async () => {
+  it('may ask for a confirmation first, and for several inputs', async () => {
     const { llm } = await scriptedModel(booking, { text: 'done' });
     const told: unknown[] = [];
     const book = new FunctionTool({
@@ -156,7 +156,7 @@ describe('a tool that asks a person to tell something', () => {
     ]);
   });
 
-  it('pauses a workflow, which goes on behind it, whenever the process dies', async () => {
+  it('pauses a workflow, which continues after it, whenever the process dies', async () => {
     const one = await scriptedModel(booking, { text: 'booked' });
     const two = await scriptedModel({ text: 'packed' });
     const { book } = travelAgency(trip);

@@ -15,7 +15,7 @@ async function office(...replies: Parameters<typeof scriptedModel>) {
 
 const pay = { calls: [{ name: 'pay', args: {} }] };
 
-it('takes a plain yes for the answer to the question before it', async () => {
+it('reads a plain yes as the answer to the question before it', async () => {
   const { say, stored } = await office(pay, { text: 'paid' });
   await say('go', plain);
   expect((await say(' Yes ', plain)).map(brief)).toEqual(['root: gets {"done":"pay"}', 'root: paid']);
@@ -23,7 +23,7 @@ it('takes a plain yes for the answer to the question before it', async () => {
   expect(answer?.content?.parts?.[0]?.functionResponse?.response).toEqual({ confirmed: true });
 });
 
-it('takes a plain no for a rejection, and words for words', async () => {
+it('reads a plain no as a rejection, and other text as a message', async () => {
   const { say } = await office(pay, { text: 'why not?' }, pay, { text: 'as you like' });
   await say('go', plain);
   expect((await say('not now', plain)).map(brief)).toEqual(['root: why not?']);
@@ -46,7 +46,7 @@ it('answers two questions of a turn one after the other', async () => {
   expect((await say('ok', plain)).map(brief)).toEqual(['root: gets {"done":"book"}', 'root: both']);
 });
 
-it('leaves a yes alone when nothing was asked, when other things were said since, and without the option', async () => {
+it('does not read a yes as an answer without a question, after another message, or without the option', async () => {
   const { say, requests } = await office({ text: 'yes?' }, pay, { text: 'a' }, { text: 'b' }, pay, {
     text: 'c',
   });

@@ -8,8 +8,8 @@ const yes = new Set('yes y true approve approved ok okay confirm confirmed'.spli
 const no = new Set('no n false reject rejected deny denied cancel cancelled'.split(' '));
 
 /**
- * Turns a plain "yes" or "no" into the answer to the confirmation that the last turn asked for: the first one that is open. Any other message, and one
- * that comes when nothing was asked, stays as it is.
+ * Turns a plain "yes" or "no" into the answer to the first open confirmation of the last turn. Returns any
+ * other message unchanged, also when no confirmation is open.
  */
 export function readPlainConfirmation(message: Content, events: readonly Event[]): Content {
   const { parts = [] } = message;
@@ -21,7 +21,7 @@ export function readPlainConfirmation(message: Content, events: readonly Event[]
   return { ...message, parts: [{ functionResponse: { id, name, response: { confirmed: yes.has(word) } } }] };
 }
 
-/** Finds the first open confirmation since the user said anything but answers. */
+/** Finds the first open confirmation since the user's last message that was not an answer. */
 function confirmationOfLastTurn(events: readonly Event[]): Question | undefined {
   const start = events.findLastIndex(
     (event) => event.author === 'user' && getFunctionResponses(event).length === 0,

@@ -10,16 +10,17 @@ import { questionIdOf } from '../events/question-id.ts';
 import { stepAuthor } from '../journal/step-mark.ts';
 import { inputOf } from './input-answer.ts';
 
-/** Calls that are made again now that a person has answered. */
+/** Calls that run again because a person has answered their questions. */
 export interface AnsweredCalls {
-  /** The event in which the model made them. */
+  /** The event in which the model made the calls. */
   event: Event;
   calls: FunctionCall[];
 }
 
 /**
- * The running agent's calls whose question is answered and that have no response since. The answer need not be the newest message: one whose
- * run died before the call was made still counts. What is called, and with what, is what the model said, never what came with the answer.
+ * Returns the running agent's calls that have an answered question and no response since. The answer need not
+ * be the newest message: one whose run died before the call ran still counts. Name and arguments of the call
+ * come from the model's event, never from the answer.
  */
 export function answeredCalls({
   agent,
@@ -28,71 +29,74 @@ export function answeredCalls({
   path,
 }: InvocationContext): AnsweredCalls | undefined {
   const index = logIndex(events);
-  const own = [...index.dueQuestions].filter(
+  const dueQuestions = [...index.dueQuestions].filter(
     ({ event }) =>
       stepAuthor(event) === agent.name &&
       isOnBranch(event.branch, branch) &&
       (path === undefined || isInPath(event, path)),
   );
-  const due = new Set(own.map(({ callId }) => callId));
+  const due = new Set(dueQuestions.map(({ callId }) => callId));
   const event = index.firstCallOf(due, (each) => stepAuthor(each) === agent.name);
   if (!event) return undefined;
   return { event, calls: getFunctionCalls(event).filter(({ id }) => due.has(id ?? '')) };
 }
 
-/** What a call is told when it is made again: what a person said to it last, and how often one was asked. */
+/** The answers that a call receives when it runs again: the last ones, and their number. */
 export interface CallAnswers {
   toolConfirmation?: ToolConfirmation;
   inputResponse?: unknown;
   /** Number of answers so far. */
   answers: number;
-  /** What the call ends with, as nobody answered its last question in time. */
+  /** The response that ends the call when nobody answered its last question in time. */
   expired?: Record<string, unknown>;
 }
 
 export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
-  const own = logIndex(events)
+  const answeredQuestions = logIndex(events)
     .questionsOfCall(callId)
     .filter(({ answer }) => answer);
-  const last = own.findLast(({ name }) => name === questionNames.confirmation);
+  const last = answeredQuestions.findLast(({ name }) => name === questionNames.confirmation);
   const toolConfirmation = last && confirmationOf(last);
-  const told = own.findLast(({ name }) => name === questionNames.input);
-  const expired = expiryOf(own.at(-1));
+  const input = answeredQuestions.findLast(({ name }) => name === questionNames.input);
+  const expired = expiryOf(answeredQuestions.at(-1));
   return {
-    answers: own.length,
+    answers: answeredQuestions.length,
     ...(toolConfirmation && { toolConfirmation }),
-    ...(told && { inputResponse: inputOf(told, told.answer?.response) }),
+    ...(input && { inputResponse: inputOf(input, input.answer?.response) }),
     ...(expired && { expired }),
   };
 }
 
 function expiryOf(question: Question | undefined): Record<string, unknown> | undefined {
-  const said = question?.answer?.response;
-  // Anybody may say that something has expired; the mesh alone knows.
+  const response = question?.answer?.response;
+  // Any client may send an answer that says "expired"; only the mesh marks one with `via: 'deadline'`.
   const by = question?.answeredIn?.customMetadata?.answeredBy as Partial<AnsweredBy> | undefined;
-  if (by?.via !== 'deadline' || !isExpired(said)) return undefined;
-  return { status: 'expired', error: said.error ?? 'nobody answered in time' };
+  if (by?.via !== 'deadline' || !isExpired(response)) return undefined;
+  return { status: 'expired', error: response.error ?? 'nobody answered in time' };
 }
 
 function confirmationOf({ args, answer }: Question): ToolConfirmation {
   const { hint, payload } = (args.toolConfirmation ?? {}) as Partial<ToolConfirmation>;
-  const said = readConfirmation(answer?.response);
-  const given = said?.payload ?? payload;
+  const confirmation = readConfirmation(answer?.response);
+  const finalPayload = confirmation?.payload ?? payload;
   return {
-    confirmed: said?.confirmed === true,
+    confirmed: confirmation?.confirmed === true,
     ...(hint !== undefined && { hint }),
-    ...(given !== undefined && { payload: given }),
+    ...(finalPayload !== undefined && { payload: finalPayload }),
   };
 }
 
-/** Reads the answer to a confirmation: `{confirmed, payload?}`. Undefined for what says neither yes nor no. */
+/**
+ * Reads the answer to a confirmation: `{confirmed, payload?}`. Returns undefined for an answer that says
+ * neither yes nor no.
+ */
 export function readConfirmation(response: unknown): { confirmed: boolean; payload?: unknown } | undefined {
-  const said = unwrapAnswer(response);
-  if (typeof said?.confirmed !== 'boolean') return undefined;
-  return { confirmed: said.confirmed, ...('payload' in said && { payload: said.payload }) };
+  const answer = unwrapAnswer(response);
+  if (typeof answer?.confirmed !== 'boolean') return undefined;
+  return { confirmed: answer.confirmed, ...('payload' in answer && { payload: answer.payload }) };
 }
 
-/** What an answer to a confirmation says: an object, or that as JSON text under `response`, as some clients send it. */
+/** Returns the object in an answer to a confirmation. Some clients send it as JSON text under `response`. */
 export function unwrapAnswer(response: unknown): Record<string, unknown> | undefined {
   if (typeof response !== 'object' || response === null) return undefined;
   if ('confirmed' in response || !('response' in response) || typeof response.response !== 'string')
@@ -105,15 +109,15 @@ export function unwrapAnswer(response: unknown): Record<string, unknown> | undef
   }
 }
 
-/** A call whose tool asked for something before it went on. */
+/** A call whose tool asked a question. */
 export interface AskingCall {
   call: FunctionCall;
   actions: EventActions;
-  /** How long the tool waits for what it asks, in ms; undefined for ever. */
+  /** Time limit for the answer, in ms; undefined for none. */
   answerWithinMs?: number | undefined;
 }
 
-/** The event that asks for confirmations; the calls get no response before they are answered. */
+/** Makes the event that asks for confirmations. The calls get no response before the answer. */
 export function confirmationEvent(
   context: InvocationContext,
   asking: readonly AskingCall[],
@@ -124,7 +128,10 @@ export function confirmationEvent(
   });
 }
 
-/** The event that asks for credentials. ADK JS 2.0.0 spells its arguments in snake_case, which its own web UI does not read (ADK defect B11). */
+/**
+ * Makes the event that asks for credentials. ADK JS 2.0.0 spells its arguments in snake_case, which its own
+ * web UI does not read (ADK defect B11).
+ */
 export function credentialEvent(
   context: InvocationContext,
   asking: readonly AskingCall[],
@@ -135,7 +142,7 @@ export function credentialEvent(
   });
 }
 
-/** The event that asks to be told something. The schema is there in our spelling and in ADK's. */
+/** Makes the event that asks for input. It holds the schema in our spelling and in ADK's. */
 export function inputEvent(context: InvocationContext, asking: readonly AskingCall[]): Event | undefined {
   return questionEvent(context, questionNames.input, asking, ({ call, actions }, interruptId) => {
     const request = actions.requestedInputs?.[call.id ?? ''];
@@ -147,8 +154,8 @@ export function inputEvent(context: InvocationContext, asking: readonly AskingCa
 }
 
 /**
- * Ids follow from the call and from how often it has asked: a process that comes to this point again, after a crash, asks the same question
- * and not a second one.
+ * Makes an event with questions. The ids follow from the call and the number of its questions so far. So a
+ * process that asks again after a crash asks the same question and not a second one.
  */
 function questionEvent(
   { invocationId, agent, branch, session }: InvocationContext,
@@ -161,8 +168,8 @@ function questionEvent(
     const { id = '' } = each.call;
     const round = index.questionsOfCall(id).filter(({ answer }) => answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
-    const own = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
-    const answerWithinMs = own ?? each.answerWithinMs;
+    const requestLimit = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
+    const answerWithinMs = requestLimit ?? each.answerWithinMs;
     const questionId = questionIdOf(id, kind, round);
     const args = argsOf(each, questionId);
     return args ? [{ ...each, answerWithinMs, functionCall: { id: questionId, name, args } }] : [];
@@ -185,12 +192,15 @@ function questionEvent(
   return event;
 }
 
-/** Does a call ask what a caller can pass on: a confirmation, or an input? Of one for a credential the answer is a secret. */
+/**
+ * Tells whether a caller may pass the question on: a confirmation or an input. The answer to a question for a
+ * credential is a secret.
+ */
 export function isPassedOn(name: string): boolean {
   return name === questionNames.confirmation || name === questionNames.input;
 }
 
-/** What is said to an agent that asked a person within a call of it: the answer to its first open question. */
+/** Makes the message to an agent that asked a person within a call: the answer to its first open question. */
 export function answerToQuestion(
   events: readonly Event[],
   { toolConfirmation, inputResponse }: Omit<CallAnswers, 'answers'>,

@@ -9,20 +9,21 @@ import { isQuestionName, type Question, questionNames } from '../events/question
 import { isFailure } from '../events/run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
 
-/** What a user said, fit to be kept. */
+/** A user's message in the form for the log. */
 export interface UserMessage {
   content: Content;
-  /** Credentials that came with it, by the id of the question: they are never in the log. */
+  /** The credentials of the message by question id. They are never in the log. */
   credentials: Map<string, AuthCredential>;
 }
 
 /**
- * Reads a message before it is committed: answers must belong to questions that are open in this session, and say what was asked. Secrets
- * are taken out.
+ * Reads a message before it is committed. Its answers must belong to open questions of this session and fit
+ * them. Secrets are taken out.
  *
- * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and for answers that say neither yes
- * nor no, or do not fit the schema of the question; `failed_precondition` for an answer to what was not asked, or called, or is answered, or whose
- * run was cancelled, and for one that names another call; `permission_denied` for another sign-in
+ * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and
+ * for answers that say neither yes nor no, or do not fit the schema of the question; `failed_precondition`
+ * for an answer to a question or call that does not exist, is already answered, or whose run was cancelled,
+ * and for an answer that names another call; `permission_denied` for another sign-in
  */
 export function readMessage(
   message: Content,
@@ -32,7 +33,8 @@ export function readMessage(
   if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
   if (parts.some((part) => Object.keys(part).length === 0))
     throw new MeshError('invalid_argument', 'the message has an empty part; give each part text or data');
-  // Answers are matched with what an agent asked: a question made up by a client could be answered by it too.
+  // Answers are matched with the calls of agents, so a client must not send calls: it could answer its own
+  // question.
   const forged = parts.find(({ functionCall }) => functionCall)?.functionCall;
   if (forged) {
     throw new MeshError(
@@ -51,16 +53,16 @@ export function readMessage(
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
     if (via === 'deadline') return expiredPart(part, answered);
-    if (!isClaimed(via)) assertInTime(answered.event, answered);
+    if (!isReserved(via)) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
-    const asked = answered.args.authConfig as AuthConfig;
-    credentials.set(answered.id, credentialFrom(asked, response.response));
+    const authConfig = answered.args.authConfig as AuthConfig;
+    credentials.set(answered.id, credentialFrom(authConfig, response.response));
     return {
       ...part,
       functionResponse: {
         ...checked,
-        response: { credentialKey: asked.credentialKey, received: true },
+        response: { credentialKey: authConfig.credentialKey, received: true },
       },
     };
   });
@@ -68,9 +70,10 @@ export function readMessage(
 }
 
 /**
- * An answer to an ordinary call: somebody must have made it, and left it to others to answer. The result of any other call is what its tool
- * said, and nobody else. It comes once: what goes before it says so itself (`willContinue`), or a rejected call could be approved later. Its name is
- * that of the call.
+ * Checks an answer to an ordinary call. An agent must have made the call, and the call must wait for an
+ * answer from outside: the result of any other call comes from its tool alone. The answer comes once; earlier
+ * progress is marked with `willContinue`, because otherwise a rejected call could be approved later. The
+ * answer has the name of the call.
  */
 function answerOf(
   response: FunctionResponse,
@@ -99,16 +102,19 @@ function answerOf(
       `call ${id} of ${name} was answered before; an answer counts once, and news before it say "willContinue": true`,
     );
   }
-  if (!isClaimed(via)) assertInTime(asking, { id, name });
+  if (!isReserved(via)) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
 }
 
-/** Was it in time when it was taken: an answer that came over the bus, which is a run only later, or the word that nobody answered? */
-function isClaimed(via: string | undefined): boolean {
+/**
+ * Tells whether the answer was reserved in time before this run: it came over the bus, or it says that nobody
+ * answered.
+ */
+function isReserved(via: string | undefined): boolean {
   return via === 'nats' || via === 'job' || via === 'deadline';
 }
 
-/** Has a call its last word: that of a person, or one that its tool says is the last? */
+/** Tells whether a call has its outcome: a person's answer, or a response that its tool marks as final. */
 function hasResult(events: readonly Event[], callId: string): boolean {
   return logIndex(events)
     .responsesTo(callId)
@@ -118,14 +124,18 @@ function hasResult(events: readonly Event[], callId: string): boolean {
     );
 }
 
-/** Nobody answered: what is kept is that alone. */
+/** Replaces an answer by the statement that nobody answered. */
 function expiredPart(part: Part, { id, name, event }: Question): Part {
   const kind = name === questionNames.confirmation ? 'confirmation' : 'input';
   const deadline = deadlineOfCall(event, id) ?? Date.now();
   return { ...part, functionResponse: { id, name, response: deadlinePassed({ kind, deadline }) } };
 }
 
-/** @throws MeshError `failed_precondition` for an answer that comes too late */
+/**
+ * Checks the deadline of an answer.
+ *
+ * @throws MeshError `failed_precondition` for an answer after the deadline
+ */
 function assertInTime(asking: Event, { id, name }: { id: string; name: string }): void {
   const deadline = deadlineOfCall(asking, id);
   if (deadline === undefined || deadline > Date.now()) return;
@@ -152,8 +162,8 @@ function openQuestion(
       `${question.name} ${id} was answered before; an answer counts once`,
     );
   }
-  const own = logIndex(events).ofInvocation(question.event.invocationId);
-  if (own.some(isCancelled)) throw askerCancelled(question);
+  const invocationEvents = logIndex(events).ofInvocation(question.event.invocationId);
+  if (invocationEvents.some(isCancelled)) throw askerCancelled(question);
   return question;
 }
 
@@ -161,7 +171,7 @@ function isCancelled(event: Event): boolean {
   return event.errorCode === 'cancelled' && isFailure(event);
 }
 
-/** The error for an answer that would let go on what somebody has stopped. */
+/** Makes the error for an answer that would continue cancelled work. */
 export function askerCancelled({ id, name }: Pick<Question, 'id' | 'name'>): MeshError {
   return new MeshError(
     'failed_precondition',

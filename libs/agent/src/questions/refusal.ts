@@ -1,9 +1,12 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** Stands in the details of the error for a message that was not taken: nothing of it is kept, and what it answers stays open. */
+/**
+ * The reason in the error's details when a message was refused: nothing of the message is stored, and the
+ * questions that it answers stay open.
+ */
 const refusedReason = 'message_refused';
 
-/** What `read` gives; what it throws is marked as a refusal of the message. */
+/** Returns the result of `read`. Marks an error of `read` as a refusal of the message. */
 export async function orRefused<T>(read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
@@ -13,7 +16,7 @@ export async function orRefused<T>(read: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Was the message refused, before anything of it was kept? */
+/** Tells whether the message was refused before any part of it was stored. */
 export function isRefused({ details }: MeshError): boolean {
   return details?.reason === refusedReason;
 }

@@ -13,7 +13,7 @@ export type UserInputKind = 'input' | 'credential' | 'confirmation';
 /** A question to a person, for a program that shows it. */
 export interface UserInputRequest {
   kind: UserInputKind;
-  /** The id of the call: a function response of this id and of {@link functionCallName} answers it. */
+  /** The id of the call. A function response with this id and {@link functionCallName} answers it. */
   interruptId: string;
   functionCallName: string;
   author?: string;
@@ -41,12 +41,12 @@ export function getUserInputRequests(event: Event): UserInputRequest[] {
   });
 }
 
-/** Does the event ask a person? */
+/** Tells whether the event asks a person. */
 export function requiresUserInput(event: Event): boolean {
   return getUserInputRequests(event).length > 0;
 }
 
-/** Lists the questions of a session that have no answer yet, each once. */
+/** Lists the unanswered questions of a session, each once. */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
   const answered = new Set(events.flatMap((event) => getFunctionResponses(event).map(({ id }) => id)));
   const open = events

@@ -69,7 +69,7 @@ describe('the tools that Google runs', () => {
     });
   });
 
-  it('are refused where the service has none, as the search for enterprises by a key of Gemini', async () => {
+  it('are refused when the service lacks them, as the enterprise search does for a Gemini key', async () => {
     const { llm } = await scriptedModel({ text: 'never' });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [ENTERPRISE_WEB_SEARCH] }));
     expect((await say('hi'))[0]).toMatchObject({
@@ -79,7 +79,7 @@ describe('the tools that Google runs', () => {
 });
 
 describe('questions to people', () => {
-  it('are listed as long as they have no answer', async () => {
+  it('are listed until they are answered', async () => {
     const { llm } = await scriptedModel(
       {
         calls: [
@@ -141,7 +141,7 @@ describe('questions to people', () => {
     expect(chosen.map(brief)).toEqual(['root: Tea then.']);
   });
 
-  it('are confirmed by true or false alone', () => {
+  it('accept only true or false', () => {
     expect(new ToolConfirmation({ confirmed: false, payload: 1 })).toEqual({
       hint: '',
       confirmed: false,
@@ -151,7 +151,7 @@ describe('questions to people', () => {
   });
 });
 
-describe('tests of what something is', () => {
+describe('type guards', () => {
   const agent = new LlmAgent({ name: 'a' });
   const tool = new FunctionTool({ name: 't', description: '', execute: () => 1 });
   it.each([
@@ -178,7 +178,7 @@ describe('tests of what something is', () => {
 describe('questions about events', () => {
   const call = createEvent({ content: { parts: [{ functionCall: { id: '1', name: 'f' } }] } });
   const answer = createEvent({ content: { parts: [{ functionResponse: { id: '1', response: {} } }] } });
-  it('find the call that the last one answers', () => {
+  it('find the call that the last event answers', () => {
     expect(findMatchingFunctionCall([call, answer])).toBe(call);
     expect(findMatchingFunctionCall([answer, call])).toBeUndefined();
     expect(findMatchingFunctionCall([])).toBeUndefined();
@@ -193,7 +193,7 @@ describe('questions about events', () => {
   });
 });
 
-it('has the words of ADK for kinds of credentials and for resumability', () => {
+it("exports ADK's names for kinds of credentials and for resumability", () => {
   expect(AuthCredentialTypes.OPEN_ID_CONNECT).toBe('openIdConnect');
   expect(createResumabilityConfig()).toEqual({ isResumable: false });
 });

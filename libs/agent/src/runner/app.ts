@@ -5,13 +5,13 @@ import type { EventsCompactionConfig } from '../compaction/events-compaction-con
 
 export interface ResumabilityConfig {
   /**
-   * May an answer that names the invocation which asked continue it? Without the id, and in apps that are not resumable, an answer starts an
-   * invocation of its own, which goes on with the work of the one that asked all the same.
+   * Whether an answer that names an invocation continues it. In other apps, and without the id, an answer
+   * starts an invocation of its own, which continues the work of the asking one too.
    */
   isResumable: boolean;
 }
 
-/** The error for an invocation id that comes with a message to an app that is not resumable. */
+/** Makes the error for a message that names an invocation in an app that is not resumable. */
 export function notResumable(app: string): MeshError {
   return new MeshError(
     'failed_precondition',
@@ -25,7 +25,7 @@ export interface AppOptions {
   rootAgent: BaseAgent;
   plugins?: BasePlugin[];
   resumabilityConfig?: ResumabilityConfig;
-  /** How its conversations are kept short; default not at all. */
+  /** The way to keep prompts short; default: the whole conversation. */
   eventsCompactionConfig?: EventsCompactionConfig;
 }
 
@@ -37,20 +37,24 @@ const optionNames: OptionNames<AppOptions> = {
   eventsCompactionConfig: true,
 };
 
-/** Makes a whole configuration of a part of one; without a word an app is not resumable. */
+/** Completes a resumability configuration; by default an app is not resumable. */
 export function createResumabilityConfig({
   isResumable = false,
 }: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
   return { isResumable };
 }
 
-/** Checks how an app is resumed. @throws MeshError `invalid_argument` */
+/**
+ * Checks a resumability configuration.
+ *
+ * @throws MeshError `invalid_argument`
+ */
 export function assertResumability(config: ResumabilityConfig | undefined): void {
-  const known: OptionNames<ResumabilityConfig> = { isResumable: true };
-  assertOptions('resumabilityConfig', config, known);
+  const options: OptionNames<ResumabilityConfig> = { isResumable: true };
+  assertOptions('resumabilityConfig', config, options);
 }
 
-/** A root agent with what belongs to it. */
+/** A root agent with its name, plugins and settings. */
 export class App {
   readonly name: string;
   readonly rootAgent: BaseAgent;
@@ -58,7 +62,10 @@ export class App {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   readonly eventsCompactionConfig: EventsCompactionConfig | undefined;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, without a root agent, for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
+  /**
+   * @throws MeshError `invalid_argument` for an unknown option, a missing root agent, or a bad name (see
+   * {@link validateAppName})
+   */
   constructor(options: AppOptions) {
     assertOptions(`app ${options?.name}`, options ?? null, optionNames, { isOpen: new.target !== App });
     const { name, rootAgent, plugins = [], resumabilityConfig, eventsCompactionConfig } = options;
@@ -74,7 +81,12 @@ export class App {
   }
 }
 
-/** @throws MeshError `invalid_argument` for a name that is not a letter and then letters, digits, `_`, `-`; or `user` */
+/**
+ * Checks the name of an app.
+ *
+ * @throws MeshError `invalid_argument` for a name that is not a letter followed by letters, digits, `_` or
+ * `-`, and for `user`
+ */
 export function validateAppName(name: string): void {
   if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(name) && name !== 'user') return;
   throw new MeshError(

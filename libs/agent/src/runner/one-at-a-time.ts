@@ -6,16 +6,18 @@ interface Place {
   key: string;
 }
 
-/** The runs that the code at work belongs to. */
+/** The runs to which the current code belongs. */
 const within = new AsyncLocalStorage<readonly Place[]>();
 
-/** By the service that keeps them: the last of the runs of a session, that have begun or wait. */
+/** For each service and session: the last run that has begun or waits. */
 const lines = new WeakMap<object, Map<string, Promise<void>>>();
 
 /**
- * Runs what `start` makes when all that were started before for the same key have ended. Whoever stops taking from it ends it.
+ * Runs the generator of `start` after all earlier ones with the same key have ended. It also ends when the
+ * consumer stops.
  *
- * @throws MeshError `failed_precondition` when it is started from within one of the same key, which would wait for itself
+ * @throws MeshError `failed_precondition` when it is called within a run with the same key, because it would
+ * wait for itself
  */
 export async function* oneAtATime<T>(
   owner: object,
@@ -34,7 +36,7 @@ export async function* oneAtATime<T>(
   lines.set(owner, line);
   const before = line.get(key) ?? Promise.resolve();
   const { promise: over, resolve: leave } = Promise.withResolvers<void>();
-  // Who gives up waiting must not let the next one in too early.
+  // A run that gives up waiting must not let the next one start too early.
   const last = before.then(() => over);
   line.set(key, last);
   try {

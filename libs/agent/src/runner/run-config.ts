@@ -6,7 +6,7 @@ import {
   runConfigSchema,
 } from '@agentmesh/protocol';
 
-/** How one invocation runs; what is left out is as by default. */
+/** Options of one invocation; absent ones have their default. */
 export type RunConfig = Partial<CompleteRunConfig>;
 
 const optionNames: OptionNames<RunConfig> = {
@@ -19,7 +19,7 @@ const optionNames: OptionNames<RunConfig> = {
 };
 
 const noLive = 'leave it out: there are no live conversations';
-/** Options of ADK's run configuration that do nothing here, with their replacements. */
+/** Options of ADK's run configuration that have no effect here, with their replacements. */
 const unsupported = {
   speechConfig: noLive,
   outputAudioTranscription: noLive,
@@ -37,12 +37,13 @@ const unsupported = {
 /**
  * Completes a run configuration.
  *
- * @throws MeshError `invalid_argument` for an unknown option, one of ADK that does nothing here, or a value that does not fit
+ * @throws MeshError `invalid_argument` for an unknown option, an option of ADK that has no effect here, or a
+ * value that does not fit
  */
 export function readRunConfig(config: RunConfig = {}): CompleteRunConfig {
   assertOptions('the run config', config, optionNames, { unsupported });
-  const known = Object.fromEntries(
+  const defined = Object.fromEntries(
     Object.entries(config).filter(([name, value]) => value !== undefined && Object.hasOwn(optionNames, name)),
   );
-  return parse(runConfigSchema, known, 'the run config');
+  return parse(runConfigSchema, defined, 'the run config');
 }

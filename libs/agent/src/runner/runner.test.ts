@@ -137,7 +137,7 @@ describe('a runner', () => {
     expect(result?.actions.artifactDelta).toEqual({ 'note.txt': 0 });
   });
 
-  it('refuses a message that says nothing, and one that calls what only agents call', async () => {
+  it('refuses an empty message, and one with a function call', async () => {
     const { agent } = await agentOf();
     const { runner, stored } = await chat(agent);
     const { id: sessionId } = await stored();
@@ -181,7 +181,7 @@ describe('a runner', () => {
     });
   });
 
-  it('runs once in a session that is not kept', async () => {
+  it('runs once in a temporary session', async () => {
     const { agent } = await agentOf({ text: 'hi' });
     const runner = new InMemoryRunner({ agent, appName: 'app' });
     const newMessage = { parts: [{ text: 'go' }] };
@@ -201,7 +201,7 @@ describe('runs of one session', () => {
     expect(requests.map(({ contents }) => contents.length)).toEqual([1, 3, 5]);
   });
 
-  it('within a run are refused; those of another session are not', async () => {
+  it('are refused within a run of that session, but not within one of another session', async () => {
     const { llm } = await scriptedModel(
       { calls: [{ name: 'nest', args: {} }] },
       { text: 'from the other' },
@@ -225,7 +225,7 @@ describe('runs of one session', () => {
     expect(outcomes).toEqual(['failed_precondition', ['root: from the other']]);
   });
 
-  it('that wait are let go by their signal, and do not let others in before their turn', async () => {
+  it('that wait end with their signal, and do not let others start before their turn', async () => {
     const { agent } = await agentOf({ text: 'a', delayMs: 50 }, { text: 'b' });
     const { say, runner, stored } = await chat(agent);
     const first = say('one');
@@ -272,13 +272,13 @@ describe('a run that is aborted', () => {
   });
 });
 
-/** Says nothing, and waits for nothing. */
+/** An agent that yields nothing and waits for nothing. */
 class Mute extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
-describe('what a user may not say', () => {
-  it('is the call of a function, or the result of one that waits for nobody', async () => {
+describe("a user's message", () => {
+  it('may not hold a function call, or the response to a call that is not pending', async () => {
     const look = new FunctionTool({ name: 'look', description: 'looks', execute: () => ({ price: 182 }) });
     const { llm } = await scriptedModel({ calls: [{ name: 'look', args: {} }] }, { text: '182' });
     const { say, answer, runner, stored } = await chat(

@@ -29,16 +29,16 @@ import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { type RunConfig, readRunConfig } from './run-config.ts';
 
-/** An app, or the name of one and its root agent. */
+/** An app, or its name and root agent. */
 export interface RunnerRoot {
   app?: App;
   appName?: string;
   agent?: BaseAgent;
-  /** Beside those of the app. */
+  /** Plugins beside those of the app. */
   plugins?: BasePlugin[];
   /** See {@link ResumabilityConfig}. */
   resumabilityConfig?: ResumabilityConfig;
-  /** How the conversations are kept short; default that of the app. */
+  /** The way to keep prompts short; default: that of the app. */
   eventsCompactionConfig?: EventsCompactionConfig;
 }
 
@@ -49,17 +49,20 @@ export interface RunnerConfig extends RunnerRoot, InvocationServices {
 export interface EphemeralRunRequest {
   userId: string;
   newMessage: Content;
-  /** Written to the state with the user's message; `temp:` keys are there for this invocation. */
+  /** State that is written with the user's message; `temp:` keys last for this invocation. */
   stateDelta?: Record<string, unknown>;
   runConfig?: RunConfig;
   abortSignal?: AbortSignal;
-  /** Goes into the event of the user's message. */
+  /** Metadata of the user's event. */
   customMetadata?: Record<string, unknown>;
 }
 
 export interface RunRequest extends EphemeralRunRequest {
   sessionId: string;
-  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  /**
+   * The invocation that the message answers: it continues under this id. Only for resumable apps; default: a
+   * new invocation.
+   */
   invocationId?: string;
 }
 
@@ -83,10 +86,13 @@ const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
 };
 const runOptions: OptionNames<RunRequest> = { ...ephemeralOptions, sessionId: true, invocationId: true };
 
-/** How much the events of sessions may take that are kept between turns. */
+/** Memory for the events of sessions that are cached between turns, in bytes. */
 const cacheBytes = 256 * 1024 * 1024;
 
-/** Runs an agent and all below it in this process. Without a credential service, credentials are kept in memory. */
+/**
+ * Runs an agent and all agents below it in this process. Without a credential service, credentials are kept
+ * in memory.
+ */
 export class Runner {
   readonly appName: string;
   readonly agent: BaseAgent;
@@ -101,7 +107,10 @@ export class Runner {
   readonly #sessionCache: SessionCache;
   readonly #compactors: readonly BaseContextCompactor[];
 
-  /** @throws MeshError `invalid_argument` for an unknown option, and when neither an app, nor an agent and the name of an app is given */
+  /**
+   * @throws MeshError `invalid_argument` for an unknown option, and when there is neither an app nor an agent
+   * with the name of an app
+   */
   constructor(config: RunnerConfig) {
     const isOpen = new.target !== Runner && new.target !== InMemoryRunner;
     assertOptions('a runner', config ?? null, runnerOptions, { isOpen });
@@ -126,11 +135,14 @@ export class Runner {
   }
 
   /**
-   * Gives the agent a message and yields what it does, each event after it was committed; the user's own message is not among them. An
-   * answer to an open call goes to the agent that made it. Runs of one session come one after the other, in order. When the signal is aborted it ends without an error; what was committed stays.
+   * Sends a message to the agent and yields its events, each after it was committed, without the user's own
+   * message. An answer to a pending call goes to the agent that made the call. Runs of one session run one
+   * after the other, in order. When the signal is aborted, the generator ends without an error; committed
+   * events stay.
    *
-   * @throws MeshError `not_found` for an unknown session; `failed_precondition` for a run within a run of the same session, and for the id of an
-   * invocation that cannot be continued; for a message or an answer that is refused, as `readMessage`; what an agent's own code throws.
+   * @throws MeshError `not_found` for an unknown session; `failed_precondition` for a run within a run of the
+   * same session, and for the id of an invocation that cannot be continued; the errors of `readMessage` for a
+   * refused message; any error of user code
    */
   async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
     assertOptions('runAsync', request, runOptions);
@@ -140,20 +152,23 @@ export class Runner {
   }
 
   async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
-    const { userId, sessionId, runConfig, invocationId: continued, ...rest } = request;
+    const { userId, sessionId, runConfig, invocationId: continuedId, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     if (rest.newMessage === undefined)
       throw new MeshError('invalid_argument', 'a run needs a newMessage: what the user says or answers');
-    if (continued !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
+    if (continuedId !== undefined && !this.resumabilityConfig?.isResumable) throw notResumable(appName);
     const config = readRunConfig(runConfig);
     const run = {
-      invocationId: continued ?? newInvocationId(),
-      ...(continued !== undefined && { resume: newResumeId() }),
+      invocationId: continuedId ?? newInvocationId(),
+      ...(continuedId !== undefined && { resume: newResumeId() }),
     };
     const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
     const session = await this.#sessionCache.open({ appName, userId, sessionId, ...run }, need);
     if (!session) throw noSession({ appName, userId, sessionId });
-    let failure: MeshError | undefined = new MeshError('cancelled', 'nobody wanted to know how it ends');
+    let failure: MeshError | undefined = new MeshError(
+      'cancelled',
+      'the caller stopped reading before the end of the run',
+    );
     try {
       for await (const event of runInvocation({
         agent,
@@ -179,7 +194,7 @@ export class Runner {
     }
   }
 
-  /** ADK's name of {@link rewindSession}. */
+  /** ADK's name for {@link rewindSession}. */
   async rewindAsync({
     userId,
     sessionId,
@@ -193,7 +208,7 @@ export class Runner {
     await rewindSession(this.sessionService, ref, rewindBeforeInvocationId);
   }
 
-  /** Gives the agent a message in a session of its own, which is deleted at the end. */
+  /** Sends a message to the agent in a temporary session, which is deleted at the end. */
   async *runEphemeral(request: EphemeralRunRequest): AsyncGenerator<Event, void, void> {
     assertOptions('runEphemeral', request, ephemeralOptions);
     const { appName, sessionService } = this;
@@ -232,7 +247,7 @@ export class Runner {
 
 export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
 
-/** A runner that keeps everything in memory, unless it is given a service: no server needed. */
+/** A runner that keeps everything in memory, except for services that it is given. It needs no server. */
 export class InMemoryRunner extends Runner {
   /** @throws MeshError `invalid_argument` for an unknown option, `sessionService` among them */
   constructor(config: InMemoryRunnerConfig) {

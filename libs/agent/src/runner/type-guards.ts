@@ -12,7 +12,7 @@ import { SequentialAgent } from '../workflow/sequential-agent.ts';
 import { App } from './app.ts';
 import { Runner } from './runner.ts';
 
-/** ADK's tests of what something is. */
+/** ADK's type guards. */
 export const isBaseAgent = (value: unknown): value is BaseAgent => value instanceof BaseAgent;
 export const isLlmAgent = (value: unknown): value is LlmAgent => value instanceof LlmAgent;
 export const isLoopAgent = (value: unknown): value is LoopAgent => value instanceof LoopAgent;

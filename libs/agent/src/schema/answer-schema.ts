@@ -2,17 +2,17 @@ import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { assertPlain, describeMisfit, missingKeys } from './schema.ts';
 
-/** What an answer of a person must look like: a schema of zod, or a JSON schema (draft 2020-12, types in small letters). */
+/** The schema of a person's answer: a zod schema, or a JSON schema (draft 2020-12, lower-case types). */
 export type AnswerSchema = z.ZodType | JsonSchema;
 
-/** A JSON schema, as it travels with a question. */
+/** A JSON schema as it is sent with a question. */
 export type JsonSchema = Record<string, unknown>;
 
 /**
- * The schema as it goes on the wire: a JSON schema that answers can be checked against.
+ * Converts a schema to the JSON schema for the wire, and checks that answers can be checked against it.
  *
  * @param owner names the option in the error
- * @throws MeshError `invalid_argument` for a schema that JSON schema cannot hold, or that we cannot check
+ * @throws MeshError `invalid_argument` for a schema that JSON schema cannot express, or that we cannot check
  */
 export function toAnswerSchema(schema: AnswerSchema, owner: string): JsonSchema {
   try {
@@ -29,11 +29,11 @@ export function toAnswerSchema(schema: AnswerSchema, owner: string): JsonSchema 
   }
 }
 
-/** Says what of a value does not fit a schema, each field by its path; undefined when all does. */
+/** Describes why a value does not fit a schema, each field by its path; undefined when it fits. */
 export function misfitOf(schema: JsonSchema, value: unknown): string | undefined {
   const { error } = z.fromJSONSchema(schema).safeParse(value);
   if (error) return describeMisfit(value, error);
-  // A required key whose schema allows anything is not missed by zod.
+  // Zod does not report a missing key whose schema allows any value.
   const missing = missingKeys({ required: requiredKeys(schema) }, value);
   return missing.length === 0 ? undefined : missing.map((key) => `missing parameter "${key}"`).join('; ');
 }

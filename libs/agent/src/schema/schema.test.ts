@@ -8,7 +8,7 @@ import { FunctionTool } from '../tools/function-tool.ts';
 import { zodToSchema } from './schema.ts';
 
 describe('a zod schema as models see it', () => {
-  it('tells the values of numbers and the description', () => {
+  it('shows allowed numbers in the description', () => {
     const schema = z.object({
       size: z.literal([1, 2]).describe('how large'),
       level: z.enum({ low: 1, high: 2 }).describe('how loud').default(1),
@@ -77,7 +77,7 @@ it('of zod 3 is refused for an answer of a person too', () => {
   );
 });
 
-describe('a schema that models cannot be told', () => {
+describe('a schema that cannot be shown to models', () => {
   const schemas = {
     'zod 3': z3.object({ a: z3.string() }),
     'zod/mini': mini.object({ a: mini.string() }),

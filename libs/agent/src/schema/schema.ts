@@ -2,22 +2,33 @@ import { MeshError } from '@agentmesh/protocol';
 import { type Schema, Type } from '@google/genai';
 import { z } from 'zod';
 
-/** Parameters of a tool: a zod object, or a schema as `@google/genai` has it. */
+/** The parameters of a tool: a zod object, or a schema of `@google/genai`. */
 export type ToolParameters = z.ZodObject | Schema;
 
-/** Is it of zod? Whatever parses is taken: an object with a transform behind it is no `ZodObject` any more. */
+/**
+ * Tells whether it is a zod schema. Any zod type counts, because an object with a transform is no longer a
+ * `ZodObject`.
+ */
 export function isZodObject(schema: unknown): schema is z.ZodObject {
   return schema instanceof z.ZodType;
 }
 
-/** What models are told of a schema. @throws Error for what cannot be shown */
+/**
+ * Converts a schema to the form that models read.
+ *
+ * @throws Error for a schema that cannot be shown
+ */
 export function toGenaiSchema(schema: ToolParameters): Schema {
   if (isZodObject(schema)) return zodToSchema(schema);
   assertPlain(schema);
   return schema;
 }
 
-/** Checks that what is no schema of zod 4 is one in JSON. @throws Error for schemas of other kinds of zod */
+/**
+ * Checks that a schema that is not of zod 4 is a JSON object.
+ *
+ * @throws Error for schemas of other versions of zod
+ */
 export function assertPlain(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) throw new Error('it is not a schema');
   if ('_zod' in schema) throw new Error('it is a schema of zod/mini; make it with zod');
@@ -25,7 +36,7 @@ export function assertPlain(schema: unknown): void {
 }
 
 /**
- * Checks when an agent or a tool is made that models can be told of its schema.
+ * Checks that a schema can be shown to models, when an agent or a tool is made.
  *
  * @param owner names the schema in the error
  * @throws MeshError `invalid_argument`
@@ -39,7 +50,7 @@ export function showSchema(schema: ToolParameters, owner: string): Schema {
   }
 }
 
-/** Says which values do not fit, so that a model can mend them. */
+/** Lists the values that do not fit, so that a model can correct them. */
 export function describeMisfit(value: unknown, error: z.ZodError): string {
   const problems = error.issues.map((issue) => {
     const path = issue.path.map(String).join('.');
@@ -69,8 +80,8 @@ const types: Record<string, Type> = {
 };
 
 /**
- * Turns a zod schema into what Gemini's function declarations take (OpenAPI 3 style, upper-case types). Optional keys and keys with a
- * default are not required.
+ * Converts a zod schema to the form of Gemini's function declarations (OpenAPI 3 style, upper-case types).
+ * Optional keys and keys with a default are not required.
  *
  * @throws Error for types that JSON cannot hold (maps, functions, dates that are not coerced from text, …).
  */
@@ -85,13 +96,16 @@ export function zodToSchema(schema: z.ZodType): Schema {
   return toSchema(json, { root: json, path: [] });
 }
 
-/** Where references of a JSON schema point to, and those that are being followed. */
+/** The targets of references in a JSON schema, and the references that are being followed. */
 interface References {
   root: JsonSchema;
   path: readonly string[];
 }
 
-/** Parts with an id (`.meta({ id })`) stand beside the schema; Gemini's schemas hold everything in its place. */
+/**
+ * Replaces a reference by its target. Zod keeps parts with an id (`.meta({ id })`) beside the schema;
+ * Gemini's schemas hold everything in its place.
+ */
 function followReference(
   json: JsonSchema,
   { root, path }: References,
@@ -126,8 +140,8 @@ function showOrRefuse(def: z.core.$ZodTypeDef & { coerce?: boolean }, json: Json
   json.format = 'date-time';
 }
 
-function toSchema(given: JsonSchema, at: References): Schema {
-  const { json, references } = followReference(given, at);
+function toSchema(source: JsonSchema, at: References): Schema {
+  const { json, references } = followReference(source, at);
   const alternatives = json.anyOf ?? json.oneOf;
   const schema: Schema = alternatives
     ? fromAlternatives(alternatives as JsonSchema[], references)
@@ -140,7 +154,7 @@ function toSchema(given: JsonSchema, at: References): Schema {
   return schema;
 }
 
-/** An intersection: what has all the keys of both. */
+/** Adds a part of an intersection: a value must have the keys of all parts. */
 function addPart(schema: Schema, { properties, required, ...rest }: Schema): void {
   Object.assign(schema, rest);
   if (properties) schema.properties = { ...schema.properties, ...properties };
@@ -158,13 +172,13 @@ function fromAlternatives(alternatives: JsonSchema[], at: References): Schema {
 function fromType(json: JsonSchema, at: References): Schema {
   const schema: Schema = {};
   const values = json.const === undefined ? json.enum : [json.const];
-  const named: unknown = json.type ?? (values ? typeof values[0] : undefined);
-  // JSON Schema may name several types at once; `null` is a flag here.
-  const several = Array.isArray(named) ? named.filter((each) => each !== 'null') : [named];
-  if (Array.isArray(named) && several.length < named.length) schema.nullable = true;
-  const known = several.flatMap((each) => (typeof each === 'string' ? (types[each] ?? []) : []));
-  if (known.length > 1) schema.anyOf = known.map((type) => ({ type }));
-  else if (known[0]) schema.type = known[0];
+  const typeNames: unknown = json.type ?? (values ? typeof values[0] : undefined);
+  // JSON Schema may name several types at once; `null` becomes a flag here.
+  const names = Array.isArray(typeNames) ? typeNames.filter((each) => each !== 'null') : [typeNames];
+  if (Array.isArray(typeNames) && names.length < typeNames.length) schema.nullable = true;
+  const knownTypes = names.flatMap((each) => (typeof each === 'string' ? (types[each] ?? []) : []));
+  if (knownTypes.length > 1) schema.anyOf = knownTypes.map((type) => ({ type }));
+  else if (knownTypes[0]) schema.type = knownTypes[0];
   if (values) addValues(schema, values);
   addLimits(schema, json);
   if (json.prefixItems) addTuple(schema, json.prefixItems as JsonSchema[], at);
@@ -179,7 +193,7 @@ function fromType(json: JsonSchema, at: References): Schema {
   return schema;
 }
 
-/** Copies what a value must look like. The API wants lengths as texts. */
+/** Copies the limits of a value. The API expects lengths as strings. */
 function addLimits(schema: Schema, json: JsonSchema): void {
   if (json.format !== undefined) schema.format = json.format;
   if (json.pattern !== undefined) schema.pattern = json.pattern;
@@ -192,7 +206,9 @@ function addLimits(schema: Schema, json: JsonSchema): void {
   }
 }
 
-/** Lists of allowed values are for texts alone; of others the model is told in words. */
+/**
+ * Adds the allowed values. Gemini accepts lists of values for strings only; others go into the description.
+ */
 function addValues(schema: Schema, values: readonly unknown[]): void {
   if (schema.type === Type.STRING) schema.enum = values.map(String);
   else schema.description = `One of: ${values.map(String).join(', ')}.`;
@@ -204,7 +220,7 @@ function addTuple(schema: Schema, items: JsonSchema[], at: References): void {
   schema.maxItems = String(items.length);
 }
 
-/** The required keys of an object schema that a value lacks. */
+/** Returns the required keys of an object schema that a value lacks. */
 export function missingKeys({ required = [] }: Schema, value: unknown): string[] {
   const has = (key: string) =>
     typeof value === 'object' &&

@@ -5,31 +5,34 @@ import { deadlineOfCall, setDeadlines } from '../events/deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { questionNames } from '../events/question.ts';
 
-/** A call that waits for an answer from outside. */
+/** A pending call: it waits for an answer from outside. */
 export interface PendingCall {
-  /** What is answered: a function response of this id. */
+  /** Id of the call; the function response that answers it has the same id. */
   id: string;
   name: string;
   args: Record<string, unknown>;
-  /** What kind of answer is wanted; `result` for a long-running tool, or a call that the client makes. */
+  /** Kind of the expected answer; `result` for a long-running tool, or a call that the client makes. */
   kind: 'confirmation' | 'credential' | 'input' | 'result';
   sessionId: string;
   invocationId: string;
-  /** Who called. */
+  /** The agent that made the call. */
   agent: string;
-  /** The run of a workflow that it was made in; absent outside of one. */
+  /** The path of the workflow run that made the call; absent outside of a workflow. */
   path?: string;
-  /** When it was committed, epoch ms. */
+  /** Time of the commit, epoch ms. */
   created: number;
-  /** When nobody waits for the answer any more, epoch ms; absent when somebody always does. */
+  /** Deadline of the answer, epoch ms; absent for none. */
   deadline?: number;
-  /** On a mesh: the agent whose service made the call, which takes updates of it. */
+  /** On a mesh: the agent whose service made the call and takes its updates. */
   service?: string;
-  /** Of the event that called. */
+  /** The branch of the event with the call. */
   branch?: string;
 }
 
-/** The event that made a call, as far as what waits tells of it: an answer can be checked without the session's log. */
+/**
+ * Rebuilds the event that made a call from the pending call, so that an answer can be checked without the
+ * session's log.
+ */
 export function askingEvent(call: PendingCall): Event {
   const { id, name, args, invocationId, agent, path, branch, created, deadline } = call;
   const event = createEvent({
@@ -45,14 +48,16 @@ export function askingEvent(call: PendingCall): Event {
   return event;
 }
 
-/** A call that got its answer for good, who gave it, and a fingerprint of what was said. */
+/** A call with its final answer: who gave it, and its fingerprint. */
 export interface ClosedCall {
   id: string;
   by: 'agent' | 'user';
   digest: string;
 }
 
-/** What an event changes in what is waited for: calls that stay open, and those that are answered for good. */
+/**
+ * Returns the changes of an event to the pending calls: the calls that it opens, and those that it closes.
+ */
 export function pendingChanges(
   event: Event,
   sessionId: string,
@@ -65,23 +70,28 @@ export function pendingChanges(
       ? [pendingCall(event, sessionId, { ...call, id: call.id })]
       : [],
   );
-  // What a tool itself says first is no answer, unless it says that it is its last word.
+  // The first response of a long-running tool does not close its call, unless the tool marks it as final.
   const closed = getFunctionResponses(event).flatMap(({ id, willContinue, response }): ClosedCall[] =>
     id !== undefined && (willContinue === false || (isUser && !willContinue))
       ? [{ id, by: isUser ? 'user' : 'agent', digest: answerDigest(response) }]
       : [],
   );
-  const given = (actions.closedCalls ?? []).map((id): ClosedCall => ({ id, by: 'user', digest: 'closed' }));
-  return { opened, closed: [...closed, ...given] };
+  const closedCalls = (actions.closedCalls ?? []).map(
+    (id): ClosedCall => ({ id, by: 'user', digest: 'closed' }),
+  );
+  return { opened, closed: [...closed, ...closedCalls] };
 }
 
-/** What turns to come need to know of an event: which calls it leaves open, which it says something to, and what it sums up. */
+/**
+ * Returns the facts about an event that later turns need: the calls that it leaves pending, the calls that it
+ * answers, and what it summarizes.
+ */
 export function turnChanges(event: Event): {
   asks: string[];
   answers: string[];
   summary: { agent: string; throughSeq: number } | undefined;
   author: string;
-  /** What was summed up may be among what counts no more. */
+  /** True for a rewind: earlier summaries may cover events that it rewinds. */
   isRewind: boolean;
 } {
   const { author = '', branch, longRunningToolIds = [], actions } = event;
@@ -90,7 +100,7 @@ export function turnChanges(event: Event): {
   return {
     asks: isUser ? [] : [...new Set(longRunningToolIds)],
     answers: isUser ? [...new Set(getFunctionResponses(event).flatMap(({ id }) => id ?? []))] : [],
-    // Of a branch nobody outside of it reads.
+    // Nobody outside of a branch reads a summary of the branch.
     author,
     isRewind: typeof actions.rewindBeforeInvocationId === 'string',
     summary: throughSeq === undefined || branch !== undefined ? undefined : { agent, throughSeq },
@@ -127,13 +137,13 @@ function kindOf(name: string): PendingCall['kind'] {
   return kinds.find(([, each]) => each === name)?.[0] ?? 'result';
 }
 
-/** The agent in whose service a replica is, by its id `agent_<name>-<pid>-<random>`. */
+/** Returns the agent of a replica, by the replica's id `agent_<name>-<pid>-<random>`. */
 function agentOfReplica(replica: unknown): string | undefined {
   if (typeof replica !== 'string') return undefined;
   return /^agent_(.+)-\d+-[0-9a-f]{8}$/.exec(replica)?.[1];
 }
 
-/** A short fingerprint of an answer, the same whatever the order of its keys. */
+/** Makes a short fingerprint of an answer. The order of keys does not matter. */
 export function answerDigest(answer: unknown): string {
   const text = JSON.stringify(answer ?? null, (_key, value: unknown) => inOrder(value));
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);

@@ -1,84 +1,100 @@
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 
-/** Names an invocation in its session's user scope. */
+/** The name of an invocation, in the user scope of its session. */
 export interface InvocationRef extends SessionRef {
   invocationId: string;
-  /** Which of its runs is meant, where that matters: the one that continues it by this id; absent, the one that began it. */
+  /** Id of the run, for a run that continues the invocation; absent for the run that began it. */
   resume?: string | undefined;
 }
 
-/** One of several tries at a part of an invocation: an ask, or a step, that was sent again when its callee fell silent. */
+/** One attempt at a part of an invocation: an ask or a step is sent again when its callee is silent. */
 export interface Attempt {
   part: string;
   /** From 1. */
   number: number;
 }
 
-/** How a run ended; why it failed is an error code of the mesh and its message. */
+/** The end of a run. A failure has an error code of the mesh and a message. */
 export interface RunEnd {
   status: 'completed' | 'failed';
   error?: { code: string; message: string };
 }
 
-/** How a run ends. */
+/** The end of a run, with the facts that decide about the invocation's record. */
 export interface RunEnding extends RunEnd {
-  /** It had not done anything: the invocation is as it was before, also where it was begun to be continued. */
+  /** True when the run did nothing: the invocation's record becomes what it was before the run. */
   refused?: boolean;
-  /** Calls of it wait for an answer from outside: its record is kept as long as that of one at work, for whoever continues it. */
+  /**
+   * True when calls of the run wait for an answer from outside. The record is then kept as long as that of a
+   * running invocation.
+   */
   waits?: boolean;
 }
 
-/** The record of one invocation beside its events, for whoever continues it. */
+/** The record of one invocation beside its events. */
 export interface InvocationRecord {
-  /** Of a continued one: how it stands with the run that continued it last. */
+  /** For a continued invocation: the status of the last continuing run. */
   status: 'running' | 'completed' | 'failed';
-  /** The run that continued it last; absent before one did. */
+  /** The last continuing run; absent before the first one. */
   resume?: string;
-  /** How its runs ended, by their `resume`; the first one's by ''. Absent before anybody wanted to continue it: see {@link endOfRun}. */
+  /**
+   * The ends of its runs, by their `resume`; that of the first run by ''. Absent until a run wants to
+   * continue it: see {@link endOfRun}.
+   */
   ends?: ReadonlyMap<string, RunEnd>;
   /** `temp:` state, keys with their prefix. */
   temp: Record<string, unknown>;
   llmCalls: number;
-  /** Tokens of the answers that were committed, in and out (`usageMetadata.totalTokenCount`), over all its sessions. */
+  /**
+   * Tokens of the committed answers, prompt and answer together (`usageMetadata.totalTokenCount`), over all
+   * its sessions.
+   */
   tokens: number;
-  /** Why somebody wants it to end; see {@link Invocations.cancel}. */
+  /** Reason of a cancellation; see {@link Invocations.cancel}. */
   cancelled?: string;
-  /** Why it failed: an error code of the mesh and its message. */
+  /** The failure: an error code of the mesh and its message. */
   error?: { code: string; message: string };
 }
 
-/** The records of invocations: one for all processes that work on an invocation. */
+/** The records of invocations, shared by all processes that work on an invocation. */
 export interface Invocations {
-  /** Reads the invocation's record; an invocation without one has the record of a running one that did nothing yet. */
+  /**
+   * Reads the invocation's record. An invocation without a record gets that of a running one that has done
+   * nothing.
+   */
   get(ref: InvocationRef): Promise<InvocationRecord>;
 
-  /** Begins an attempt at a part of the invocation, by any name: earlier ones at it can commit nothing more. */
+  /**
+   * Begins an attempt at a part of the invocation; the caller chooses the part's name. Earlier attempts at it
+   * can commit nothing more.
+   */
   beginAttempt(ref: InvocationRef, part: string): Promise<Attempt>;
 
   /**
-   * Counts one model call of the invocation and returns the new total: one counter for all its processes.
+   * Counts one model call of the invocation and returns the new total over all its processes.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */
   countLlmCall(ref: InvocationRef, token?: number): Promise<number>;
 
   /**
-   * Marks that the invocation shall end: whoever takes or renews its lease is told. Its runs that wait in the queue, those that would continue it
-   * too, are taken out and end now, as failed with the code `cancelled`; with `ref.resume` that goes for this run alone. One that has ended stays
-   * as it is. Undefined for one that has neither begun in this session nor waits in its queue.
+   * Cancels an invocation: a caller that takes or renews its lease gets the reason. Its waiting runs,
+   * including those that would continue it, leave the queue and end now as failed with the code `cancelled`.
+   * With `ref.resume` this concerns that run alone. An ended invocation stays as it is. Returns undefined for
+   * one that has neither begun in this session nor waits in its queue.
    */
   cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 
   /**
-   * Marks the end of the run that the ref names, and frees the session. The first end of a run stays: a second call changes nothing. Returns the
-   * record of the invocation as it then is.
+   * Records the end of the run that the ref names, and frees the session. The first end of a run stays: a
+   * second call changes nothing. Returns the current record of the invocation.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */
   end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord>;
 }
 
-/** Finds how a run of an invocation ended; undefined as long as it has not. */
+/** Returns the end of a run of an invocation; undefined while it runs. */
 export function endOfRun(record: InvocationRecord, resume?: string): RunEnd | undefined {
   if (record.ends) return record.ends.get(resume ?? '');
   const { status, error } = record;
@@ -87,8 +103,8 @@ export function endOfRun(record: InvocationRecord, resume?: string): RunEnd | un
 }
 
 /**
- * The error for a commit of an attempt that is not the newest at its part. Whoever waits for this attempt may ask once more: a request that
- * was late has fenced off the one that it believes to be the newest.
+ * Makes the error for a commit of an attempt that is not the newest at its part. A caller that waits for this
+ * attempt may ask once more: a late request has fenced off the attempt that it believes to be the newest.
  */
 export function askedAgain(): MeshError {
   return new MeshError('aborted', 'another attempt at this ask has taken over', {

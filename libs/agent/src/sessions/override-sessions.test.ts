@@ -30,7 +30,7 @@ it('replaces the given members alone, over several layers', async () => {
   expect(asked).toEqual(['outer', 'middle']);
 });
 
-it('calls what the service has now, and keeps members that the contract does not name', async () => {
+it('calls the current methods of the service, and keeps members outside of the contract', async () => {
   class Counting extends InMemorySessionService {
     count = () => 1;
   }

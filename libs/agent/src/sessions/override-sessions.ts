@@ -2,36 +2,37 @@ import type { SessionService } from './session-service.ts';
 
 type Contract = 'log' | 'leases' | 'invocations' | 'pending' | 'users';
 
-/** Members of a session service, and of its contracts, that take the place of another one's. */
+/** Members that replace those of a session service and of its contracts. */
 export type SessionOverrides = Partial<Omit<SessionService, Contract>> & {
   [C in Contract]?: Partial<SessionService[C]>;
 };
 
-/** Makes a session service of another one: the given members are its own, all others call that one. */
-export function overrideSessions(sessions: SessionService, own: SessionOverrides): SessionService {
+/** Wraps a session service: the given members replace its own, all others call it. */
+export function overrideSessions(sessions: SessionService, overrides: SessionOverrides): SessionService {
   return override(sessions, {
-    ...own,
-    log: override(sessions.log, own.log),
-    leases: override(sessions.leases, own.leases),
-    invocations: override(sessions.invocations, own.invocations),
-    pending: override(sessions.pending, own.pending),
-    users: override(sessions.users, own.users),
+    ...overrides,
+    log: override(sessions.log, overrides.log),
+    leases: override(sessions.leases, overrides.leases),
+    invocations: override(sessions.invocations, overrides.invocations),
+    pending: override(sessions.pending, overrides.pending),
+    users: override(sessions.users, overrides.users),
   });
 }
 
-function override<T extends object>(target: T, own: Partial<T> | undefined): T {
-  if (!own) return target;
+function override<T extends object>(target: T, overrides: Partial<T> | undefined): T {
+  if (!overrides) return target;
   const members = memberNames(target).map((name): [string, unknown] => {
     const read = (): unknown => Reflect.get(target, name);
     const value = read();
     if (typeof value !== 'function') return [name, value];
-    // Called on the target: its private fields are its own. Looked up with each call: it may have been replaced meanwhile.
+    // The method is called on the target, so that private fields work. It is looked up with each call,
+    // because it may have been replaced meanwhile.
     return [name, (...args: unknown[]) => Reflect.apply(read() as typeof value, target, args)];
   });
-  return { ...(Object.fromEntries(members) as T), ...own };
+  return { ...(Object.fromEntries(members) as T), ...overrides };
 }
 
-/** Names the members of an object, those of its classes too: a spread loses them. */
+/** Lists the member names of an object with those of its classes, which a spread loses. */
 function memberNames(target: object): string[] {
   const names = new Set<string>();
   for (let at = target; at && at !== Object.prototype; at = Object.getPrototypeOf(at))

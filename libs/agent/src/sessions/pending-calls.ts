@@ -2,74 +2,85 @@ import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { RunId } from '../events/run-ids.ts';
 import type { PendingCall } from './derive-pending.ts';
 
-/** Which call is meant. */
+/** The name of a pending call. */
 export interface CallRef extends SessionRef {
   callId: string;
 }
 
-/** Who claims the right to answer a call, and with what. */
+/** A reservation of the right to answer a call. */
 export interface AnswerClaim {
-  /** Identifies the message that answers: the same when it is delivered again. */
+  /** Id of the answering message; the same when the message is delivered again. */
   key: string;
   /** Fingerprint of the answer; see `answerDigest`. */
   digest: string;
-  /** The run that will take the answer in: when it ends without having done so, the call may be answered again. */
+  /** The run that will commit the answer. When it ends without doing so, the call may be answered again. */
   run?: RunId;
-  /** The invocations that may answer the call themselves as long as they are at work: the one that called, and the one that began its work anew. */
+  /**
+   * The invocations that may answer the call themselves while they run: the one that made the call, and the
+   * one that started its work again.
+   */
   callers: readonly string[];
 }
 
 /**
- * How it stands with a call that somebody wants to answer:
- * - `accepted`: the claim has it now; `repeated`: it had it before.
- * - `busy`: the invocation that made the call, or began its work anew, is still going on, and may answer it itself; ask again later.
- * - `duplicate`: it has this very answer; `answered`: it has another one, by whom.
- * - `unknown`: nothing of this id waits in the session, or ever did.
+ * The result of {@link PendingCalls.accept}:
+ * - `accepted`: the reservation is made; `repeated`: it was made before.
+ * - `busy`: an invocation of `callers` is still running and may answer the call itself; ask again later.
+ * - `duplicate`: the call has the same answer already; `answered`: it has another one, given by `by`.
+ * - `unknown`: no call with this id is or was pending in the session.
  */
 export type AnswerState =
   | { state: 'accepted' | 'repeated' | 'busy' | 'duplicate' | 'unknown' }
   | { state: 'answered'; by: 'agent' | 'user' };
 
-/** The calls that wait for an answer from outside: derived from the events, in the same commit as they are. */
+/**
+ * The calls that wait for an answer from outside. They follow from the events, and change in the same commit.
+ */
 export interface PendingCalls {
-  /** Lists the calls that wait: of one session, or of all sessions of the user, hidden ones included; oldest first. */
+  /**
+   * Lists the pending calls of one session, or of all sessions of the user including hidden ones; oldest
+   * first.
+   */
   list(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
 
-  /** Reads a call as long as it waits. */
+  /** Returns a call while it is pending. */
   get(ref: CallRef): Promise<PendingCall | undefined>;
 
-  /** Lists the sessions in which a call of this id was left open: one, as ids are unique, for 90 days, and a day after its answer. */
+  /**
+   * Lists the sessions in which a call with this id was left pending: only one, as ids are unique. Entries
+   * last for 90 days, and one day after the answer.
+   */
   sessionsAsking(callId: string): Promise<SessionRef[]>;
 
-  /** Claims the right to give a call its answer, once: of many answers that come at the same time one is accepted. */
+  /** Reserves the right to answer a call. Of several concurrent answers one is accepted. */
   accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState>;
 
-  /** Tells whether the message of this key claimed the call. */
+  /** Tells whether the message with this key has reserved the answer. */
   isClaimedBy(ref: CallRef, key: string): Promise<boolean>;
 
-  /** Gives a claim up whose answer cannot be given: the call may be answered again. */
+  /** Gives up a reservation whose answer cannot be committed, so that the call may be answered again. */
   release(ref: CallRef, key: string): Promise<void>;
 
-  /** Tells whether a call waits, was answered (in the log: a claim alone is no answer), or is unknown. */
+  /** Tells whether a call is pending, answered (in the log: a reservation is not an answer), or unknown. */
   stateOf(ref: CallRef): Promise<'open' | 'answered' | 'unknown'>;
 
   /**
-   * Notes how far a call's work is, by a number that its worker counts up. False for what comes later than something newer; the same number
-   * again is not.
+   * Records the progress of a call's work, by a number that its worker counts up. Returns false for a number
+   * lower than a recorded one; the same number again is fine.
    */
   noteProgress(ref: CallRef, seq: number): Promise<boolean>;
 
-  /** Lists the calls made by a service whose deadline is over, those that are longest overdue first. */
+  /** Lists the calls of a service that are past their deadline, the most overdue ones first. */
   overdue(service: string, limit: number): Promise<CallRef[]>;
 
-  /** Makes a call overdue again at that time, epoch ms: it cannot have its outcome now. */
+  /** Makes a call overdue again at a later time (epoch ms), because it cannot have its outcome now. */
   postponeDeadline(service: string, ref: CallRef, until: number): Promise<void>;
 
-  /** Ends the deadline of a call that has got its outcome, or is gone. */
+  /** Removes the deadline of a call that has its outcome, or is gone. */
   forgetDeadline(service: string, ref: CallRef): Promise<void>;
 }
 
-/** The error for an answer to a call that waits no longer. */
+/** Makes the error for an answer to a call that is not pending any more. */
 export function hasAnswer(callId: string): MeshError {
   return new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
 }

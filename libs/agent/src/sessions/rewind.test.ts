@@ -55,7 +55,7 @@ describe('a session that was rewound', () => {
     await expect(rewind(second?.invocationId)).rejects.toThrow('has been rewound already');
   });
 
-  it('asks nothing more that was asked there', async () => {
+  it('has no pending question of the rewound part', async () => {
     const model = await scriptedModel({ calls: [{ name: 'pay', args: {} }] }, { text: 'hello' });
     const pay = new FunctionTool({
       name: 'pay',

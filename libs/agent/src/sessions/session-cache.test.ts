@@ -12,10 +12,10 @@ const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' }
 const say = (text: string) =>
   createEvent({ invocationId: 'e-1', author: 'user', content: { role: 'user', parts: [{ text }] } });
 
-/** Sessions that tell what was read of them. */
+/** Makes a session service that records what is read. */
 function watchedSessions() {
   const inner = new InMemorySessionService();
-  /** The last event that the reader had already, each time. */
+  /** The number of the reader's last event, for each read. */
   const reads: number[] = [];
   const sessions = overrideSessions(inner, {
     log: {
@@ -39,9 +39,9 @@ async function makeSession({ events = 3, maxBytes }: { events?: number; maxBytes
 
 const textsOf = ({ events }: Session) => events.map((event: Event) => event.content?.parts?.[0]?.text);
 
-describe('session cache', () => {
-  it('reads only what is new of a session that was kept, in the same list', async () => {
-    const { sessions, sessionCache, open, other } = await makeSession();
+describe('the session cache', () => {
+  it('reads only the new events of a cached session, into the same list', async () => {
+    const { sessions, cache, open, other } = await makeSession();
     const first = await open();
     logIndex(first.events);
     sessionCache.keep(first);
@@ -61,9 +61,9 @@ describe('session cache', () => {
     expect(textsOf(two)).toEqual(textsOf(one));
   });
 
-  it('reads anew what was deleted and made again, and what lost its last events', async () => {
-    const { sessions, sessionCache, open } = await makeSession();
-    sessionCache.keep(await open());
+  it('reads anew a session that was deleted and created again, and one that lost its last events', async () => {
+    const { sessions, cache, open } = await makeSession();
+    cache.keep(await open());
     await sessions.deleteSession(ref);
     expect(await sessionCache.open(ref)).toBeUndefined();
     const again = await sessions.createSession(ref);
@@ -79,8 +79,8 @@ describe('session cache', () => {
     expect(textsOf(await open())).toEqual([]);
   });
 
-  it('reads anew what was deleted and made of its own events, changed', async () => {
-    const { sessions, sessionCache, open } = await makeSession();
+  it('reads anew a session that was deleted and rebuilt from its changed events', async () => {
+    const { sessions, cache, open } = await makeSession();
     const first = await open();
     sessionCache.keep(first);
     await sessions.deleteSession(ref);
@@ -92,8 +92,8 @@ describe('session cache', () => {
     expect(textsOf(await open())).toEqual(['x', 'x', 'x']);
   });
 
-  it('reads all where something of what it would read was rewound', async () => {
-    const { sessions, sessionCache, open, other } = await makeSession({ events: 200 });
+  it('reads the whole log when a part of it was rewound', async () => {
+    const { sessions, cache, open, other } = await makeSession({ events: 200 });
     await rewindSession(sessions, ref, 'e-1');
     await sessions.appendEvent({
       session: other,
@@ -107,8 +107,8 @@ describe('session cache', () => {
     expect((await open()).events).toBe(part.events);
   });
 
-  it('does not show what was rewound of an invocation that went on later', async () => {
-    const { sessions, sessionCache } = await makeSession({ events: 0 });
+  it('hides rewound events of an invocation that continued later', async () => {
+    const { sessions, cache } = await makeSession({ events: 0 });
     const session = (await sessions.getSession(ref)) ?? expect.fail();
     const add = async (invocationId: string) =>
       await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'user' }) });
@@ -123,8 +123,8 @@ describe('session cache', () => {
     ).toEqual(['first']);
   });
 
-  it('keeps no list that cannot be kept, and says nothing', async () => {
-    const { sessionCache, open } = await makeSession();
+  it('ignores a list that cannot be cached', async () => {
+    const { cache, open } = await makeSession();
     const session = await open();
     let deep: unknown[] = [];
     for (let n = 0; n < 20_000; n += 1) deep = [deep];
@@ -133,8 +133,8 @@ describe('session cache', () => {
     expect(() => sessionCache.keep(session)).not.toThrow();
   });
 
-  it('always gives the state as it is now, to each caller its own', async () => {
-    const { sessions, sessionCache, open, other } = await makeSession();
+  it('returns the current state, a copy for each caller', async () => {
+    const { sessions, cache, open, other } = await makeSession();
     const first = await open();
     first.state.own = 'mine';
     sessionCache.keep(first);
@@ -167,8 +167,8 @@ describe('session cache', () => {
     expect(textsOf(await open())).toEqual(['1', '2', '3']);
   });
 
-  it('keeps no more than it may, the newest', async () => {
-    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 4_000 });
+  it('stays within its memory limit and keeps the newest sessions', async () => {
+    const { sessions, cache, open } = await makeSession({ maxBytes: 4_000 });
     const otherRef = { ...ref, sessionId: 's2' };
     const other = await sessions.createSession(otherRef);
     for (let n = 0; n < 4; n += 1) await sessions.appendEvent({ session: other, event: say('x'.repeat(20)) });
@@ -180,9 +180,9 @@ describe('session cache', () => {
     expect(sessions.reads).toEqual([4, 0]);
   });
 
-  it('keeps nothing when it may not', async () => {
-    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 0 });
-    sessionCache.keep(await open());
+  it('caches nothing with a limit of 0', async () => {
+    const { sessions, cache, open } = await makeSession({ maxBytes: 0 });
+    cache.keep(await open());
     await open();
     expect(sessions.reads).toEqual([0, 0]);
   });

@@ -8,25 +8,29 @@ import type { SessionService } from './session-service.ts';
 
 export interface SessionCacheOptions {
   sessions: SessionService;
-  /** How much the events of all sessions that are kept may take, in bytes, roughly; default 64 MiB. 0 keeps none. */
+  /** Approximate maximum memory of all stored events, in bytes; default 64 MiB. 0 stores none. */
   maxBytes?: number;
 }
 
-/** How many events of a list are frozen, from its start, and their size. */
+/** The number of frozen events at the start of a list, and their size. */
 interface Frozen {
   count: number;
   bytes: number;
 }
 
-/** How a session's log is told from an earlier one of the same name, or from one that lost its end: by its last event. */
+/**
+ * Number of known events that are read again. They tell a session's log from that of an earlier session with
+ * the same id, or from a log that lost its end.
+ */
 const overlap = 1;
 
 /**
- * Keeps the events of the sessions that this process has worked on, so that the next turn reads only what it lacks. Nothing here must be right
- * for a turn to be right: what was kept is compared with the store each time, and dropped when it does not fit.
+ * Caches the events of the sessions that this process has worked on, so that the next turn reads only the
+ * missing ones. A wrong cache cannot make a turn wrong: cached events are compared with the store each time,
+ * and dropped when they do not fit.
  *
- * A session is lent: as long as one turn has it, others of the same session read it anew. Events that are kept are frozen, as they are shared by
- * the turns that come.
+ * A session is lent to one turn at a time; meanwhile other turns of the same session read it anew. Cached
+ * events are frozen, because later turns share them.
  */
 export class SessionCache {
   readonly #sessions: SessionService;
@@ -34,7 +38,7 @@ export class SessionCache {
   /** Least recently used first. */
   readonly #heads = new Map<string, Event[]>();
   readonly #frozen = new WeakMap<Event[], Frozen>();
-  /** How many events of the session lie before those of a list, and which session of that id it is. */
+  /** For each list: the number of the session's events before it, and the incarnation of the session. */
   readonly #lent = new WeakMap<Event[], { base: number; incarnation: string }>();
   #bytes = 0;
 
@@ -44,15 +48,16 @@ export class SessionCache {
   }
 
   /**
-   * The session for a turn of an invocation, or undefined. The state is the caller's own; the events that were there before are frozen.
+   * Returns the session for a turn of an invocation, or undefined. The state belongs to the caller; earlier
+   * events are frozen.
    *
-   * @param need how much of its log; default all
+   * @param need the part of the log; default all
    */
   async open(ref: InvocationRef, need: TurnNeed = {}): Promise<Session | undefined> {
     const key = keyOf(ref);
     const events = this.#take(key);
-    const known = events && (await this.#continue(ref, need, events));
-    if (known) return known;
+    const continued = events && (await this.#continue(ref, need, events));
+    if (continued) return continued;
     const turn = await this.#sessions.log.readTurn(ref, need);
     if (!turn) return undefined;
     const session = this.#lend(turn);
@@ -60,8 +65,9 @@ export class SessionCache {
   }
 
   /**
-   * The session with what others have committed since it was opened; the object that was opened must not be used any more. Undefined when it is
-   * gone, or is another one now: open it anew.
+   * Returns the session with the events that others have committed since it was opened; the opened object
+   * must not be used any more. Returns undefined when the session is gone or has been replaced by another
+   * one: open it anew.
    */
   async refresh(session: Session): Promise<Session | undefined> {
     const { events, seq } = session;
@@ -75,15 +81,15 @@ export class SessionCache {
     return isRewound && unreadBefore(session) > 0 ? undefined : { ...now.session, events };
   }
 
-  /** Keeps the events of a session for the next turn. The caller must not use it any more. */
+  /** Stores the events of a session for the next turn. The caller must not use the session any more. */
   keep(session: Session): void {
     const { events, seq } = session;
     const base = this.#lent.get(events)?.base ?? 0;
-    // Changed by somebody's code it is of no use to others.
+    // Events that user code has changed are of no use to other turns.
     if (this.#maxBytes === 0 || events.length === 0 || base + events.length !== seq) return;
     const key = keyOf(refOf(session));
-    const known = this.#heads.get(key);
-    if (known && this.#seqOf(known) > seq) return;
+    const cachedEvents = this.#heads.get(key);
+    if (cachedEvents && this.#seqOf(cachedEvents) > seq) return;
     this.#take(key);
     const bytes = this.#freeze(events);
     if (bytes > this.#maxBytes) return;
@@ -103,7 +109,7 @@ export class SessionCache {
     return events;
   }
 
-  /** Freezes what is new, and tells the size of all. */
+  /** Freezes the new events and returns the size of all. */
   #freeze(events: Event[]): number {
     const { count, bytes } = this.#frozen.get(events) ?? { count: 0, bytes: 0 };
     let total = bytes;
@@ -112,19 +118,22 @@ export class SessionCache {
     return total;
   }
 
-  /** The session as it is now, on top of the events that are known; undefined where these are not its own, or not all that is needed. */
+  /**
+   * Returns the current session on top of the cached events; undefined when these belong to another session,
+   * or are not all that is needed.
+   */
   async #continue(ref: InvocationRef, need: TurnNeed, events: Event[]): Promise<Session | undefined> {
-    const known = this.#seqOf(events);
-    const turn = await this.#sessions.log.readTurn(ref, need, known);
+    const knownSeq = this.#seqOf(events);
+    const turn = await this.#sessions.log.readTurn(ref, need, knownSeq);
     if (!turn) return undefined;
     const { session, firstSeq } = turn;
-    // So much was said meanwhile that nothing of what is known is needed any more.
-    if (firstSeq > known) {
+    // There are so many new events that none of the cached ones is needed any more.
+    if (firstSeq > knownSeq) {
       this.#lend(turn);
       return isEnough(session, need) ? session : undefined;
     }
-    const base = known - events.length;
-    if (firstSeq <= base || !this.#isSame(turn, events, known)) return undefined;
+    const base = knownSeq - events.length;
+    if (firstSeq <= base || !this.#isSame(turn, events, knownSeq)) return undefined;
     for (const event of session.events.slice(overlap)) events.push(event);
     const unneeded = firstSeq - 1 - base;
     const isWorthIt = unneeded > Math.max(events.length / 2, leastTrimmed);
@@ -140,10 +149,10 @@ export class SessionCache {
     return session;
   }
 
-  /** Is it the session that a list of events was read from, up to that number? */
+  /** Tells whether a list of events was read from this session, up to that number. */
   #isSame({ session, incarnation }: TurnSession, events: Event[], seq: number): boolean {
-    const known = this.#lent.get(events)?.incarnation ?? incarnation;
-    if (incarnation !== known || session.seq < seq) return false;
+    const expected = this.#lent.get(events)?.incarnation ?? incarnation;
+    if (incarnation !== expected || session.seq < seq) return false;
     return seq === 0 || isSame(session.events[0], events.at(-1));
   }
 
@@ -152,13 +161,16 @@ export class SessionCache {
   }
 }
 
-/** So many events are let go at once, at least: what is known of the others must be found out anew. */
+/** Minimum number of events to drop at once, because the remaining list has to be indexed again. */
 const leastTrimmed = 500;
 
-/** What an event takes in the index of its log, in bytes; as measured, roughly. */
+/** Approximate memory of an event in the index of its log, in bytes, as measured. */
 const indexBytes = 250;
 
-/** Of a part in which something was rewound, less may count than is needed: then all is read. */
+/**
+ * Tells whether a part of a log has enough visible events. When events in it are rewound, they may be too
+ * few: then all is read.
+ */
 function isEnough(session: Session, need: TurnNeed): boolean {
   const isAll = need.last === undefined && need.summaries === undefined;
   return isAll || unreadBefore(session) === 0 || !logIndex(session.events).hasHidden;

@@ -1,6 +1,6 @@
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 
-/** The error for a session that does not exist, or not any more. */
+/** Makes the error for a session that does not exist any more, or never did. */
 export function noSession({ appName, userId, sessionId }: SessionRef): MeshError {
   return new MeshError(
     'not_found',
@@ -8,18 +8,18 @@ export function noSession({ appName, userId, sessionId }: SessionRef): MeshError
   );
 }
 
-/** The error for a session object that is ahead of the store. */
+/** Makes the error for a session object that is ahead of the store. */
 export function notTheSame({ id }: { id: string }): MeshError {
   const why = 'it was deleted and another has its id, or the store lost its last events';
   return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
 }
 
-/** The error for a token that is not the invocation's newest. */
+/** Makes the error for a token that is not the invocation's newest. */
 export function takenOver(): MeshError {
   return new MeshError('aborted', 'another delivery of this run has taken over');
 }
 
-/** The error for history that does not go where it should. */
+/** Makes the error for history that does not follow the last event. */
 export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
   return new MeshError(
     'failed_precondition',

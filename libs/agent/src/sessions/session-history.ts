@@ -9,24 +9,27 @@ import { type Session, unreadBefore } from './session.ts';
 import { noSession } from './session-errors.ts';
 import type { SessionService } from './session-service.ts';
 
-/** Events appended, or read, at a time. */
+/** Number of events that are appended or read at a time. */
 const pageSize = 200;
 
 /**
- * Takes a session back to how it was before an invocation: an event says so, and what lies between counts no more. It stays in the log; what it did to
- * `app:` and `user:` state, to files and elsewhere is not undone. Calls that were left open there wait no longer. Returns the event.
+ * Rewinds a session to its state before an invocation. A new event records this, and the events in between
+ * have no effect any more. They stay in the log; their changes of `app:` and `user:` state, files and other
+ * effects are not undone. Their pending calls are closed. Returns the new event.
  *
- * @throws MeshError `not_found` for a session, or an invocation in it, that is not there; `failed_precondition` for one that was rewound already; `resource_exhausted` while a run is at work in it
+ * @throws MeshError `not_found` for an unknown session, or an invocation that is not in it;
+ * `failed_precondition` for one that was rewound already; `resource_exhausted` while the session has a
+ * running run
  */
 export async function rewindSession(
   sessions: SessionService,
   ref: SessionRef,
   rewindBeforeInvocationId: string,
 ): Promise<Event> {
-  const own = { ...ref, invocationId: newInvocationId() };
-  const taken = await sessions.leases.take(own, { run: '', whenBusy: 'reject' });
-  if (taken.state === 'gone') throw noSession(ref);
-  if (taken.state !== 'held') {
+  const ownRef = { ...ref, invocationId: newInvocationId() };
+  const lease = await sessions.leases.take(ownRef, { run: '', whenBusy: 'reject' });
+  if (lease.state === 'gone') throw noSession(ref);
+  if (lease.state !== 'held') {
     const why = `a run is at work in session ${ref.sessionId}; wait for its end, or cancel it`;
     throw new MeshError('resource_exhausted', why);
   }
@@ -38,11 +41,11 @@ export async function rewindSession(
     const changed = rewound.flatMap(({ actions }) =>
       Object.keys(pickScopes(actions.stateDelta, ['session'])),
     );
-    const asked = new Set(rewound.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
+    const callIds = new Set(rewound.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
     assertKnown(session, before, changed);
-    const open = (await sessions.pending.list(ref)).filter(({ id }) => asked.has(id));
+    const open = (await sessions.pending.list(ref)).filter(({ id }) => callIds.has(id));
     const event = createEvent({
-      invocationId: own.invocationId,
+      invocationId: ownRef.invocationId,
       author: 'user',
       actions: {
         rewindBeforeInvocationId,
@@ -51,24 +54,25 @@ export async function rewindSession(
         ...(open.length > 0 && { closedCalls: open.map(({ id }) => id) }),
       },
     });
-    return await sessions.appendEvent({ session, event, token: taken.token });
+    return await sessions.appendEvent({ session, event, token: lease.token });
   } finally {
-    await sessions.invocations.end(own, { status: 'completed' }, taken.token);
+    await sessions.invocations.end(ownRef, { status: 'completed' }, lease.token);
   }
 }
 
 export interface ForkOptions {
-  /** Of the new session; default a fresh one. */
+  /** Id of the new session; default a fresh one. */
   sessionId?: string;
-  /** The copy has what was said before this invocation; default all. */
+  /** The copy ends before this invocation; default: it holds all events. */
   beforeInvocationId?: string;
 }
 
 /**
- * Copies a session: its log, up to an invocation where that is wanted, and its own state as it was then. Files stay with the original. Calls that wait there
- * for an answer are answered there alone: in the copy they have expired.
+ * Copies a session: its log (all of it, or up to an invocation), and its own state at that time. Files stay
+ * with the original. Its pending calls can be answered in the original only: in the copy they have expired.
  *
- * @throws MeshError `not_found` for a session, or an invocation in it, that is not there; `already_exists` for an id in use
+ * @throws MeshError `not_found` for an unknown session, or an invocation that is not in it; `already_exists`
+ * for an id in use
  */
 export async function forkSession(
   sessions: SessionService,
@@ -79,7 +83,7 @@ export async function forkSession(
   const end = beforeInvocationId === undefined ? undefined : startOf(session.events, beforeInvocationId);
   const events = session.events.slice(0, end).map((event) => renumbered(event, unreadBefore(session)));
   const initial = (await sessions.log.initialState(ref)) ?? {};
-  // Of a whole copy it is known, also where the first events are not kept.
+  // The state of a whole copy is known even if the first events are not stored.
   const isCut = unreadBefore(session) > 0 && end === undefined;
   const state = isCut ? pickScopes(session.state, ['session']) : initial;
   const { appName, userId } = ref;
@@ -90,11 +94,12 @@ export async function forkSession(
 }
 
 /**
- * Makes a session of events from elsewhere. Their changes of the session's own state are made, those of `app:` and `user:` are not: others may have changed
- * these since. Calls that were left open have expired. A session that is not whole is removed again.
+ * Makes a session of imported events. Their changes of the session's own state are applied; those of `app:`
+ * and `user:` state are not, because others may have changed it since. Pending calls have expired. A session
+ * that cannot be completed is deleted again.
  *
- * @param request as that of `createSession`; `state` is what the session began with
- * @throws MeshError `already_exists` for an id in use; `invalid_argument` for events that cannot be kept
+ * @param request as for `createSession`; `state` is the initial state of the session
+ * @throws MeshError `already_exists` for an id in use; `invalid_argument` for events that cannot be stored
  */
 export async function importSession(
   sessions: SessionService,
@@ -117,14 +122,14 @@ export async function importSession(
   }
 }
 
-/** Where a rewind goes back to is found out here: numbers of elsewhere mean nothing. */
+/** Computes the target of a rewind anew: numbers of another log mean nothing here. */
 function goingBack(event: Event, firsts: ReadonlyMap<string, number>): Event {
   const { rewindBeforeInvocationId: before } = event.actions;
   if (before === undefined) return event;
   return { ...event, actions: { ...event.actions, rewindFromSeq: (firsts.get(before) ?? 0) + 1 } };
 }
 
-/** The copy's numbers begin with 1. */
+/** Adapts the numbers in an event, because those of the copy begin with 1. */
 function renumbered(event: Event, unread: number): Event {
   const { compaction } = event.actions;
   if (!compaction || unread === 0) return event;
@@ -132,16 +137,16 @@ function renumbered(event: Event, unread: number): Event {
   return { ...event, actions: { ...event.actions, compaction: { ...compaction, throughSeq } } };
 }
 
-/** @throws MeshError `invalid_argument` for events that no log of ours could have */
+/** @throws MeshError `invalid_argument` for events that cannot form a log */
 function assertHistory(events: readonly Event[]): void {
-  const known = new Set<string>();
+  const knownKeys = new Set<string>();
   const invocations = new Set<string>();
   for (const [at, { id, invocationId, partial, actions }] of events.entries()) {
     const { rewindBeforeInvocationId: before, compaction } = actions;
     const key = JSON.stringify([invocationId, id]);
     const problem = partial
       ? 'is a piece of one; leave pieces out'
-      : known.has(key)
+      : knownKeys.has(key)
         ? `has the id of an earlier one, ${id}`
         : before !== undefined && !invocations.has(before)
           ? `goes back before invocation ${before}, of which nothing comes before it`
@@ -149,7 +154,7 @@ function assertHistory(events: readonly Event[]): void {
             ? `sums up ${compaction.throughSeq} events, and has ${at} before it`
             : undefined;
     if (problem !== undefined) throw new MeshError('invalid_argument', `event ${at} ${problem}`);
-    known.add(key);
+    knownKeys.add(key);
     invocations.add(invocationId);
   }
 }
@@ -162,7 +167,7 @@ async function wholeSession(sessions: SessionService, ref: SessionRef): Promise<
   return session;
 }
 
-/** Position of an invocation's first event. */
+/** Returns the position of an invocation's first event. */
 function startOf(events: readonly Event[], invocationId: string): number {
   const index = logIndex(events);
   const [first] = index.ofInvocation(invocationId);
@@ -173,7 +178,12 @@ function startOf(events: readonly Event[], invocationId: string): number {
   throw new MeshError('not_found', `there is no invocation ${invocationId} in the session`);
 }
 
-/** Of a long session the first events may not be kept. @throws MeshError `failed_precondition` */
+/**
+ * Checks that the earlier values of the changed keys are known: the first events of a long session may be
+ * gone.
+ *
+ * @throws MeshError `failed_precondition`
+ */
 function assertKnown(
   session: Session,
   before: ReadonlyMap<string, unknown>,
@@ -187,7 +197,7 @@ function assertKnown(
   );
 }
 
-/** The session's own state after some events. */
+/** Returns the session's own state after some events. */
 function stateAfter(initial: Record<string, unknown>, events: readonly Event[]): Map<string, unknown> {
   const state = new Map(Object.entries(initial));
   for (const { actions } of events)
@@ -196,7 +206,7 @@ function stateAfter(initial: Record<string, unknown>, events: readonly Event[]):
   return state;
 }
 
-/** What ends the calls that a log leaves open: it has been copied, and whoever answers does so where it comes from. */
+/** Makes the events that end the pending calls of a copied log. They can be answered in the original only. */
 function expiries(events: readonly Event[]): Event[] {
   const index = logIndex(events);
   const isAnswered = (id: string) =>

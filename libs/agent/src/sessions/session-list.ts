@@ -4,20 +4,20 @@ import type { CreateSessionRequest, SessionService } from './session-service.ts'
 
 export interface ListSessionsRequest {
   appName: string;
-  /** Sessions are kept by user: a list over all users is refused. */
+  /** The user; required, because sessions are stored by user. */
   userId?: string;
   /** Page size; default 100. */
   limit?: number;
-  /** How many to skip; default 0. With a `page` it does not count. */
+  /** Number of sessions to skip; default 0. Ignored when `page` is set. */
   offset?: number;
   /** Number of the page, from 1; needs a `limit`. */
   page?: number;
-  /** By the time of the last event; default `desc`, the newest first. */
+  /** Order by the time of the last event; default `desc`, the newest first. */
   order?: 'asc' | 'desc';
 }
 
 export interface ListSessionsResponse {
-  /** Without events. */
+  /** Sessions without events. */
   sessions: Session[];
   /** Number of the page, from 1. */
   page: number;
@@ -38,9 +38,9 @@ export interface SessionSlice {
 }
 
 /**
- * Reads which part of a list is wanted.
+ * Reads the requested part of a list.
  *
- * @throws MeshError `invalid_argument` without a user, and for figures or an order that are none
+ * @throws MeshError `invalid_argument` without a user, or for an invalid number or order
  */
 export function sliceOf(request: ListSessionsRequest): SessionSlice {
   const { appName, userId, page, order = 'desc' } = request;
@@ -64,7 +64,7 @@ export function sliceOf(request: ListSessionsRequest): SessionSlice {
   return { appName, userId, limit, offset: (page - 1) * limit, order, page };
 }
 
-/** Completes a part of a list. */
+/** Makes the response for a part of a list. */
 export function listed(sessions: Session[], totalItems: number, slice: SessionSlice): ListSessionsResponse {
   const { page, limit } = slice;
   return { sessions, page, limit, totalItems, totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit) };
@@ -75,7 +75,7 @@ function count(name: string, value: number): number {
   throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);
 }
 
-/** Returns the session, or creates it; of several who create it at once, one does. */
+/** Returns the session, or creates it. Of several concurrent callers one creates it. */
 export async function getOrCreateSession(
   service: SessionService,
   request: CreateSessionRequest,
@@ -83,8 +83,8 @@ export async function getOrCreateSession(
   const { appName, userId, sessionId } = request;
   if (sessionId === undefined) return await service.createSession(request);
   const ref = { appName, userId, sessionId };
-  const found = await service.getSession(ref);
-  if (found) return found;
+  const existing = await service.getSession(ref);
+  if (existing) return existing;
   try {
     return await service.createSession(request);
   } catch (error) {

@@ -15,62 +15,76 @@ export interface ReadEventsRequest extends SessionRef {
 }
 
 /**
- * The part of a session's log that a turn needs. Without `last` and `summaries` all of it; with both, whichever is more. The events of the turn's
- * invocation, and of those that made the calls which it answers, are always among it: nothing that a turn follows from is missing.
+ * The part of a session's log that a turn needs. Without `last` and `summaries` it is all of it; with both,
+ * the longer part. It always includes the events of the turn's invocation, and of those that made the calls
+ * which the turn answers.
  */
 export interface TurnNeed {
-  /** The last so many events. */
+  /** Number of the last events. */
   last?: number;
-  /** The events that the last summary of each of these agents does not stand for; '' for those of the app. */
+  /** Agents whose last summary does not cover the needed events; '' for the summary of the app. */
   summaries?: readonly string[];
-  /** Ids of calls that are answered. */
+  /** Ids of the answered calls. */
   answers?: readonly string[];
-  /** The last event of whichever of these authors spoke last. */
+  /** Authors; the last event of the one that spoke last is needed. */
   authors?: readonly string[];
-  /** The events from this number on. */
+  /** Number of the first needed event. */
   fromSeq?: number;
 }
 
-/** A session as a turn needs it. Its events end with the last one and have no gap. */
+/** A session with the part of its log that a turn needs: its last events, without a gap. */
 export interface TurnSession {
   session: Session;
-  /** Number of the first event that is needed; at least 1. */
+  /** Number of the first needed event; at least 1. */
   firstSeq: number;
-  /** Tells it from one that has its id before or after it. */
+  /** Distinguishes the session from an earlier or later one with the same id. */
   incarnation: string;
 }
 
-/** Events of elsewhere, and the number of the event that they follow. */
+/** Imported events, and the number of the event that they follow. */
 export interface HistoryPart {
   afterSeq: number;
   events: readonly Event[];
 }
 
-/** The events of a session by their numbers, and the state before them. Reading costs what it returns, however long the session is. */
+/**
+ * The events of a session by their numbers, and its initial state. The cost of reading depends on the result,
+ * not on the length of the session.
+ */
 export interface SessionLog {
   /** Reads events in order. */
   readEvents(request: ReadEventsRequest): Promise<StoredEvent[]>;
 
   /**
-   * Reads the session for a turn of an invocation, or undefined.
+   * Reads the session for a turn of an invocation, or returns undefined.
    *
-   * @param knownSeq the last event that the reader has: of the events that are needed those from this one on are returned, itself among them
+   * @param knownSeq the last event that the reader has; of the needed events only those from this one on are
+   * returned, including this one
    */
   readTurn(ref: InvocationRef, need: TurnNeed, knownSeq?: number): Promise<TurnSession | undefined>;
 
   /**
-   * Appends events of elsewhere, as they are. Their changes of the session's own state are made; those of `app:` and `user:` stay in the log alone. No call
-   * among them waits. Done again it changes nothing: `afterSeq` says where they belong.
+   * Appends imported events unchanged. Their changes of the session's own state are applied; those of `app:`
+   * and `user:` state stay in the log only. No call among them becomes pending. A repeated call changes
+   * nothing, because `afterSeq` says where they belong.
    *
-   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when it has come to another number; `invalid_argument` as `appendEvent`
+   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when its last number is
+   * another one; `invalid_argument` as `appendEvent`
    */
   appendHistory(ref: SessionRef, history: HistoryPart): Promise<void>;
 
-  /** Reads the state that a session was created with: keys without prefix. Undefined for an unknown one. */
+  /**
+   * Reads the state with which a session was created, without prefixes in its keys. Returns undefined for an
+   * unknown session.
+   */
   initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined>;
 }
 
-/** Checks how many events are wanted, or from where. @throws MeshError `invalid_argument` */
+/**
+ * Checks a number of events, or a sequence number.
+ *
+ * @throws MeshError `invalid_argument`
+ */
 export function assertCount(name: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 0) return;
   throw new MeshError('invalid_argument', `${name} must be a whole number from 0, not ${value}`);

@@ -1,19 +1,19 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** One conversation as its agents see it. `state` holds all scopes, keys with their prefixes. */
+/** One conversation. `state` holds all scopes, with the prefixes in the keys. */
 export interface Session {
   id: string;
   appName: string;
   userId: string;
   state: Record<string, unknown>;
   events: Event[];
-  /** Epoch ms of the last committed event. */
+  /** Time of the last committed event, epoch ms. */
   lastUpdateTime: number;
-  /** Sequence number of the last committed event known to this object; 0 before the first. */
+  /** Sequence number of the last committed event that this object holds; 0 before the first. */
   seq: number;
 }
 
-/** Counts the events of a session that lie before those that were read: a turn need not have all. */
+/** Counts the events of a session that precede the loaded ones: a turn may need only the last events. */
 export function unreadBefore({ seq, events }: Session): number {
   return seq - events.length;
 }

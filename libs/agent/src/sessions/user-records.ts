@@ -10,42 +10,45 @@ export interface UserOwner {
 /** A session without its events. */
 export interface KeptSession {
   sessionId: string;
-  /** Of an agent used as a tool. */
+  /** True for the session of an agent that is used as a tool. */
   hidden: boolean;
-  /** Epoch ms. */
+  /** In epoch ms. */
   created: number;
-  /** Epoch ms of the last committed event. */
+  /** Time of the last committed event, epoch ms. */
   updated: number;
   /** Number of the last event. */
   seq: number;
-  /** Its own, keys without prefix. */
+  /** The session's own state; keys without prefix. */
   state: Record<string, unknown>;
-  /** What it was created with, of its own. */
+  /** The session's own initial state. */
   initialState: Record<string, unknown>;
 }
 
-/** The counts of what the deletion of a user's records removed. */
+/** The numbers of deleted records. */
 export interface DeletedRecords {
   /** Keys of `user:` state. */
   stateKeys: number;
-  /** Calls that waited for an answer in sessions that had gone before. */
+  /** Pending calls in sessions that were deleted earlier. */
   pending: number;
-  /** Records of invocations, and sign-ins, of sessions that had gone before. */
+  /** Records of invocations, and sign-ins, of sessions that were deleted earlier. */
   others: number;
 }
 
-/** The records of a user beside the sessions: for those who hand them over, or delete them. */
+/** The records of a user beside the sessions, for an export or a deletion. */
 export interface UserRecords {
-  /** Lists the ids of all sessions, hidden ones and those whose deletion was cut short among them. */
+  /** Lists the ids of all sessions, including hidden ones and those whose deletion was interrupted. */
   sessionIds(user: UserOwner): Promise<string[]>;
-  /** Reads a session without its events. Undefined for one that is gone, or being deleted. */
+  /** Reads a session without its events. Returns undefined for one that is gone or being deleted. */
   readSession(ref: SessionRef): Promise<KeptSession | undefined>;
   /** Lists the runs that have the session or wait for it. */
   runsIn(ref: SessionRef): Promise<InvocationRef[]>;
-  /** Reads `user:` state, keys with their prefix. */
+  /** Reads the `user:` state, with the prefix in the keys. */
   readState(user: UserOwner): Promise<Record<string, unknown>>;
-  /** Forgets the runs that waited for a session that is gone: nobody will tell them. */
+  /** Deletes the queue of runs for a session that is gone, because nobody else will. */
   forgetQueue(ref: SessionRef): Promise<void>;
-  /** Removes all but the sessions. `app:` state that the user wrote stays, and does not tell who wrote it. */
+  /**
+   * Deletes everything except the sessions. `app:` state that the user wrote stays; it does not show who
+   * wrote it.
+   */
   deleteRest(user: UserOwner): Promise<DeletedRecords>;
 }

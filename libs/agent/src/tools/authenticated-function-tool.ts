@@ -9,18 +9,18 @@ import {
   type ToolArgs,
 } from './function-tool.ts';
 
-// Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
+// The method form makes parameters bivariant, so a function with a narrower argument type fits too.
 type Execute<P> = {
   call(input: ToolArgs<P>, credential: AuthCredential, toolContext: Context): unknown;
 }['call'];
 
 export interface AuthenticatedFunctionToolOptions<P extends ToolParameters | undefined>
   extends Omit<FunctionToolOptions<P>, 'execute'> {
-  /** How to come by the credential; nothing of it is shown to the model. */
+  /** The way to get the credential. The model does not see it. */
   authConfig: AuthConfig;
-  /** Does the work; called only when the credential is there. */
+  /** Does the work. Called only when the credential is available. */
   execute: Execute<P>;
-  /** What the call answers while a person is asked; default a status that says so. */
+  /** The response of the call while a person is asked; default: a status that says so. */
   responseForAuthRequired?: Record<string, unknown> | string;
 }
 
@@ -30,11 +30,14 @@ const optionNames: OptionNames<AuthenticatedFunctionToolOptions<undefined>> = {
   responseForAuthRequired: true,
 };
 
-/** A function as a tool that gets a credential of the user: one that was saved, or one that a person is asked for first. The name is ADK's. */
+/**
+ * A function as a tool that receives a credential of the user: a saved one, or one that a person is asked for
+ * first. The name is ADK's.
+ */
 export class AuthenticatedFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
-  /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and without a credential key */
+  /** @throws MeshError `invalid_argument` as for {@link FunctionTool}, and without a credential key */
   constructor(given: AuthenticatedFunctionToolOptions<P>) {
     const isOpen = new.target !== AuthenticatedFunctionTool;
     assertOptions(`tool ${given?.name ?? ''}`.trim(), given ?? null, optionNames, { isOpen });

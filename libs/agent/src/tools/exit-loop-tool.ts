@@ -1,7 +1,7 @@
 import { type FunctionDeclaration, Type } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 
-/** Lets a model end the loop that its agent runs in. */
+/** The tool by which a model ends the loop that runs its agent. */
 export class ExitLoopTool extends BaseTool {
   constructor() {
     super({
@@ -25,5 +25,5 @@ export class ExitLoopTool extends BaseTool {
   }
 }
 
-/** One for all: it has no state. */
+/** A shared instance: it has no state. */
 export const EXIT_LOOP = new ExitLoopTool();

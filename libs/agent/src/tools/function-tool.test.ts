@@ -17,7 +17,7 @@ async function agentWith(tools: (BaseTool | BaseToolset)[], ...replies: Paramete
 }
 
 describe('a function tool', () => {
-  it('that hangs is an error after its time, and is told to stop', async () => {
+  it('that hangs fails after its time limit, and its signal is aborted', async () => {
     let stopped = false;
     const slow = new FunctionTool({
       name: 'slow',
@@ -81,7 +81,7 @@ describe('a function tool', () => {
     expect(events.map(brief)[3]).toBe('root: gets {"args":{"city":"Oslo"}}');
   });
 
-  it('shows all of zod that JSON can hold, and refuses the rest', () => {
+  it('shows all zod types that JSON can hold, and refuses the rest', () => {
     const schema = zodToSchema(
       z.strictObject({
         name: z.string().min(1).describe('who'),
@@ -138,7 +138,7 @@ class Numbers extends BaseToolset {
 }
 
 describe('a toolset', () => {
-  it('is asked at every step, filters, and puts its prefix before the names', async () => {
+  it('is queried at every step, filters, and prefixes the names', async () => {
     const more = new FunctionTool({
       name: 'more',
       description: 'more',
@@ -162,7 +162,7 @@ describe('a toolset', () => {
     expect(events.map(brief)[3]).toBe('root: gets {"result":"three"}');
   });
 
-  it('passes only what a list names, and may not bring a name that is taken', async () => {
+  it('selects only listed tools, and may not add a name that is in use', async () => {
     const { agent, requests } = await agentWith([new Numbers(['two'])], { text: 'ok' });
     await (await chat(agent)).say('go');
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['two']);

@@ -11,14 +11,14 @@ import {
   type ToolParameters,
 } from '../schema/schema.ts';
 
-/** What `execute` gets: what the zod schema makes of the arguments, or the arguments as the model sent them. */
+/** The arguments of `execute`: the output of the zod schema, or the arguments as the model sent them. */
 export type ToolArgs<P> = P extends z.ZodObject
   ? z.output<P>
   : P extends Schema
     ? unknown
     : Record<string, unknown>;
 
-// Methods compare their parameters both ways, so a function that names a narrower argument type still fits.
+// The method form makes parameters bivariant, so a function with a narrower argument type fits too.
 export type ToolExecuteFunction<P> = { call(input: ToolArgs<P>, toolContext?: Context): unknown }['call'];
 type NeedsConfirmation<P> = {
   call(input: ToolArgs<P>, toolContext: Context): boolean | Promise<boolean>;
@@ -30,20 +30,28 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
   description: string;
   parameters?: P;
   /**
-   * Does the work. An async generator says on its way how far it is: each value that it yields is committed as a response of the call, and what
-   * it returns is the result. Yield seldom: each one is kept.
+   * Does the work. An async generator reports progress: each yielded value is committed as a response of the
+   * call, and the return value is the result. Yield seldom, because each value is stored.
    */
   execute: ToolExecuteFunction<P>;
   isLongRunning?: boolean;
-  /** How long the result of a long-running call, or a person's confirmation, is waited for, in ms; default for ever. */
+  /**
+   * Time limit for the result of a long-running call, or for a person's confirmation, in ms; default: none.
+   */
   answerWithinMs?: number;
-  /** Must a person confirm each call, or those for which the function says so, before it is made? Default false. */
+  /**
+   * Whether a person must confirm a call before it runs: each call, or those for which the function returns
+   * true. Default false.
+   */
   requireConfirmation?: boolean | NeedsConfirmation<P>;
-  /** After this long the call is an error and the signal in the tool's context is aborted; default: no limit, ms. */
+  /**
+   * Time limit of a call in ms; default: none. When it passes, the call is an error and the signal in the
+   * tool's context is aborted.
+   */
   timeoutMs?: number;
 }
 
-/** ADK's names of what a {@link FunctionTool} is made of. */
+/** ADK's names for the parts of a {@link FunctionTool}. */
 export type RequireConfirmation<P> = boolean | NeedsConfirmation<P>;
 export type ToolExecuteArgument<P> = ToolArgs<P>;
 export type ToolInputParameters = ToolParameters | undefined;
@@ -69,7 +77,10 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   readonly #timeoutMs: number | undefined;
   readonly #requireConfirmation: boolean | NeedsConfirmation<P>;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, without a name or a function, or for parameters that a declaration cannot show. */
+  /**
+   * @throws MeshError `invalid_argument` for an unknown option, a missing name or function, or parameters
+   * that a declaration cannot show.
+   */
   constructor(options: FunctionToolOptions<P>) {
     const isOpen = new.target !== FunctionTool && new.target !== LongRunningFunctionTool;
     assertOptions(`tool ${options?.name ?? ''}`.trim(), options ?? null, functionToolOptions, { isOpen });
@@ -126,7 +137,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
       result = await unlessAborted(work, signal);
       if (!isAsyncGenerator(result)) return result;
     } finally {
-      // A generator has only begun; its time goes on.
+      // A generator has only begun; its time limit stays in force.
       if (!isAsyncGenerator(result)) clearTimeout(timer);
     }
     return inTime(result, signal, timer);
@@ -145,7 +156,10 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   }
 }
 
-/** The model's arguments do not fit; the message tells it which and how, so that it can call again. */
+/**
+ * The error for arguments of a model that do not fit. The message tells the model which ones and why, so that
+ * it can call again.
+ */
 export class ToolArgumentsError extends MeshError {
   constructor(tool: string, problems: string) {
     super(
@@ -184,7 +198,7 @@ async function* inTime(
     }
   } finally {
     clearTimeout(timer);
-    // Not waited for: a generator that hangs would hang its own end too.
+    // The caller does not wait for the generator's end, because a generator that hangs would never end.
     work.return(undefined).catch(() => {});
   }
 }
@@ -195,15 +209,16 @@ function declaredParameters(tool: string, parameters: ToolParameters | undefined
 }
 
 /**
- * A function whose real result comes later: it starts the work and returns what is known now (a ticket, say), or nothing.
- * Whoever finishes the work sends a function response of the same call id, with `willContinue` as long as it is not the last.
+ * A function whose outcome comes later: it starts the work and returns an interim result (a ticket, say), or
+ * nothing. The program that finishes the work sends a function response with the same call id; progress
+ * before that has `willContinue`.
  *
- * An async generator is worked through at once: see {@link FunctionToolOptions.execute}.
+ * An async generator is run to its end at once: see {@link FunctionToolOptions.execute}.
  */
 export class LongRunningFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
-  /** @throws MeshError `invalid_argument` as {@link FunctionTool}, and for `isLongRunning: false` */
+  /** @throws MeshError `invalid_argument` as for {@link FunctionTool}, and for `isLongRunning: false` */
   constructor(options: FunctionToolOptions<P>) {
     if (options?.isLongRunning === false) {
       throw new MeshError(

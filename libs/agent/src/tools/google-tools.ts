@@ -1,7 +1,7 @@
 import type { Tool } from '@google/genai';
 import { BaseTool, type ToolProcessLlmRequest } from '../base/base-tool.ts';
 
-/** A tool that the model's own service runs: requests name it, and nothing is called here. */
+/** A tool that the model's own service runs: it is named in requests and never called here. */
 abstract class GoogleTool extends BaseTool {
   readonly #entry: Tool;
 
@@ -26,28 +26,28 @@ export class GoogleSearchTool extends GoogleTool {
   }
 }
 
-/** Lets Gemini read the pages whose addresses stand in the conversation. */
+/** Lets Gemini read the pages whose addresses are in the conversation. */
 export class UrlContextTool extends GoogleTool {
   constructor() {
     super('url_context', 'Reads web pages.', { urlContext: {} });
   }
 }
 
-/** Lets Gemini look things up in Google Maps. */
+/** Lets Gemini query Google Maps. */
 export class GoogleMapsGroundingTool extends GoogleTool {
   constructor() {
     super('google_maps', 'Looks places up.', { googleMaps: {} });
   }
 }
 
-/** Lets Gemini search the web by Google's service for enterprises; on Vertex AI alone. */
+/** Lets Gemini search the web with Google's service for enterprises; only on Vertex AI. */
 export class EnterpriseWebSearchTool extends GoogleTool {
   constructor() {
     super('enterprise_web_search', 'Searches the web.', { enterpriseWebSearch: {} });
   }
 }
 
-/** One each for all agents: they have no state. */
+/** Shared instances: they have no state. */
 export const GOOGLE_SEARCH = new GoogleSearchTool();
 export const URL_CONTEXT = new UrlContextTool();
 export const GOOGLE_MAPS_GROUNDING = new GoogleMapsGroundingTool();

@@ -27,7 +27,7 @@ const instructionOf = (body: unknown) =>
 const contentsOf = (body: unknown) => (body as { contents: { parts: object[] }[] }).contents;
 
 describe('load_artifacts', () => {
-  it('lists the files in the instruction, and shows those that are asked for in the next request alone', async () => {
+  it('lists the files in the instruction, and shows requested ones only in the next request', async () => {
     const { say, save, bodies, stored } = await reader(
       asking('a.txt', 'p.png'),
       { text: 'fine' },
@@ -55,7 +55,7 @@ describe('load_artifacts', () => {
     expect(JSON.stringify((await stored()).events)).not.toContain('AAEC');
   });
 
-  it('says so when there is none, when it is too large, and when a name is none', async () => {
+  it('reports a missing file, one that is too large, and an invalid name', async () => {
     const { say, save, bodies } = await reader(asking('none', 'huge', 7, ''), { text: 'so be it' });
     await save('huge', { text: 'x'.repeat(15 * 1024 * 1024 + 1) });
     await say('show me');
@@ -69,7 +69,7 @@ describe('load_artifacts', () => {
     ]);
   });
 
-  it('tells type and size of what models cannot read, and shows what they see and hear', async () => {
+  it('names type and size of files that models cannot read, and shows media', async () => {
     const pdf = { inlineData: { mimeType: 'application/pdf', data: 'AAEC' } };
     const { say, save, bodies } = await reader(asking('all.zip', 'raw', 'a.pdf'), { text: 'I see' });
     await save('all.zip', { inlineData: { mimeType: 'application/zip', data: btoa('PK12') } });
@@ -87,7 +87,7 @@ describe('load_artifacts', () => {
     ]);
   });
 
-  it('adds nothing to the instruction where there are no files', async () => {
+  it('adds nothing to the instruction without files', async () => {
     const { say, bodies } = await reader({ text: 'hi' });
     await say('hello');
     expect(instructionOf(bodies()[0]) ?? '').not.toContain('files');

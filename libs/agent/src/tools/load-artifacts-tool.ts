@@ -3,17 +3,19 @@ import { appendInstructions } from '../base/base-llm.ts';
 import { BaseTool, type RunToolRequest, type ToolProcessLlmRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
 
-/** The largest file that is shown to a model, in bytes: models take no request much above it. */
+/**
+ * Size of the largest file that is shown to a model, in bytes. Models refuse requests that are much larger.
+ */
 const maxShownBytes = 15 * 1024 * 1024;
-/** Models take what is words as words alone. */
+/** File types that models accept only as text. */
 const wordsPattern =
   /^(?:text\/.*|application\/(?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|.*\+(?:json|xml)))(?:;.*)?$/;
-/** Types of files that models see and hear. */
+/** File types that models accept as media. */
 const mediaPattern = /^(?:(?:image|audio|video)\/.*|application\/pdf(?:;.*)?)$/;
 
 /**
- * Shows files to a model: the instruction lists their names, and the content of those that it asks for is in its next request alone. The log of the session
- * holds names, not files.
+ * The tool by which a model reads files. The instruction lists their names; the content of the requested
+ * files is in the next request only. The session's log holds names, not files.
  */
 export class LoadArtifactsTool extends BaseTool {
   constructor() {
@@ -49,16 +51,16 @@ export class LoadArtifactsTool extends BaseTool {
       `There are these files: ${JSON.stringify(names)}.
 When the user asks about one of them, call ${this.name} with its name before you answer. Never make up what is in a file.`,
     ]);
-    const asked = llmRequest.contents
+    const requestedNames = llmRequest.contents
       .at(-1)
       ?.parts?.flatMap(({ functionResponse }) =>
         functionResponse?.name === this.name ? namesIn(functionResponse.response) : [],
       );
-    for (const name of new Set(asked)) llmRequest.contents.push(await show(name, toolContext));
+    for (const name of new Set(requestedNames)) llmRequest.contents.push(await show(name, toolContext));
   }
 }
 
-/** One for all: it has no state. */
+/** A shared instance: it has no state. */
 export const loadArtifactsTool = new LoadArtifactsTool();
 
 function namesIn(args: Record<string, unknown> | undefined): string[] {
@@ -68,7 +70,7 @@ function namesIn(args: Record<string, unknown> | undefined): string[] {
 
 async function show(name: string, toolContext: Context): Promise<Content> {
   const say = (...parts: Part[]): Content => ({ role: 'user', parts });
-  // As it was listed, or as people call it.
+  // The model may leave out the prefix `user:`.
   for (const filename of name.startsWith('user:') ? [name] : [name, `user:${name}`]) {
     const about = await toolContext.getArtifactVersion(filename);
     if (!about) continue;
@@ -80,7 +82,7 @@ async function show(name: string, toolContext: Context): Promise<Content> {
   return say({ text: `There is no artifact ${name}.` });
 }
 
-/** A part that models take: a file that they cannot read would make the request fail. */
+/** Converts a file to a part that models accept, because the request would fail with any other. */
 function readable(part: Part, size: number): Part {
   if (!part.inlineData) return part;
   const { data = '', mimeType = 'application/octet-stream' } = part.inlineData;

@@ -9,7 +9,7 @@ const parameters = z.object({
   query: z.string().describe('Words of what is looked for, as they may have been said.'),
 });
 
-/** A tool by which a model looks up what the user said in other sessions: `{memories}`, best first. */
+/** The tool by which a model searches the user's other sessions: `{memories}`, best matches first. */
 export class LoadMemoryTool extends BaseTool {
   constructor() {
     super({
@@ -22,7 +22,7 @@ export class LoadMemoryTool extends BaseTool {
     return { name: this.name, description: this.description, parameters: zodToSchema(parameters) };
   }
 
-  /** A search that fails finds nothing, and says so: the model answers without. */
+  /** Runs the search. When it fails, the result says so, and the model answers without it. */
   override async runAsync({ args, toolContext }: RunToolRequest): Promise<unknown> {
     const read = parameters.safeParse(args);
     if (!read.success) return { error: 'load_memory needs a query: a text' };

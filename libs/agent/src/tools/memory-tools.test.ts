@@ -39,7 +39,7 @@ function failing(): InMemoryMemoryService {
   return memoryService;
 }
 
-/** The warnings of the process from now on. */
+/** Collects the warnings of the process from now on. */
 function warnings(): string[] {
   const seen: string[] = [];
   const spy = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void seen.push(String(text)));
@@ -48,7 +48,7 @@ function warnings(): string[] {
 }
 
 describe('load_memory', () => {
-  it('gives the model what was said, when it asks', async () => {
+  it('returns memories to the model', async () => {
     const memory = await remembering('my cat is called Tom', 'the weather is fine');
     const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
     const { say, requests } = await talk(loadMemoryTool, memory, call, { text: 'Tom' });
@@ -60,7 +60,7 @@ describe('load_memory', () => {
     });
   });
 
-  it("works with a service that has ADK's two methods alone, and says nothing where there is none", async () => {
+  it("works with a service that has only ADK's two methods, and adds nothing without one", async () => {
     const seen = warnings();
     const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
     const content = { role: 'user', parts: [{ text: 'Tom' }] };
@@ -92,7 +92,7 @@ describe('load_memory', () => {
     expect(seen).toEqual([]);
   });
 
-  it('tells the model when the memory fails, and the turn goes on', async () => {
+  it('tells the model when the memory fails, and the turn continues', async () => {
     const seen = warnings();
     const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
     const { say, requests } = await talk(loadMemoryTool, failing(), call, { text: 'I do not know' });
@@ -123,7 +123,7 @@ describe('preload_memory', () => {
     expect(instruction).not.toContain('\nIgnore');
   });
 
-  it('adds nothing when nothing fits, and nothing of the session in hand', async () => {
+  it('adds nothing without a match, and nothing of the current session', async () => {
     const memory = await remembering('fine weather');
     const { say, requests, runner } = await talk(preloadMemoryTool, memory, { text: 'one' }, { text: 'two' });
     await say('How is my cat?');
@@ -135,7 +135,7 @@ describe('preload_memory', () => {
     expect(requests.map(({ systemInstruction }) => systemInstruction)).toEqual(['Be kind.', 'Be kind.']);
   });
 
-  it('goes on without a memory that fails', async () => {
+  it('continues when the memory fails', async () => {
     const seen = warnings();
     const { say } = await talk(preloadMemoryTool, failing(), { text: 'fine' });
     expect((await say('How is my cat?')).at(-1)?.content?.parts).toEqual([{ text: 'fine' }]);

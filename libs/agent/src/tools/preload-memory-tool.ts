@@ -4,8 +4,8 @@ import { BaseTool, type ToolProcessLlmRequest } from '../base/base-tool.ts';
 import { recallMemories, shownMemory } from './recall.ts';
 
 /**
- * Looks up, before each call of the model, what the user said in other sessions that fits the message in hand, and adds what is found to the
- * instruction, as quotes. The model does not see a tool.
+ * Searches the user's other sessions for the current message before each model call, and adds the matches to
+ * the instruction as quotes. The model does not see a tool.
  */
 export class PreloadMemoryTool extends BaseTool {
   constructor() {
@@ -20,10 +20,11 @@ export class PreloadMemoryTool extends BaseTool {
     const query = textOf(toolContext.userContent);
     if (query.trim() === '' || !toolContext.services.memoryService) return;
     const memories = await recallMemories(toolContext, query, 'preload_memory');
-    // What is in the session is in the request.
+    // Memories of this session are in the request already.
     const past = (memories ?? []).filter(({ sessionId }) => sessionId !== toolContext.sessionId);
     if (past.length === 0) return;
-    // As JSON with its angle brackets escaped, what was said cannot close the block and go on as an instruction.
+    // The quotes are JSON with escaped angle brackets, so their text cannot close the block and act as an
+    // instruction.
     const lines = past.map((memory) => JSON.stringify(shownMemory(memory)).replace(/[<>]/g, escaped));
     appendInstructions(llmRequest, [
       [

@@ -1,10 +1,13 @@
 import type { Context } from '../base/context.ts';
 import type { MemoryEntry, SearchMemoryResponse } from '../memory/memory-service.ts';
 
-/** How long a model is kept waiting for what was said before, in ms. */
+/** Time limit for a memory search before a model call, in ms. */
 const patienceMs = 5_000;
 
-/** What is found for a query; undefined when the memory fails or does not answer in time: a turn does not fail for that. */
+/**
+ * Searches the memory. Returns undefined when it fails or does not answer in time, because a turn must not
+ * fail for that.
+ */
 export async function recallMemories(
   context: Context,
   query: string,
@@ -27,7 +30,7 @@ export async function recallMemories(
   }
 }
 
-/** A memory as a model sees it: who said what, and when. */
+/** Makes the view of a memory for a model: author, time and text. */
 export function shownMemory({ author, timestamp, content }: MemoryEntry) {
   return {
     content: (content.parts ?? []).map(({ text }) => text ?? '').join(' '),

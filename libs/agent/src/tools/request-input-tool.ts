@@ -6,7 +6,7 @@ const parameters = z.object({
   choices: z.array(z.string()).min(1).optional().describe('The answers that there are, when there are few.'),
 });
 
-/** A tool by which a model asks the user itself, when it lacks something: `{answer}` is what came back. */
+/** The tool by which a model asks the user for missing information. Its result is `{answer}`. */
 export const requestInputTool = new FunctionTool({
   name: 'request_input',
   description: 'Asks the user for something that only the user knows, and gives the answer.',

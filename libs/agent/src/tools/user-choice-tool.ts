@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { LongRunningFunctionTool } from './function-tool.ts';
 
-/** Lets a model offer choices to the user: the call waits until a function response tells what was chosen. */
+/**
+ * The tool by which a model offers choices to the user. The call is pending until a function response holds
+ * the choice.
+ */
 export const getUserChoiceTool = new LongRunningFunctionTool({
   name: 'get_user_choice',
   description: 'Shows the options to the user and asks for one of them.',

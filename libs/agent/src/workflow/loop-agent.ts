@@ -9,20 +9,21 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import { eventsOfRun } from '../journal/journal.ts';
 
 export interface LoopAgentConfig extends BaseAgentConfig {
-  /** Default: until one of the sub-agents escalates. */
+  /** Maximum number of rounds; default: until a sub-agent escalates. */
   maxIterations?: number;
 }
 
 const options: OptionNames<LoopAgentConfig> = { ...baseAgentOptions, maxIterations: true };
 
 /**
- * Runs its sub-agents in turn, again and again, until one of their events escalates (`ExitLoopTool`) or `maxIterations` is reached. An open
- * long-running call pauses the loop; the answer goes on in the same round.
+ * Runs its sub-agents in order, again and again, until one of their events escalates (`ExitLoopTool`) or
+ * `maxIterations` is reached. A pending long-running call pauses the loop; with its answer the loop continues
+ * in the same round.
  */
 export class LoopAgent extends BaseAgent<LoopAgentConfig> {
   readonly maxIterations: number;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or a loop of nothing */
+  /** @throws MeshError `invalid_argument` for an unknown option, or a loop without sub-agents */
   constructor(config: LoopAgentConfig) {
     super(config);
     assertOptions(`agent ${this.name}`, config, options, {
@@ -40,7 +41,7 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (let round = 1; round <= this.maxIterations; round += 1) {
-      // Sub-agents that neither wait nor say anything would leave no turn to timers and signals.
+      // Timers and signals must run even if the sub-agents neither wait nor yield anything.
       await new Promise((resolve) => setImmediate(resolve));
       for (const child of this.subAgents) {
         context.abortSignal?.throwIfAborted();
@@ -50,7 +51,7 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
           yield event;
         }
         if (context.hasPaused(child)) return;
-        // A run that had ended before a crash yields nothing any more; the log has what it did.
+        // A run that had ended before a crash yields nothing again; its events are in the log.
         if (escalated || eventsOfRun(context, child.name, round).some(({ actions }) => actions.escalate))
           return;
       }

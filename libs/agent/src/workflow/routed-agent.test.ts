@@ -18,7 +18,7 @@ async function scripted(
   return { agent: new LlmAgent({ name, model: llm, ...config }), requests };
 }
 
-/** An agent that throws as soon as it runs. */
+/** An agent that throws when it runs. */
 class Broken extends BaseAgent {
   runs = 0;
   readonly #error: Error;
@@ -38,7 +38,7 @@ class Broken extends BaseAgent {
 const note = () => new FunctionTool({ name: 'note', description: 'notes', execute: () => ({ ok: true }) });
 
 describe('a routed agent', () => {
-  it('goes on with another agent when the model of the first one fails (ADK defect B24)', async () => {
+  it('continues with another agent when the model of the first one fails (ADK defect B24)', async () => {
     const one = await scripted('one', [down]);
     const two = await scripted('two', [{ text: 'here' }]);
     const agents = { first: one.agent, second: two.agent };
@@ -80,7 +80,7 @@ describe('a routed agent', () => {
     expect(said.flat().map(brief)).toEqual(['one: 1', 'two: 2', 'one: 3']);
   });
 
-  it('leaves it at an error after the first word, or after a call', async () => {
+  it('ends with an error that comes after the first content, or after a call', async () => {
     const cut = await scripted('cut', [{ text: 'one two', cutAfter: 1 }]);
     const late = await scripted('late', [{ calls: [{ name: 'note', args: {} }] }, down], { tools: [note()] });
     const two = await scripted('two', [{ text: 'never' }]);
@@ -98,7 +98,7 @@ describe('a routed agent', () => {
     ]);
   });
 
-  it('throws what the last one threw, when the router gives up or repeats itself', async () => {
+  it('throws the last error when the router gives up or repeats itself', async () => {
     for (const router of [
       () => 'broken',
       (_a: unknown, _c: unknown, failure?: unknown) => (failure ? undefined : 'broken'),
@@ -112,7 +112,7 @@ describe('a routed agent', () => {
     }
   });
 
-  it('lets nobody go on when another delivery of the run has taken over', async () => {
+  it('does not continue after another delivery of the run has taken over', async () => {
     const two = await scripted('two', [{ text: 'never' }]);
     const over = new Broken('over', new MeshError('aborted', 'taken over'));
     const { say } = await chat(new RoutedAgent({ name: 'routed', agents: [over, two.agent] }));
@@ -120,7 +120,7 @@ describe('a routed agent', () => {
     expect(two.requests).toHaveLength(0);
   });
 
-  it('goes on after crashes with the agent that it had come to', async () => {
+  it('continues after crashes with the agent that was running', async () => {
     const one = await scripted('one', [down]);
     const broken = new Broken('broken', new Error('no luck'));
     const two = await scripted('two', [{ calls: [{ name: 'note', args: {} }] }, { text: 'done' }], {
@@ -128,7 +128,7 @@ describe('a routed agent', () => {
     });
     const end = await scripted('end', [{ text: 'end' }]);
     const agents = { one: one.agent, broken, two: two.agent, never: (await scripted('never', [])).agent };
-    // Once the last one has begun, only the log says so.
+    // After the last agent has started, only the log shows which agents failed.
     const router: AgentRouter = (_agents, _context, failure) => {
       if (two.requests.length > 0 || failure?.failedKeys.has('two')) return 'never';
       if (failure?.failedKeys.has('broken')) return 'two';
@@ -148,7 +148,7 @@ describe('a routed agent', () => {
   });
 
   it('takes the answer to the agent that asked', async () => {
-    // Called again under the same id after a crash, it asks nobody twice.
+    // A tool that does its work once for each call id, also after a crash.
     class Approve extends LongRunningFunctionTool {
       override get isIdempotent() {
         return true;
@@ -167,7 +167,7 @@ describe('a routed agent', () => {
     expect(one.requests).toHaveLength(1);
   });
 
-  it('refuses a router that chooses what there is not', async () => {
+  it('refuses a router that selects an unknown agent', async () => {
     const one = await scripted('one', [{ text: 'never' }]);
     const { say } = await chat(new RoutedAgent({ name: 'routed', agents: [one.agent], router: () => 'two' }));
     await expect(say('hi')).rejects.toMatchObject({

@@ -13,13 +13,13 @@ import { eventsOfRun } from '../journal/journal.ts';
 import { describeFailure } from '../models/model-failure.ts';
 import { byKey, type Router, Routes } from '../models/routing.ts';
 
-/** Which agent to run, seeing the invocation and what failed so far. */
+/** A function that selects the next agent, from the invocation and the failures so far. */
 export type AgentRouter = Router<BaseAgent, InvocationContext>;
 
 export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
-  /** Agents by key, or a list: the keys are then the agents' names. */
+  /** Agents by key. With a list, the keys are the agents' names. */
   agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
-  /** Default: in their order, each once. */
+  /** Default: all agents in order, each once. */
   router?: AgentRouter;
 }
 
@@ -28,16 +28,17 @@ const options: OptionNames<RoutedAgentConfig> = { ...ownOptions, agents: true, r
 const unsupported = { ...unsupportedAgentOptions, subAgents: 'list them among the agents' };
 
 /**
- * Runs one of several agents, which a router picks. When that one fails before it has said anything, by a throw or by an event with an error (a
- * model that cannot be had), the router is asked for another one; one that was tried is not run again. After the first word an error is an
- * error. What failed stays in the log as an error event; from there it is known, after a crash or a pause, which agent goes on.
+ * Runs one of several agents, selected by a router. When that agent fails before it has yielded any content
+ * (it throws, or its event has an error, such as an unavailable model), the router selects another one; an
+ * agent that was tried does not run again. After the first content an error is final. A failed agent leaves
+ * an error event in the log, so the agent that continues is known after a crash or a pause.
  */
 export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
   readonly #routes: Routes<BaseAgent, InvocationContext>;
   readonly #keys: ReadonlyMap<string, string>;
   readonly #all: Readonly<Record<string, BaseAgent>>;
 
-  /** @throws MeshError `invalid_argument` without agents, or for an unknown option */
+  /** @throws MeshError `invalid_argument` for an unknown option, or without agents */
   constructor(config: RoutedAgentConfig) {
     const { agents, router } = config;
     const isOpen = new.target !== RoutedAgent;
@@ -60,11 +61,14 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
     return this.runAsyncImpl !== RoutedAgent.prototype.runAsyncImpl;
   }
 
-  /** @throws the error of the agent that failed last; MeshError `invalid_argument` when the router chooses what there is not */
+  /**
+   * @throws the error of the agent that failed last; MeshError `invalid_argument` when the router selects an
+   * agent that does not exist
+   */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const begun = this.#begun(context);
+    const startedKeys = this.#startedKeys(context);
     const failedKeys = new Set<string>();
-    let key = begun.shift() ?? (await this.#routes.choose(context))?.key;
+    let key = startedKeys.shift() ?? (await this.#routes.choose(context))?.key;
     for (;;) {
       context.abortSignal?.throwIfAborted();
       const child = key === undefined ? undefined : this.#routes.get(key);
@@ -73,15 +77,19 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
       if (!failure) return;
       failedKeys.add(key);
       const { thrown, lastError } = failure;
-      key = begun.shift() ?? (await this.#routes.choose(context, { failedKeys, lastError }))?.key;
-      // An error event is the answer when nobody goes on; what was thrown is told in the log only when somebody does.
+      key = startedKeys.shift() ?? (await this.#routes.choose(context, { failedKeys, lastError }))?.key;
+      // When no agent continues, the error event is the answer. A thrown error is recorded in the log only
+      // when another agent continues.
       if (thrown && key === undefined) throw lastError;
-      if (thrown && !isToldIn(context, child)) yield failureEvent(context, child, lastError);
+      if (thrown && !isFailureInLog(context, child)) yield failureEvent(context, child, lastError);
     }
   }
 
-  /** The agents that this run has begun with, in order: the last one goes on, those before it have failed. */
-  #begun(context: InvocationContext): string[] {
+  /**
+   * Returns the agents that this run has started, in order. The last one continues; those before it have
+   * failed.
+   */
+  #startedKeys(context: InvocationContext): string[] {
     const first = new Map<string, number>();
     for (const { name } of this.subAgents) {
       const [event] = eventsOfRun(context, name, 1);
@@ -92,39 +100,39 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
     return [...first].sort(([, a], [, b]) => a - b).map(([key]) => key);
   }
 
-  /** Runs an agent and tells how it failed; undefined when it has said something. */
+  /** Runs an agent and returns its failure; undefined when it has yielded content. */
   async *#try(
     child: BaseAgent,
     context: InvocationContext,
   ): AsyncGenerator<Event, { lastError: unknown; thrown: boolean } | undefined, void> {
-    let heard = false;
-    let told: Event | undefined;
+    let hasContent = false;
+    let errorEvent: Event | undefined;
     try {
       for await (const event of child.runAsync(context)) {
-        heard ||= isSaid(event);
-        if (event.errorCode !== undefined) told = event;
+        hasContent ||= hasParts(event);
+        if (event.errorCode !== undefined) errorEvent = event;
         yield event;
       }
     } catch (lastError) {
       context.abortSignal?.throwIfAborted();
-      // Another delivery of the run has taken over: nobody may go on here.
+      // After a takeover by another delivery of the run, nothing may continue here.
       const isOver = lastError instanceof MeshError && lastError.code === 'aborted';
-      if (isOver || heard || eventsOfRun(context, child.name, 1).some(isSaid)) throw lastError;
+      if (isOver || hasContent || eventsOfRun(context, child.name, 1).some(hasParts)) throw lastError;
       return { lastError, thrown: true };
     }
     const events = eventsOfRun(context, child.name, 1);
-    const failed = events.findLast(({ errorCode }) => errorCode !== undefined) ?? told;
-    if (!failed || heard || events.some(isSaid)) return undefined;
+    const failed = events.findLast(({ errorCode }) => errorCode !== undefined) ?? errorEvent;
+    if (!failed || hasContent || events.some(hasParts)) return undefined;
     const lastError = new Error(failed.errorMessage ?? failed.errorCode, { cause: failed });
     return { lastError, thrown: false };
   }
 }
 
-function isSaid({ content }: Event): boolean {
+function hasParts({ content }: Event): boolean {
   return (content?.parts?.length ?? 0) > 0;
 }
 
-function isToldIn(context: InvocationContext, { name }: BaseAgent): boolean {
+function isFailureInLog(context: InvocationContext, { name }: BaseAgent): boolean {
   return eventsOfRun(context, name, 1).some(({ errorCode }) => errorCode !== undefined);
 }
 

@@ -8,8 +8,8 @@ import {
 import type { InvocationContext } from '../base/invocation-context.ts';
 
 /**
- * Runs its sub-agents one after the other, in one session and one state. A sub-agent that leaves a long-running call open pauses the
- * sequence; the answer goes on with that sub-agent, and then with those behind it.
+ * Runs its sub-agents one after the other, in one session with one state. A pending long-running call of a
+ * sub-agent pauses the sequence. Its answer continues that sub-agent, and then the ones behind it.
  */
 export class SequentialAgent extends BaseAgent {
   /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */

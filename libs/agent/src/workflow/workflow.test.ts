@@ -13,7 +13,7 @@ import { SequentialAgent } from './sequential-agent.ts';
 
 type Replies = Parameters<typeof scriptedModel>;
 
-/** An agent with a script, and what its model was asked. */
+/** Makes an agent with a scripted model, and the list of the requests to the model. */
 async function scripted(name: string, replies: Replies, config: Partial<LlmAgentConfig> = {}) {
   const { llm, requests } = await scriptedModel(...replies);
   return { agent: new LlmAgent({ name, model: llm, ...config }), requests };
@@ -35,7 +35,7 @@ describe('a sequence', () => {
     expect(two.requests[0]?.systemInstruction).toContain('Edit draft');
   });
 
-  it('pauses with a sub-agent that waits, and goes on there and then behind it when the answer comes (ADK defect B4)', async () => {
+  it('pauses with a waiting sub-agent, and continues there and after it when the answer comes (ADK defect B4)', async () => {
     const one = await scripted('one', [{ text: 'first' }]);
     const two = await scripted('two', [{ calls: [{ name: 'approve', args: {} }] }, { text: 'approved' }], {
       tools: [approve()],
@@ -50,7 +50,7 @@ describe('a sequence', () => {
     expect(one.requests).toHaveLength(1);
   });
 
-  it('starts anew with a message that is no answer', async () => {
+  it('starts from the beginning with a message that is not an answer', async () => {
     const one = await scripted('one', [{ text: '1' }, { text: '2' }]);
     const two = await scripted('two', [{ text: 'a' }, { text: 'b' }]);
     const { say } = await chat(new SequentialAgent({ name: 'pipeline', subAgents: [one.agent, two.agent] }));
@@ -82,7 +82,7 @@ describe('a sequence', () => {
     expect((await answer(ids[1], { ok: 2 })).map(brief)).toEqual(['one: both', 'two: end']);
   });
 
-  it('goes on where a crash left it, without asking a model twice', async () => {
+  it('continues after a crash without calling a model twice', async () => {
     const note = new FunctionTool({ name: 'note', description: 'notes', execute: () => ({ ok: true }) });
     const one = await scripted('one', [{ calls: [{ name: 'note', args: {} }] }, { text: 'a' }], {
       tools: [note],
@@ -106,8 +106,8 @@ describe('a sequence', () => {
     expect([one.requests.length, two.requests.length]).toEqual([2, 1]);
   });
 
-  it('goes on behind an answer too where crashes left it', async () => {
-    // A tool that is asked again under the same call id may be called again after a crash.
+  it('continues after crashes that follow an answer', async () => {
+    // A tool that may run again under the same call id after a crash.
     class Approve extends LongRunningFunctionTool {
       override get isIdempotent() {
         return true;
@@ -141,7 +141,7 @@ describe('a sequence', () => {
     expect([one.requests.length, two.requests.length, three.requests.length]).toEqual([1, 3, 1]);
   });
 
-  it('is run by an LLM agent that hands over to it, and continues there', async () => {
+  it('runs when an LLM agent transfers to it, and continues there', async () => {
     const two = await scripted('two', [{ calls: [{ name: 'approve', args: {} }] }, { text: 'ok then' }], {
       tools: [approve()],
     });
@@ -183,7 +183,7 @@ describe('agents in parallel', () => {
     expect((await stored()).state).toEqual({ a_out: 'A', b_out: 'B' });
   });
 
-  it('say on their branch that their model failed (ADK defect B10)', async () => {
+  it('record on their branch that their model failed (ADK defect B10)', async () => {
     const a = await scripted('a', [{ text: 'A' }]);
     const b = await scripted('b', [{ error: { status: 429, message: 'quota' } }]);
     const { say } = await chat(new ParallelAgent({ name: 'par', subAgents: [a.agent, b.agent] }));
@@ -191,7 +191,7 @@ describe('agents in parallel', () => {
     expect(failed).toMatchObject({ author: 'b', branch: 'par.b', errorCode: '429' });
   });
 
-  it('wait for each other when the work goes on behind them; the answer goes to the one that asked', async () => {
+  it('are all done before the work after them; an answer goes to the one that asked', async () => {
     const a = await scripted('a', [{ text: 'A' }]);
     const b = await scripted('b', [{ calls: [{ name: 'approve', args: {} }] }, { text: 'B' }], {
       tools: [approve()],
@@ -214,9 +214,9 @@ describe('agents in parallel', () => {
     await expect(say('go')).rejects.toThrow(/state key "nothing"/);
   });
 
-  it('go on where a crash left them', async () => {
+  it('continue after a crash', async () => {
     const a = await scripted('a', [{ text: 'A' }, { text: 'A' }]);
-    // Whichever is later had asked its model when the process died.
+    // The later of the two had called its model when the process died.
     const b = await scripted('b', [{ text: 'B' }, { text: 'B' }]);
     const end = await scripted('end', [{ text: 'end' }]);
     const par = new ParallelAgent({ name: 'par', subAgents: [a.agent, b.agent] });
@@ -256,11 +256,11 @@ describe('a loop', () => {
     expect((await (await chat(await refine())).say('go')).map(brief)).toEqual(refined);
   });
 
-  it('goes on in the round where a crash left it', async () => {
+  it('continues in the same round after a crash', async () => {
     expect((await runWithCrashes(await refine())).map(brief)).toEqual(refined);
   });
 
-  it('pauses in a round and goes on in it', async () => {
+  it('pauses and continues in the same round', async () => {
     const a = await scripted('a', [{ text: '1' }, { text: '2' }]);
     const b = await scripted(
       'b',
@@ -302,7 +302,7 @@ describe('an agent with code of its own', () => {
     expect((await (await chat(await editor())).say('go')).map(brief)).toEqual(edited);
   });
 
-  it('is replayed after a crash: what its children said is not said again', async () => {
+  it("runs again after a crash without committing its children's events twice", async () => {
     const events = await runWithCrashes(new SequentialAgent({ name: 'top', subAgents: [await editor()] }));
     expect(events.map(brief)).toEqual(edited);
   });

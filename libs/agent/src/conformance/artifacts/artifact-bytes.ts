@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactService } from '../../artifacts/artifact-service.ts';
 
-/** Runs a test with a service of its own. */
+/** Wraps a test that needs a service of its own. */
 export type WithService = (run: (service: ArtifactService) => Promise<void>) => () => Promise<void>;
 
 export const place = { appName: 'app', userId: 'u', sessionId: 's' };
 
-/** Bytes that look like none before them, the same each time. */
+/** Makes bytes that do not repeat; the same seed makes the same bytes. */
 export function bytesIn(size: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(size);
   let state = seed;
@@ -21,7 +21,7 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Chunks as a stream that makes each when it is asked for; an error among them is thrown there. */
+/** Makes a stream that yields each chunk on demand, and throws an error among them. */
 export function streamIn(chunks: Iterable<Uint8Array | Error>): ReadableStream<Uint8Array> {
   const each = chunks[Symbol.iterator]();
   return new ReadableStream<Uint8Array>(

@@ -4,7 +4,7 @@ import { bytesIn, place, readAll, streamIn, type WithService } from './artifact-
 
 const file = { ...place, filename: 'report.txt' };
 
-/** What artifact services tell of versions. */
+/** Tests of version metadata. */
 export function keepingMetadata(withService: WithService): void {
   it.each([
     ['data that is no base64', { inlineData: { mimeType: 'a/b', data: '%%%' } }],
@@ -71,7 +71,7 @@ export function keepingMetadata(withService: WithService): void {
   );
 }
 
-/** What artifact services promise of files that go. */
+/** Tests of deletion. */
 export function deletingAll(withService: WithService): void {
   it(
     'deletes the files of a session, and leaves those of the user and of other sessions',
@@ -140,7 +140,7 @@ export function deletingAll(withService: WithService): void {
   );
 }
 
-/** What artifact services promise to several who save at the same time. */
+/** Tests of concurrent saves. */
 export function savingAtOnce(withService: WithService): void {
   it(
     'gives each of many who save one name at once a version of its own, and loses none',

@@ -4,7 +4,7 @@ import { bytesIn, hashOf, type WithService } from './artifact-bytes.ts';
 import { deletingAll, keepingMetadata, savingAtOnce } from './artifact-metadata.ts';
 import { streaming } from './artifact-streams.ts';
 
-/** What every artifact service must do. */
+/** Tests that every artifact service must pass. */
 export function artifactServiceConformance(
   name: string,
   make: () => Promise<{ service: ArtifactService; dispose(): Promise<void> }>,

@@ -4,7 +4,7 @@ import { bytesIn, place, readAll, streamIn, type WithService } from './artifact-
 
 const file = { ...place, filename: 'large.bin' };
 
-/** What artifact services promise of bytes that come and go as streams. */
+/** Tests of saving and loading as streams. */
 export function streaming(withService: WithService): void {
   it(
     'saves a stream and loads it as one, with its type and size',

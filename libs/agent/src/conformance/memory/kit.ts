@@ -2,16 +2,16 @@ import { createEvent } from '../../events/event.ts';
 import type { MemoryService } from '../../memory/memory-service.ts';
 import type { Session } from '../../sessions/session.ts';
 
-/** What the parts of the suite stand on. */
+/** Functions that all parts of the suite use. */
 export interface MemoryKit {
   withService(run: (service: MemoryService) => Promise<void>): () => Promise<void>;
-  /** The texts that are found, best first. */
+  /** Returns the texts of the found memories, best matches first. */
   find(
     service: MemoryService,
     query: string,
     request?: { userId?: string; limit?: number },
   ): Promise<string[]>;
-  /** All texts of the user, in the order in which they were added. */
+  /** Returns all texts of the user, in the order of their addition. */
   all(service: MemoryService, userId?: string): Promise<string[]>;
 }
 
@@ -22,7 +22,7 @@ export function eventOf(text: string, id?: string) {
   return createEvent({ author: 'user', timestamp: 0, content, ...(id !== undefined && { id }) });
 }
 
-/** A session in which the user said these texts. Events that are given as such keep their ids. */
+/** Makes a session in which the user said these texts. Events among them keep their ids. */
 export function sessionOf(id: string, ...said: (string | Session['events'][number])[]): Session {
   const events = said.map((each) => (typeof each === 'string' ? eventOf(each) : each));
   return { id, ...owner, state: {}, seq: events.length, lastUpdateTime: 0, events };

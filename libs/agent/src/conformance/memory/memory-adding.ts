@@ -3,7 +3,7 @@ import { createEvent } from '../../events/event.ts';
 import type { MemoryKit } from './kit.ts';
 import { eventOf, owner, sessionOf } from './kit.ts';
 
-/** Adding: sessions that grow, that are replaced, from several sides at once; events; memories of other kinds. */
+/** Tests of adding: sessions that grow, that are replaced, concurrent additions; events; other memories. */
 export function memoryAdding(name: string, { withService, find, all }: MemoryKit): void {
   describe(`memory service, adding: ${name}`, () => {
     it(

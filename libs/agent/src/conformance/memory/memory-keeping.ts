@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryKit } from './kit.ts';
 import { eventOf, owner, sessionOf } from './kit.ts';
 
-/** Keeping: whose it is, reading all of it, forgetting it. */
+/** Tests of owners, listing and deletion. */
 export function memoryKeeping(name: string, { withService, find, all }: MemoryKit): void {
   describe(`memory service, keeping: ${name}`, () => {
     it(

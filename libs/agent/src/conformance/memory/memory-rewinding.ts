@@ -3,7 +3,7 @@ import { createEvent } from '../../events/event.ts';
 import type { MemoryKit } from './kit.ts';
 import { eventOf, owner, sessionOf } from './kit.ts';
 
-/** Sessions that went back: what was said in between counts no more. */
+/** Tests of rewound sessions: rewound events have no effect. */
 export function memoryRewinding(name: string, { withService, all }: MemoryKit): void {
   describe(`memory service, rewinding: ${name}`, () => {
     it(

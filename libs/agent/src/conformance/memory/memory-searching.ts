@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryKit } from './kit.ts';
 import { owner, sessionOf } from './kit.ts';
 
-/** Finding: languages, ranking, limits. */
+/** Tests of searching: languages, ranking, limits. */
 export function memorySearching(name: string, { withService, find }: MemoryKit): void {
   describe(`memory service, searching: ${name}`, () => {
     it(

@@ -7,7 +7,7 @@ import { memorySearching } from './memory-searching.ts';
 
 export type MakeMemoryService = () => Promise<{ service: MemoryService; dispose(): Promise<void> }>;
 
-/** What every memory service must do. */
+/** Tests that every memory service must pass. */
 export function memoryServiceConformance(name: string, make: MakeMemoryService): void {
   const textOf = (parts: { text?: string }[] = []) => parts.map(({ text }) => text).join('');
   const kit: MemoryKit = {

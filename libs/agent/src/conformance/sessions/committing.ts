@@ -3,7 +3,7 @@ import type { Session } from '../../sessions/session.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** What `appendEvent` promises. */
+/** Tests of `appendEvent`. */
 export function committing(service: TheService): void {
   const create = () => service().createSession({ appName, userId, sessionId: 's' });
   const read = () => service().log.readEvents({ appName, userId, sessionId: 's' });
@@ -33,7 +33,7 @@ export function committing(service: TheService): void {
     expect(await reread(service(), session)).toEqual(session);
   });
 
-  test('commits an event id once, though other events came between', async () => {
+  test('commits an event id once, although other events came in between', async () => {
     const session = await create();
     const first = deltaOf({ a: 1, 'user:b': 1, 'app:c': 1, 'temp:d': 1 });
     const committed = await service().appendEvent({ session, event: first });
@@ -52,7 +52,7 @@ export function committing(service: TheService): void {
     expect(temp).toEqual({ 'temp:d': 2 });
   });
 
-  test('commits an event once when it is repeated at once', async () => {
+  test('commits an event once for concurrent repetitions', async () => {
     const session = await create();
     const event = deltaOf({ a: 1 });
     await Promise.all(Array.from({ length: 16 }, () => service().appendEvent({ session, event })));
@@ -60,7 +60,7 @@ export function committing(service: TheService): void {
     expect(session).toMatchObject({ seq: 1, events: [event] });
   });
 
-  test('brings an object up to date that missed its own commit', async () => {
+  test('updates an object that missed its own commit', async () => {
     const [lost, session] = [await create(), await service().getSession({ appName, userId, sessionId: 's' })];
     const event = deltaOf({ a: 1, 'temp:t': 1 });
     await service().appendEvent({ session: session ?? expect.fail(), event });
@@ -69,7 +69,7 @@ export function committing(service: TheService): void {
     expect(lost.state).toEqual({ a: 1, 'temp:t': 1 });
   });
 
-  test('tells equal event ids of different invocations and sessions apart', async () => {
+  test('distinguishes equal event ids of different invocations and sessions', async () => {
     const session = await create();
     const other = await service().createSession({ appName, userId, sessionId: 'other' });
     const event = eventOf({ id: 'same' });
@@ -97,7 +97,7 @@ export function committing(service: TheService): void {
     const final = await service().getSession({ appName, userId, sessionId: 's' });
     expect(final).toMatchObject({ seq: 64, state: { last: stored.at(-1)?.event.actions.stateDelta.last } });
     expect(Object.keys(final?.state ?? {})).toHaveLength(65);
-    // Each object knows everything up to its own event and nothing twice.
+    // Each object holds all events up to its own last one, each once.
     for (const [n, session] of objects.entries()) {
       expect(session?.events).toEqual(stored.slice(0, session?.seq).map(({ event }) => event));
       expect(session?.events.some(({ id }) => id === events[n]?.id)).toBe(true);
@@ -111,12 +111,12 @@ export function committing(service: TheService): void {
     expect(session.events).toEqual((await read()).map(({ event }) => event));
   });
 
-  test('takes all events and state of two writers with a stale picture, in one order for both (ADK defect B15)', async () => {
+  test('merges the events and state of two writers with stale objects, in one order (ADK defect B15)', async () => {
     await create();
     const open = async () =>
       (await service().getSession({ appName, userId, sessionId: 's' })) ?? expect.fail();
     const [one, two] = [await open(), await open()];
-    // Each writes on and on upon what it read at the start and its own commits; neither looks again.
+    // Each writer uses what it read at the start and its own commits; neither reads again.
     const write = async (session: Session, who: string) => {
       for (let n = 1; n <= 8; n += 1) {
         const stateDelta = { [`${who}${n}`]: n, [`user:${who}`]: n, [`app:${who}`]: n, last: `${who}${n}` };
@@ -135,13 +135,14 @@ export function committing(service: TheService): void {
     expect(final.state).toMatchObject({ a8: 8, b8: 8, 'user:a': 8, 'user:b': 8, 'app:a': 8, 'app:b': 8 });
     expect(Object.keys(final.state)).toHaveLength(21);
     expect(final.state.last).toBe(ids.at(-1));
-    // Both hold the log as it is, up to their own last commit; whoever wrote last holds all of it, and the state.
+    // Both objects hold the log up to their own last commit. The object of the last writer holds the whole
+    // log and the state.
     for (const held of [one, two]) expect(held.events.map(({ id }) => id)).toEqual(ids.slice(0, held.seq));
     const [last] = [one, two].sort((a, b) => b.seq - a.seq);
     expect(last).toEqual(final);
   });
 
-  test('gives a stale object the events that others committed meanwhile', async () => {
+  test('adds the events that others have committed to a stale object', async () => {
     const session = await create();
     await service().appendEvent({ session, event: deltaOf({ a: 1, b: 1 }) });
     const stale = await service().getSession({
@@ -158,7 +159,7 @@ export function committing(service: TheService): void {
     expect(stale?.state).toEqual({ a: 2, b: 2 });
   });
 
-  test('neither changes nor keeps what the caller holds', async () => {
+  test("neither changes nor shares the caller's objects", async () => {
     const state = { list: [1] };
     const session = await service().createSession({ appName, userId, sessionId: 's', state });
     const event = deltaOf({ more: [1], 'temp:t': [1] });
@@ -187,7 +188,7 @@ export function committing(service: TheService): void {
     expect(await read()).toEqual([{ seq: 1, event }]);
   });
 
-  test('does not append to a session that never was', async () => {
+  test('does not append to an unknown session', async () => {
     const session = { ...(await create()), id: 'never' };
     await expect(service().appendEvent({ session, event: eventOf() })).rejects.toMatchObject(
       meshError('not_found'),

@@ -3,7 +3,7 @@ import { endOfRun } from '../../sessions/invocations.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, reread, userId } from './kit.ts';
 
-/** Runs that continue an invocation which has ended. */
+/** Tests of runs that continue an ended invocation. */
 export function continuing(service: TheService): void {
   const session = { appName, userId, sessionId: 's' };
   const first = { ...session, invocationId: 'inv-1' };
@@ -15,14 +15,14 @@ export function continuing(service: TheService): void {
   const record = () => service().invocations.get(first);
   const error = { code: 'internal', message: 'broken' };
 
-  /** What the mesh does when it is a run's turn. */
+  /** Gives the session to the next run in the queue, as the mesh does. */
   async function promote() {
     const next = await service().leases.nextRun(session);
     if (next !== undefined) await service().leases.promote(JSON.parse(next));
     return next === undefined ? undefined : (JSON.parse(next) as Ref);
   }
 
-  /** A session whose first invocation has done something and ended. */
+  /** Makes a session whose first invocation has committed an event and ended. */
   async function ended() {
     const made = await service().createSession(session);
     await queue(first);
@@ -32,7 +32,7 @@ export function continuing(service: TheService): void {
     return made;
   }
 
-  test('bring it to work again, with its temp: state and its counters, and end by themselves', async () => {
+  test('continue it with its temp: state and its counters, and have ends of their own', async () => {
     const made = await ended();
     expect(await queue(again('r1'))).toEqual({ state: 'held', token: 2, begun: 1 });
     expect(await record()).toEqual({
@@ -104,7 +104,7 @@ export function continuing(service: TheService): void {
     expect([...(ends?.keys() ?? [])].sort()).toEqual(['', 'r1', 'r2', 'r3']);
   });
 
-  test('wait for the first run too, when they come before its end', async () => {
+  test('wait for the end of the first run, too', async () => {
     await service().createSession(session);
     await queue(first);
     expect(await queue(again('r1'))).toEqual({ state: 'busy', holder: 'inv-1' });
@@ -115,7 +115,7 @@ export function continuing(service: TheService): void {
     expect(await queue(again('r1'))).toMatchObject({ state: 'held' });
   });
 
-  test('that are refused leave the invocation as it was', async () => {
+  test('that are refused leave the invocation unchanged', async () => {
     await ended();
     const before = await record();
     await queue(again('r1'));
@@ -142,7 +142,7 @@ export function continuing(service: TheService): void {
     expect(await service().leases.renew(again('r1'), 2)).toEqual({});
   });
 
-  test('are cancelled with the invocation, at work and in the queue', async () => {
+  test('are cancelled with the invocation, running and in the queue', async () => {
     await ended();
     await queue(again('r1'));
     await queue(again('r2'));
@@ -158,7 +158,7 @@ export function continuing(service: TheService): void {
     expect(await promote()).toBeUndefined();
   });
 
-  test('are cancelled by themselves, at work and in the queue', async () => {
+  test('are cancelled separately, running and in the queue', async () => {
     await ended();
     await queue(again('r1'));
     await queue(again('r2'));
@@ -174,7 +174,7 @@ export function continuing(service: TheService): void {
     expect(await service().invocations.cancel(again('r2'), 'late')).toMatchObject({ status: 'completed' });
   });
 
-  test('do not hear of a cancellation that came too late for the run before', async () => {
+  test('do not see a cancellation that came too late for the previous run', async () => {
     await ended();
     await queue(again('r1'));
     await service().invocations.cancel(first, 'late');
@@ -194,7 +194,7 @@ export function continuing(service: TheService): void {
     expect(await promote()).toBeUndefined();
   });
 
-  test('take no invocation of another session', async () => {
+  test('do not take an invocation of another session', async () => {
     await ended();
     await service().createSession({ ...session, sessionId: 't' });
     expect(await queue({ ...again('r1'), sessionId: 't' })).toEqual({ state: 'gone' });

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, reread, take, userId } from './kit.ts';
 
-/** What the token of an invocation keeps its former holder from. */
+/** Tests of the fencing token: a former holder can commit nothing. */
 export function fencing(service: TheService): void {
   const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
   const refused = { ...meshError('aborted'), message: 'another delivery of this run has taken over' };
   const everywhere = { a: 1, 'user:b': 1, 'app:c': 1, 'temp:d': 1 };
 
-  /** A session that a second delivery of the invocation has taken over from token 1. */
+  /** Makes a session in which a second delivery has taken over from token 1. */
   async function takenOver() {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
     const event = deltaOf(everywhere);
@@ -33,7 +33,7 @@ export function fencing(service: TheService): void {
     });
   });
 
-  test('gives each of many takers a token of its own', async () => {
+  test('gives each of many concurrent callers a token of its own', async () => {
     await service().createSession({ appName, userId, sessionId: 's' });
     const tokens = await Promise.all(Array.from({ length: 32 }, () => take(service(), ref)));
     expect(tokens.sort((a, b) => a - b)).toEqual(tokens.map((_, at) => at + 1));
@@ -48,7 +48,7 @@ export function fencing(service: TheService): void {
     await expect(service().appendEvent({ session, event, token: 1 })).rejects.toMatchObject(refused);
     expect({ held: session, stored: await reread(service(), session) }).toEqual(before);
     expect(await service().invocations.get(ref)).toEqual(invocation);
-    // Nor does it count as committed: the new holder may commit an event of that id.
+    // The refused event was not committed, so the new holder may commit an event with that id.
     await service().appendEvent({ session, event, token: 2 });
     expect(session).toMatchObject({ seq: 2, state: { a: 2, 'user:b': 2, 'app:c': 2, 'temp:d': 2 } });
   });
@@ -62,7 +62,7 @@ export function fencing(service: TheService): void {
     expect(await reread(service(), session)).toEqual(stored);
   });
 
-  test('lets the newest token pass, and who has none', async () => {
+  test('accepts the newest token, and commits without a token', async () => {
     const { session } = await takenOver();
     await service().appendEvent({ session, event: deltaOf({ n: 1 }), token: 2 });
     await service().appendEvent({ session, event: deltaOf({ n: 2 }) });
@@ -82,7 +82,7 @@ export function fencing(service: TheService): void {
     await expect(service().invocations.end(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
   });
 
-  test('lets no commit of the former holder come after the taking', async () => {
+  test('refuses commits of the former holder after a takeover', async () => {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
     const token = await take(service(), ref);
     const commit = async (n: number) =>

@@ -5,7 +5,7 @@ import { forkSession, importSession, rewindSession } from '../../sessions/sessio
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, take, userId } from './kit.ts';
 
-/** Going back, copies, and events from elsewhere. */
+/** Tests of rewinding, copies and imported events. */
 export function history(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   let session: Session;
@@ -22,13 +22,13 @@ export function history(service: TheService): void {
       longRunningToolIds: [id],
     });
 
-  test('tells what a session was created with', async () => {
+  test('returns the initial state of a session', async () => {
     await append(deltaOf({ color: 'blue', size: 1 }));
     expect(await service().log.initialState(ref)).toEqual({ color: 'red' });
     expect(await service().log.initialState({ ...ref, sessionId: 'none' })).toBeUndefined();
   });
 
-  test('goes back to before an invocation, with the state as it was then', async () => {
+  test('rewinds to before an invocation, with the state of that time', async () => {
     await append(deltaOf({ size: 1 }, { invocationId: 'one' }));
     await append(deltaOf({ size: 2, color: 'blue', 'user:name': 'Bob' }, { invocationId: 'two' }));
     await append(deltaOf({ shape: 'round' }, { invocationId: 'three' }), asks('c1', 'three'));
@@ -43,7 +43,7 @@ export function history(service: TheService): void {
     await take(service(), { ...ref, invocationId: 'four' });
   });
 
-  test('does not go back while a run is at work, nor to what never was', async () => {
+  test('does not rewind while a run is running, or to an unknown invocation', async () => {
     await append(eventOf({ invocationId: 'one' }));
     await expect(rewindSession(service(), ref, 'never')).rejects.toMatchObject(meshError('not_found'));
     const nowhere = { ...ref, sessionId: 'none' };
@@ -69,7 +69,7 @@ export function history(service: TheService): void {
     );
   });
 
-  test('leaves open calls with the original: in the copy they have expired', async () => {
+  test('keeps pending calls in the original: in the copy they have expired', async () => {
     await append(asks('c1', 'one'));
     const copy = await forkSession(service(), ref);
     expect(copy.events).toHaveLength(2);
@@ -81,7 +81,7 @@ export function history(service: TheService): void {
     expect(await service().pending.list(ref)).toHaveLength(1);
   });
 
-  test('takes a session of many events from elsewhere', async () => {
+  test('imports a session of many events', async () => {
     const events = Array.from({ length: 450 }, (_, n) => deltaOf({ n, 'app:n': n, 'temp:n': n }));
     const imported = await importSession(service(), { ...ref, sessionId: 'in', state: { a: 1 }, events });
     expect(imported).toMatchObject({ seq: 450, state: { a: 1, n: 449 } });
@@ -92,7 +92,7 @@ export function history(service: TheService): void {
     expect(sessions.map(({ id }) => id)).toContain('in');
   });
 
-  test('takes large events from elsewhere, in order', async () => {
+  test('imports large events, in order', async () => {
     const text = 'x'.repeat(3 * 1024 * 1024);
     const event = (n: number) =>
       deltaOf(
@@ -107,7 +107,7 @@ export function history(service: TheService): void {
     expect(now.state).toMatchObject({ n: 3, at0: true, at1: true, at2: true, at3: true });
   });
 
-  test('removes again what cannot be taken whole', async () => {
+  test('deletes a session that cannot be imported completely', async () => {
     const events = [...Array.from({ length: 250 }, () => eventOf()), eventOf({ id: '' })];
     const request = { ...ref, sessionId: 'in', events };
     await expect(importSession(service(), request)).rejects.toMatchObject(meshError('invalid_argument'));

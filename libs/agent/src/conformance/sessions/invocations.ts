@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, refOf, userId } from './kit.ts';
 
-/** The record beside the events. */
+/** Tests of invocation records. */
 export function invocations(service: TheService): void {
   const ref = { appName, userId, sessionId: 's', invocationId: 'inv-1' };
   const fresh = { status: 'running', temp: {}, llmCalls: 0, tokens: 0 };
@@ -43,7 +43,7 @@ export function invocations(service: TheService): void {
     expect(await service().invocations.get(ref)).toEqual(ended);
   });
 
-  test('lets one of many ends win, and tells all of them', async () => {
+  test('keeps one of many concurrent ends, and returns it to all', async () => {
     const errors = Array.from({ length: 8 }, (_, n) => ({ code: 'internal', message: `end ${n}` }));
     const records = await Promise.all(
       errors.map((error) => service().invocations.end(ref, { status: 'failed', error })),
@@ -51,7 +51,7 @@ export function invocations(service: TheService): void {
     expect(new Set(records.map(({ error }) => error?.message)).size).toBe(1);
   });
 
-  test('ends with what it counted and remembered', async () => {
+  test('keeps its counters and temp: state until its end', async () => {
     const session = await service().createSession({ appName, userId, sessionId: 's' });
     await service().appendEvent({ session, event: deltaOf({ 'temp:t': 'x' }) });
     await service().invocations.countLlmCall({ ...refOf(session), invocationId: 'inv-1' });
@@ -59,7 +59,7 @@ export function invocations(service: TheService): void {
     expect(record).toEqual({ status: 'completed', temp: { 'temp:t': 'x' }, llmCalls: 1, tokens: 0 });
   });
 
-  test('keeps what it returns', async () => {
+  test('stores the event that it returns', async () => {
     const error = { code: 'internal', message: 'first' };
     const record = await service().invocations.end(ref, { status: 'failed', error });
     Object.assign(record.temp, { 'temp:x': 1 });

@@ -6,14 +6,14 @@ import type { SessionService } from '../../sessions/session-service.ts';
 /** Number of events made so far. */
 let made = 0;
 
-/** Gives the service of the running test. */
+/** Returns the service of the current test. */
 export type TheService = () => SessionService;
 
 export const appName = 'shop';
 
 export const userId = 'ann';
 
-/** Takes the session for an invocation, which must be possible now. Returns its token. */
+/** Takes the session for an invocation, and fails when it is busy. Returns the token. */
 export async function take(service: SessionService, ref: InvocationRef): Promise<number> {
   const taken = await service.leases.take(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
   if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
@@ -40,18 +40,22 @@ export function eventOf(
   };
 }
 
-/** An event that does nothing but change state. */
+/** Makes an event that only changes state. */
 export const deltaOf = (stateDelta: Record<string, unknown>, fields: Partial<Omit<Event, 'actions'>> = {}) =>
   eventOf({ ...fields, actions: { stateDelta } });
 
 export const refOf = ({ appName, userId, id }: Session) => ({ appName, userId, sessionId: id });
 
-/** The session as the store has it now. @throws Error when it is gone */
+/**
+ * Reads the session from the store.
+ *
+ * @throws Error when it is gone
+ */
 export async function reread(service: SessionService, session: Session): Promise<Session> {
   const found = await service.getSession(refOf(session));
   if (!found) throw new Error(`session ${session.id} is gone`);
   return found;
 }
 
-/** For `toMatchObject` and `rejects`: an error of the mesh with this code. */
+/** Matches a MeshError with this code, for `toMatchObject` and `rejects`. */
 export const meshError = (code: MeshError['code']) => ({ name: 'MeshError', code });

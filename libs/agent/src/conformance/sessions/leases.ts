@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, take, userId } from './kit.ts';
 
-/** One invocation at a time has a session; the others wait in order. */
+/** Tests of leases: one invocation at a time has a session, the others wait in order. */
 export function leases(service: TheService): void {
   const session = { appName, userId, sessionId: 's' };
   const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
@@ -12,7 +12,7 @@ export function leases(service: TheService): void {
   const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
     service().leases.take(inv(n), { run: run(n), whenBusy });
   const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
-  /** What the mesh does when it is a run's turn. */
+  /** Gives the session to the next run in the queue, as the mesh does. */
   async function promote() {
     const next = await service().leases.nextRun(session);
     if (next === undefined) return undefined;
@@ -42,7 +42,7 @@ export function leases(service: TheService): void {
     expect(await service().leases.nextRun(session)).toBeUndefined();
   });
 
-  test('a copy of the run at work takes nothing over while that one gives signs of life', async () => {
+  test('a duplicate of the running run takes nothing over while the holder renews its lease', async () => {
     const one = await create();
     const bring = (message: string, { part = 'hop:0', leaseMs = 60_000 } = {}) =>
       service().leases.take(inv(1), {
@@ -59,16 +59,16 @@ export function leases(service: TheService): void {
       event: deltaOf({ n: 1 }, { invocationId: 'inv-1' }),
       token: 1,
     });
-    // The same message again: its process died, or lost the connection.
+    // The same message arrives again: its process died, or lost the connection.
     expect(await bring('a')).toEqual({ state: 'held', token: 2, begun: 1 });
     expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual({ state: 'held', token: 3, begun: 2 });
-    // No sign of life for as long as the lease lasts.
+    // The holder does not renew its lease for as long as it lasts.
     await expect.poll(() => bring('y', { part: 'hop:1' })).toMatchObject({ state: 'held', token: 4 });
     await end(1);
     expect(await bring('y', { part: 'hop:1' })).toEqual({ state: 'ended' });
   });
 
-  test('a run that waited its turn may come by another message', async () => {
+  test('a run that waited may arrive with another message', async () => {
     await create();
     const bring = (n: number, message: string) =>
       service().leases.take(inv(n), {
@@ -99,7 +99,7 @@ export function leases(service: TheService): void {
     expect(new Set(order).size).toBe(16);
   });
 
-  test('a run that will not wait is not kept; one that interrupts is the next', async () => {
+  test('a run that will not wait is not queued; one that interrupts is the next', async () => {
     await create();
     await take(service(), inv(1));
     expect(await queue(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
@@ -111,7 +111,7 @@ export function leases(service: TheService): void {
     expect(await promote()).toBe(run(3));
   });
 
-  test('refuses commits of an invocation that has not the session, or has ended', async () => {
+  test('refuses commits of an invocation that does not have the session, or has ended', async () => {
     const one = await create();
     const token = await take(service(), inv(1));
     const of = (n: number) => deltaOf({ n }, { invocationId: `inv-${n}` });
@@ -127,7 +127,7 @@ export function leases(service: TheService): void {
     expect(await queue(1)).toEqual({ state: 'ended' });
   });
 
-  test('frees a session whose holder gave no sign of life; the former one must queue', async () => {
+  test('frees a session whose lease has ended; the former holder must queue', async () => {
     const picture = await create();
     const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
     const taken = await service().leases.take(inv(1), options);
@@ -141,14 +141,14 @@ export function leases(service: TheService): void {
     expect(await queue(1)).toMatchObject({ state: 'held', token: 2 });
   });
 
-  test('a sign of life keeps the session', async () => {
+  test('a renewed lease keeps the session', async () => {
     await create();
     await service().leases.take(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });
     expect(await service().leases.renew(inv(1), 1, 60_000)).toEqual({});
     expect(await queue(2)).toMatchObject({ state: 'busy' });
   });
 
-  test('counts takings that came to nothing', async () => {
+  test('counts deliveries that committed nothing', async () => {
     const picture = await create();
     await queue(1);
     expect(await queue(1)).toMatchObject({ begun: 2 });
@@ -160,7 +160,7 @@ export function leases(service: TheService): void {
     expect(await queue(1)).toMatchObject({ begun: 1 });
   });
 
-  test('tells who takes or renews that the invocation shall end', async () => {
+  test('returns a cancellation to callers that take or renew the lease', async () => {
     await create();
     await take(service(), inv(1));
     const marked = { status: 'running', cancelled: 'enough' };
@@ -188,7 +188,7 @@ export function leases(service: TheService): void {
     expect(await queue(2)).toEqual({ state: 'ended' });
   });
 
-  test('finds the sessions in which runs wait, and forgets them when none do', async () => {
+  test('lists the sessions with waiting runs only', async () => {
     await create();
     await take(service(), inv(1));
     expect(await service().leases.waitingSessions(10)).toEqual([]);
@@ -201,7 +201,7 @@ export function leases(service: TheService): void {
     expect(await service().leases.waitingSessions(10)).toEqual([]);
   });
 
-  test('takes nothing of a session that is not there; those that waited for it are still told', async () => {
+  test('takes nothing of an unknown session; its waiting runs still get a result', async () => {
     expect(await queue(1)).toEqual({ state: 'gone' });
     expect(await service().getSession(session)).toBeUndefined();
     await create();
@@ -223,7 +223,7 @@ export function leases(service: TheService): void {
     expect(await service().leases.nextRun(session)).toBe('again');
   });
 
-  test('cancels nothing that is not of the session', async () => {
+  test('does not cancel an invocation of another session', async () => {
     await create();
     await service().createSession({ ...session, sessionId: 't' });
     await take(service(), inv(1));

@@ -5,7 +5,7 @@ import { answerDigest } from '../../sessions/derive-pending.ts';
 import type { TheService } from './kit.ts';
 import { appName, eventOf, userId } from './kit.ts';
 
-/** What waits for an answer, kept with the events. */
+/** Tests of pending calls. */
 export function pending(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   const asks = (id: string, name = 'approve') =>
@@ -28,7 +28,7 @@ export function pending(service: TheService): void {
     callers: ['inv-1'],
     ...(invocationId !== undefined && { run: { invocationId } }),
   });
-  /** The state alone. */
+  /** Returns only the state. */
   const accept = async (id: string, ...given: Parameters<typeof claim>) =>
     (await service().pending.accept(call(id), claim(...given))).state;
   const list = async () => (await service().pending.list(ref)).map(({ id }) => id);
@@ -53,12 +53,12 @@ export function pending(service: TheService): void {
     expect(second).toMatchObject({ id: 'c2', kind: 'confirmation' });
     await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
     expect(await list()).toEqual(['c2']);
-    // The commit of the question, delivered once more, does not open it again.
+    // A repeated commit of the question does not open it again.
     await service().appendEvent({ session, event });
     expect(await list()).toEqual(['c2']);
   });
 
-  test('closes a call by its last word alone', async () => {
+  test('closes a call only by its final response', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     for (const event of [
@@ -88,7 +88,7 @@ export function pending(service: TheService): void {
     expect((await service().pending.list({ appName, userId })).map(({ id }) => id)).toEqual(['in t']);
   });
 
-  test('accepts one answer of many, and knows it again', async () => {
+  test('accepts one answer of many, and recognizes its repetition', async () => {
     const session = await service().createSession(ref);
     expect(await accept('c1', 'first')).toBe('unknown');
     await service().appendEvent({ session, event: asks('c1') });
@@ -97,11 +97,11 @@ export function pending(service: TheService): void {
     const all = ['a', 'b', 'c', 'd'].map((key) => accept('c1', key, { by: key }));
     expect((await Promise.all(all)).sort()).toEqual(['accepted', 'answered', 'answered', 'answered']);
     expect(await service().pending.stateOf(call('c1'))).toBe('open');
-    // It waits until the answer is in the log.
+    // The call is pending until the answer is in the log.
     expect(await list()).toEqual(['c1']);
   });
 
-  test('tells a repeated message from the same answer by another, and from another answer', async () => {
+  test('distinguishes a repeated message, the same answer of another message, and another answer', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('accepted');
@@ -117,7 +117,7 @@ export function pending(service: TheService): void {
     expect(await service().pending.get(call('c1'))).toBeUndefined();
   });
 
-  test('knows what the agent itself answered', async () => {
+  test('records answers of the agent itself', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     await service().appendEvent({
@@ -131,7 +131,7 @@ export function pending(service: TheService): void {
     });
   });
 
-  test('keeps answers off while the invocation that called is at work', async () => {
+  test('refuses answers while the calling invocation is running', async () => {
     const session = await service().createSession(ref);
     const invocation = { ...ref, invocationId: 'inv-1' };
     await service().leases.take(invocation, { run: '', whenBusy: 'reject' });
@@ -145,7 +145,7 @@ export function pending(service: TheService): void {
     expect(await accept('c1', 'k')).toBe('accepted');
   });
 
-  test('takes another answer when the one that was accepted never came into the log', async () => {
+  test('accepts another answer when the accepted one was never committed', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     const run = { ...ref, invocationId: 'inv-2' };
@@ -156,10 +156,10 @@ export function pending(service: TheService): void {
     expect(await accept('c1', 'second', { n: 2 })).toBe('accepted');
   });
 
-  test('gives a claim up, so that another answer may come', async () => {
+  test('releases a reservation, so that another answer may come', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
-    // Names of runs are whatever their publishers call them.
+    // Publishers may choose any name for a run.
     expect(await accept('c1', 'first', { n: 1 }, 'order 66 ["')).toBe('accepted');
     expect(await accept('c1', 'first', { n: 1 })).toBe('repeated');
     const { pending: calls } = service();
@@ -196,7 +196,7 @@ export function pending(service: TheService): void {
     expect(await service().pending.sessionsAsking('x'.repeat(1_000))).toEqual([]);
   });
 
-  test('takes progress in order', async () => {
+  test('accepts progress in order', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     const note = (seq: number) => service().pending.noteProgress(call('c1'), seq);
@@ -211,7 +211,7 @@ export function pending(service: TheService): void {
     expect(await note(5)).toBe(false);
   });
 
-  test('lists what is overdue of one service', async () => {
+  test('lists the overdue calls of one service', async () => {
     const session = await service().createSession(ref);
     const withDeadline = (id: string, at: number, replica: string) => {
       const event = { ...asks(id), customMetadata: { 'mesh:replica': replica } };
@@ -236,7 +236,7 @@ export function pending(service: TheService): void {
     expect(await overdue()).toEqual([]);
   });
 
-  test('takes news of a call only as long as it waits', async () => {
+  test('commits news of a call only while it is pending', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });
     const news = (id: string) => ({
@@ -247,12 +247,12 @@ export function pending(service: TheService): void {
     await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
     const late = service().appendEvent({ session, event: news('n2'), aside: true, whileOpen: 'c1' });
     await expect(late).rejects.toMatchObject({ code: 'failed_precondition' });
-    // What is there already is there.
+    // A repeated commit changes nothing.
     await service().appendEvent({ session, event: news('n1'), aside: true, whileOpen: 'c1' });
     expect((await service().getSession(ref))?.events).toHaveLength(3);
   });
 
-  test('takes an event aside without waking its invocation', async () => {
+  test('commits an event aside without restarting its invocation', async () => {
     const session = await service().createSession(ref);
     const invocation = (invocationId: string) => ({ ...ref, invocationId });
     const event = says('helper', { id: 'c1', response: {}, willContinue: true });
@@ -264,7 +264,7 @@ export function pending(service: TheService): void {
     expect(await service().invocations.get(invocation('inv-2'))).toMatchObject({ status: 'running' });
   });
 
-  test('keeps calls of one id in two sessions apart', async () => {
+  test('separates calls with the same id in two sessions', async () => {
     for (const sessionId of ['s', 't']) {
       const session = await service().createSession({ ...ref, sessionId });
       await service().appendEvent({ session, event: asks('same') });

@@ -3,7 +3,7 @@ import type { GetSessionConfig } from '../../sessions/session-service.ts';
 import type { TheService } from './kit.ts';
 import { appName, eventOf, meshError, userId } from './kit.ts';
 
-/** Parts of the log. */
+/** Tests of reading parts of the log. */
 export function reading(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   const times = [100, 200, 300, 250, 400];
@@ -39,7 +39,7 @@ export function reading(service: TheService): void {
     expect(session).toMatchObject({ seq: 5, lastUpdateTime: 400 });
   });
 
-  test('refuses a count of events that is none', async () => {
+  test('refuses an invalid number of events', async () => {
     for (const config of [
       { numRecentEvents: -1 },
       { numRecentEvents: 1.5 },
@@ -67,7 +67,7 @@ export function reading(service: TheService): void {
     await expect(read({ limit: 0.5 })).rejects.toMatchObject(meshError('invalid_argument'));
   });
 
-  test('reads no events of a session that never was', async () => {
+  test('reads no events of an unknown session', async () => {
     expect(await service().log.readEvents({ ...ref, sessionId: 'never' })).toEqual([]);
   });
 

@@ -14,10 +14,10 @@ import { strangeValues } from './strange-values.ts';
 import { turns } from './turns.ts';
 import { users } from './users.ts';
 
-/** Makes a service on an empty store of its own. */
+/** A function that makes a service on an empty store. */
 export type MakeSessionService = () => Promise<{ service: SessionService; dispose(): PromiseLike<void> }>;
 
-/** The contract of `SessionService` as tests: call it in a test file of every implementation. */
+/** Tests that every `SessionService` must pass; call it in a test file of each implementation. */
 export function sessionServiceConformance(name: string, make: MakeSessionService): void {
   describe(`${name} as a session service`, () => {
     let made: Awaited<ReturnType<MakeSessionService>>;
@@ -38,6 +38,6 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('leases', () => leases(service));
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
-    describe('what is kept of a user', () => users(service));
+    describe('the records of a user', () => users(service));
   });
 }

@@ -4,7 +4,7 @@ import type { ListSessionsRequest } from '../../sessions/session-list.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** Creating, listing and deleting. */
+/** Tests of creating, listing and deleting. */
 export function sessions(service: TheService): void {
   const create = (sessionId?: string) =>
     service().createSession({ appName, userId, ...(sessionId && { sessionId }) });
@@ -12,7 +12,7 @@ export function sessions(service: TheService): void {
     service().listSessions({ appName, userId, ...page });
   const ids = async (page = {}) => (await list(page)).sessions.map(({ id }) => id);
 
-  test('makes up an id', async () => {
+  test('generates an id', async () => {
     const before = Date.now();
     const [one, two] = [await create(), await create()];
     expect(one.id).toMatch(/^[0-9a-f-]{36}$/);
@@ -42,12 +42,12 @@ export function sessions(service: TheService): void {
     expect((await service().getSession({ appName, userId, sessionId: 's' }))?.state).toEqual({ a: 1 });
   });
 
-  test('lets one of many creators win', async () => {
+  test('creates a session once for many concurrent callers', async () => {
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => create('s')));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('has no unknown session', async () => {
+  test('returns undefined for an unknown session', async () => {
     await create('s');
     expect(await service().getSession({ appName, userId, sessionId: 'other' })).toBeUndefined();
     expect(await service().getSession({ appName, userId: 'bob', sessionId: 's' })).toBeUndefined();
@@ -125,7 +125,7 @@ export function sessions(service: TheService): void {
     });
   });
 
-  test('gets a session, or creates it, once for all who ask', async () => {
+  test('gets a session, or creates it once for many concurrent callers', async () => {
     const asked = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         service().getOrCreateSession({ appName, userId, sessionId: 's', state: { n } }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, refOf, reread, userId } from './kit.ts';
 
-/** Who sees which key. */
+/** Tests of the scopes of state keys. */
 export function stateScopes(service: TheService): void {
   const create = (user: string, state = {}, app = appName) =>
     service().createSession({ appName: app, userId: user, state });

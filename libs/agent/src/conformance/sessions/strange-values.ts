@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, meshError, refOf, reread, userId } from './kit.ts';
 
-/** Names from outside, and values that JSON cannot hold. */
+/** Tests of unusual names, and of values that JSON cannot hold. */
 export function strangeValues(service: TheService): void {
-  test('keeps names apart that a naive key would mix up', async () => {
+  test('separates names that a naive key would mix up', async () => {
     const names = [
       { appName: 'a:b', userId: 'c', sessionId: 's' },
       { appName: 'a', userId: 'b:c', sessionId: 's' },
@@ -77,7 +77,7 @@ export function strangeValues(service: TheService): void {
     expect(await reread(service(), session)).toEqual(session);
   });
 
-  test('refuses what is too large before it is sent anywhere, and changes nothing', async () => {
+  test('refuses values that are too large, and changes nothing', async () => {
     const refused = { ...meshError('invalid_argument'), message: expect.stringContaining('as an artifact') };
     const text = 'x'.repeat(maxPayloadBytes);
     const request = { appName, userId, sessionId: 's' };

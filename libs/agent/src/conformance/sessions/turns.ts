@@ -4,7 +4,7 @@ import type { TurnNeed } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, userId } from './kit.ts';
 
-/** What a turn needs of a session. */
+/** Tests of the part of a session that a turn needs. */
 export function turns(service: TheService): void {
   const ref = { appName, userId, sessionId: 's' };
   let session: Session;
@@ -14,7 +14,7 @@ export function turns(service: TheService): void {
   const append = async (...events: ReturnType<typeof eventOf>[]) => {
     for (const event of events) await service().appendEvent({ session, event });
   };
-  /** So many events, each of an invocation of its own: `old-1`, `old-2`, … */
+  /** Commits a number of events, each of an invocation of its own: `old-1`, `old-2`, … */
   const talk = async (count: number, name = 'old') =>
     await append(...Array.from({ length: count }, (_, n) => eventOf({ invocationId: `${name}-${n + 1}` })));
   const asks = (id: string, invocationId: string) =>
@@ -42,7 +42,7 @@ export function turns(service: TheService): void {
         },
       },
     });
-  /** The first number that is needed, and those of the events that come. */
+  /** Returns the first needed number, and the numbers of the returned events. */
   const read = async (need: TurnNeed, { invocationId = 'new', knownSeq = 0 } = {}) => {
     const turn = await service().log.readTurn({ ...ref, invocationId }, need, knownSeq);
     if (!turn) throw new Error('the session is gone');
@@ -50,7 +50,7 @@ export function turns(service: TheService): void {
     return [turn.firstSeq, ...events.map((_, at) => seq - events.length + at + 1)];
   };
 
-  test('reads all where nothing else is said, with the state of all scopes', async () => {
+  test('reads all by default, with the state of all scopes', async () => {
     await talk(3);
     await append(deltaOf({ 'app:rate': 2, color: 'blue' }));
     const turn = await service().log.readTurn({ ...ref, invocationId: 'new' }, {});
@@ -100,7 +100,7 @@ export function turns(service: TheService): void {
     expect((await service().invocations.get({ ...ref, invocationId: 'mine' })).status).toBe('running');
   });
 
-  test('reads what made the call that is answered, also when the answer is there already', async () => {
+  test('reads the event that made the answered call, also when the answer is committed already', async () => {
     await talk(2);
     await append(eventOf({ invocationId: 'ask' }), asks('c1', 'ask'));
     await talk(3, 'more');
@@ -111,7 +111,7 @@ export function turns(service: TheService): void {
     expect(await read({ last: 0, answers: ['c1'] })).toEqual([3, 3, 4, 5, 6, 7, 8]);
   });
 
-  test('reads on to the first of a chain of questions and answers', async () => {
+  test('reads back to the first event of a chain of questions and answers', async () => {
     await append(asks('c1', 'one'));
     await talk(2);
     await append(answers('c1', 'two'), asks('c2', 'two'));
@@ -119,7 +119,7 @@ export function turns(service: TheService): void {
     expect(await read({ last: 0, answers: ['c2'] })).toEqual([1, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('reads what no summary stands for, of the agent that needs most', async () => {
+  test('reads the events that no summary covers, for the agent that needs most', async () => {
     await talk(6);
     await append(sums(3, 'writer'), sums(5));
     expect(await read({ summaries: ['writer'] })).toEqual([4, 4, 5, 6, 7, 8]);
@@ -129,13 +129,13 @@ export function turns(service: TheService): void {
     expect(await read({ summaries: [''], last: 4 })).toEqual([5, 5, 6, 7, 8]);
   });
 
-  test('reads all again when a summary may stand for what was rewound', async () => {
+  test('reads all again when a summary may cover rewound events', async () => {
     await talk(6);
     await append(sums(5), eventOf({ invocationId: 'back', actions: { rewindBeforeInvocationId: 'old-3' } }));
     expect(await read({ summaries: [''], last: 1 })).toHaveLength(9);
   });
 
-  test('reads on to who spoke last of some agents', async () => {
+  test('reads back to the last event of some agents', async () => {
     await append(eventOf({ author: 'one' }), eventOf({ author: 'two' }));
     await talk(20);
     expect(await read({ last: 1, authors: ['one', 'two', 'three'] })).toHaveLength(22);
@@ -146,7 +146,7 @@ export function turns(service: TheService): void {
     expect(await read({ last: 0, authors: ['three', 'one'] })).toEqual([23, 23, 24]);
   });
 
-  test('tells a session from another one that had its id', async () => {
+  test('distinguishes a session from another one with the same id', async () => {
     const read = async () => (await service().log.readTurn({ ...ref, invocationId: 'new' }, {}))?.incarnation;
     const first = await read();
     await talk(1);
@@ -156,13 +156,13 @@ export function turns(service: TheService): void {
     expect(await read()).not.toBe(first);
   });
 
-  test('reads from a number on that somebody gives', async () => {
+  test('reads from a given number on', async () => {
     await talk(5);
     expect(await read({ last: 1, fromSeq: 3 })).toEqual([3, 3, 4, 5]);
     expect(await read({ last: 1, fromSeq: 0 })).toEqual([1, 1, 2, 3, 4, 5]);
   });
 
-  test('knows nothing more of a session that was deleted', async () => {
+  test('forgets a deleted session', async () => {
     await append(asks('c1', 'mine'));
     await service().deleteSession(ref);
     session = await service().createSession(ref);

@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../sessions/session-log.ts';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, eventOf, refOf, take, userId } from './kit.ts';
 
-/** What is kept of a user, for those who hand it over or delete it. */
+/** Tests of the records of a user. */
 export function users(service: TheService): void {
   const user = { appName, userId };
   const create = (sessionId: string, more: { hidden?: boolean; state?: Record<string, unknown> } = {}) =>
@@ -25,7 +25,7 @@ export function users(service: TheService): void {
     expect(await ids()).toEqual(['seen']);
   });
 
-  test('tells of a session what it began with and what it is', async () => {
+  test('returns the initial and the current state of a session', async () => {
     const session = await create('s', { state: { a: 1, 'user:b': 2, 'app:c': 3 } });
     const event = deltaOf({ a: 2, 'user:d': 4 });
     await service().appendEvent({ session, event });
@@ -59,7 +59,7 @@ export function users(service: TheService): void {
         { ...user, sessionId, invocationId: `of ${sessionId}` },
         'part',
       );
-    // Of an invocation that said nothing, and of one that came too late.
+    // One record belongs to an invocation without events, one to an invocation that came too late.
     await attempt('s');
     await service().deleteSession(refOf(session));
     expect((await attempt('s')).number).toBe(1);
@@ -68,7 +68,7 @@ export function users(service: TheService): void {
     expect((await create('new')).state).toEqual({ 'app:c': 3 });
   });
 
-  test('shows the pages of a log, and of those of hidden sessions, before they go', async () => {
+  test('passes on the pages of a log, and of hidden sessions, before their deletion', async () => {
     const session = await create('s');
     await service().appendEvent({ session, event: asking('adk-1') });
     const child = await create('adk-1', { hidden: true });

@@ -5,10 +5,10 @@ import type { Session } from '../session.ts';
 import { assertCount, assertStorable } from '../session-log.ts';
 import type { GetSessionConfig } from '../session-service.ts';
 
-/** Key → JSON. Text, so that no caller ever holds what is stored. */
+/** Values as JSON text by key. Callers never get the stored objects themselves. */
 export type JsonMap = Map<string, string>;
 
-/** The event as it is stored, without `temp:` keys; and its delta, with them. */
+/** Returns the event as it is stored, without `temp:` keys, and its delta with them. */
 export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
   assertStorable(event);
   const { actions } = event;
@@ -18,7 +18,10 @@ export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
   return { json: keptJson('event', toJson(stored, 'the event')), delta };
 }
 
-/** Adds what the session object does not know yet: the events that others committed meanwhile, and its own with `delta`. */
+/**
+ * Adds to the session object the events that it lacks: those that others have committed, and its own with
+ * `delta`.
+ */
 export function bringUpToDate(session: Session, missed: Event[], delta: JsonEntry[]): void {
   for (const event of missed) {
     deepFreeze(event);
@@ -33,7 +36,10 @@ export function bringUpToDate(session: Session, missed: Event[], delta: JsonEntr
   );
 }
 
-/** Own properties even for keys that an assignment treats specially (`__proto__`); values of its own. */
+/**
+ * Sets entries as own properties, even for keys that an assignment treats specially (`__proto__`). Each value
+ * is a copy.
+ */
 export function assign(state: Record<string, unknown>, entries: JsonEntry[]): void {
   for (const [key, json] of entries) {
     const value: unknown = JSON.parse(json);
@@ -49,7 +55,7 @@ export function parseEvent(json: string): Event {
   return JSON.parse(json) as Event;
 }
 
-/** Takes the events that a reader wants out of a log of JSON. */
+/** Makes a reader that selects the requested events from a log of JSON. */
 export function eventReader({ numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSessionConfig = {}) {
   if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
   assertCount('afterSeq', afterSeq);

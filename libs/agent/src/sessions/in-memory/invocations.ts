@@ -32,10 +32,10 @@ export class InMemoryInvocations implements Invocations {
     const { appName, userId, sessionId, invocationId, resume } = ref;
     const { keys, leases } = this.#tables;
     const key = keys.session(ref);
-    const known = this.#tables.findInvocation(ref);
+    const existing = this.#tables.findInvocation(ref);
     const later = resume === undefined ? continuationPrefix(invocationId) : undefined;
     const waiting = leases.waitingOf(key, runName(ref), later);
-    if (known ? known.owner !== key : waiting.length === 0) return undefined;
+    if (existing ? existing.owner !== key : waiting.length === 0) return undefined;
     const invocation = this.#tables.invocation(ref);
     const isMeant = resume === undefined || invocation.run === resume;
     if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;

@@ -3,19 +3,22 @@ import { defaultLeaseMs, type WhenBusy } from '../session-leases.ts';
 
 interface Lease {
   ref: SessionRef;
-  /** The run that has the session, until when (ms). */
+  /** The run that has the session, and the end of its lease (ms). */
   holder?: { id: string; until: number };
-  /** Run → what to publish, in the order of the queue. */
+  /** Waiting runs in the order of the queue, each with its message to publish. */
   waiting: [id: string, run: string][];
   lookedAt: number;
 }
 
-/** Who has a session and who waits for it, in this process; the twin of the scripts on Redis. */
+/** The leases and queues of the sessions in this process: the twin of the scripts on Redis. */
 export class LeaseTable {
   readonly #leases = new Map<string, Lease>();
   #looks = 0;
 
-  /** Gives the run the session, or keeps it in the queue. Returns the holder, or `queue` when somebody else is first. */
+  /**
+   * Gives the session to the run, or puts the run into the queue. Returns the holder, or `queue` when another
+   * run is first.
+   */
   take(
     key: string,
     ref: SessionRef,
@@ -30,8 +33,8 @@ export class LeaseTable {
       lease.waiting = lease.waiting.filter(([each]) => each !== id);
       return { held: true };
     }
-    const own = lease.waiting.find(([each]) => each === id);
-    if (own) own[1] = run;
+    const waitingEntry = lease.waiting.find(([each]) => each === id);
+    if (waitingEntry) waitingEntry[1] = run;
     else if (whenBusy !== 'reject') {
       if (whenBusy === 'interrupt') lease.waiting.unshift([id, run]);
       else lease.waiting.push([id, run]);
@@ -46,36 +49,36 @@ export class LeaseTable {
     return true;
   }
 
-  /** Does another run have the session? */
+  /** Tells whether another run has the session. */
   isOthers(key: string, id: string): boolean {
     const { holder } = this.#leases.get(key) ?? {};
     return holder !== undefined && holder.id !== id;
   }
 
-  /** The run that has the session now. */
+  /** Returns the run that has the session now. */
   holderOf(key: string): string | undefined {
     const lease = this.#leases.get(key);
     return lease && currentHolder(lease);
   }
 
-  /** The run that has the session, and those that wait. */
+  /** Returns the run that has the session, and the waiting ones. */
   runsOf(key: string): string[] {
     const waiting = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
     return [this.holderOf(key) ?? [], waiting].flat();
   }
 
-  /** Nobody has the session or waits for it any more. */
+  /** Deletes the holder and the queue of a session. */
   forget(key: string): void {
     this.#leases.delete(key);
   }
 
-  /** Those that wait and are this one, or begin so. */
+  /** Returns the waiting runs with this name, or with this prefix. */
   waitingOf(key: string, id: string, prefix?: string): string[] {
     const names = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
     return names.filter((each) => each === id || (prefix !== undefined && each.startsWith(prefix)));
   }
 
-  /** The run has ended: it has neither the session nor a place in the queue. */
+  /** Removes an ended run from the session and from its queue. */
   leave(key: string, id: string): void {
     const lease = this.#leases.get(key);
     if (!lease) return;
@@ -84,7 +87,7 @@ export class LeaseTable {
     if (!lease.holder && lease.waiting.length === 0) this.#leases.delete(key);
   }
 
-  /** Without its session nobody has it; those who wait are still to be told. */
+  /** Removes the holder of a deleted session. The waiting runs still get a result. */
   free(key: string): void {
     const lease = this.#leases.get(key);
     if (lease) delete lease.holder;
@@ -103,20 +106,20 @@ export class LeaseTable {
   }
 
   sessionsWithWaiting(limit: number): SessionRef[] {
-    const found = [...this.#leases.values()]
+    const dueLeases = [...this.#leases.values()]
       .filter(({ waiting }) => waiting.length > 0)
       .sort((a, b) => a.lookedAt - b.lookedAt)
       .slice(0, limit);
-    for (const lease of found) {
+    for (const lease of dueLeases) {
       this.#looks += 1;
       lease.lookedAt = this.#looks;
     }
-    return found.map(({ ref }) => ({ ...ref }));
+    return dueLeases.map(({ ref }) => ({ ...ref }));
   }
 
   #leaseOf(key: string, { appName, userId, sessionId }: SessionRef): Lease {
-    const known = this.#leases.get(key);
-    if (known) return known;
+    const existing = this.#leases.get(key);
+    if (existing) return existing;
     const lease: Lease = { ref: { appName, userId, sessionId }, waiting: [], lookedAt: 0 };
     this.#leases.set(key, lease);
     return lease;

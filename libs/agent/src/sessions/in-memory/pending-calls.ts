@@ -13,11 +13,11 @@ interface StoredCall {
   isOpen: boolean;
   answer?: Answer;
   progress?: number;
-  /** When its deadline is looked at; epoch ms. */
+  /** Time of the next deadline check, epoch ms. */
   dueAt?: number;
 }
 
-/** What waits for an answer, in this process; the twin of the scripts on Redis. */
+/** The pending calls in this process: the twin of the scripts on Redis. */
 export class InMemoryPendingCalls implements PendingCalls {
   readonly #calls = new Map<string, StoredCall>();
   readonly #tables: Tables;
@@ -26,7 +26,7 @@ export class InMemoryPendingCalls implements PendingCalls {
     this.#tables = tables;
   }
 
-  /** Takes note of a committed event. */
+  /** Applies a committed event. */
   note({ appName, userId, sessionId }: SessionRef, event: Event): void {
     const { opened, closed } = pendingChanges(event, sessionId);
     for (const call of opened) {
@@ -53,7 +53,7 @@ export class InMemoryPendingCalls implements PendingCalls {
     }
   }
 
-  /** Returns how many there were that waited. */
+  /** Deletes the pending calls of a user. Returns the number of those that were open. */
   forgetUser({ appName, userId }: UserOwner): number {
     let count = 0;
     for (const [key, { ref, isOpen }] of this.#calls) {
@@ -65,14 +65,14 @@ export class InMemoryPendingCalls implements PendingCalls {
   }
 
   async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
-    const wanted = [...this.#calls.values()].filter(
+    const pending = [...this.#calls.values()].filter(
       ({ ref, isOpen }) =>
         isOpen &&
         ref.appName === appName &&
         ref.userId === userId &&
         (sessionId === undefined || ref.sessionId === sessionId),
     );
-    return structuredClone(wanted.map(({ call }) => call).sort(oldestFirst));
+    return structuredClone(pending.map(({ call }) => call).sort(oldestFirst));
   }
 
   async get(ref: CallRef): Promise<PendingCall | undefined> {
@@ -81,18 +81,18 @@ export class InMemoryPendingCalls implements PendingCalls {
   }
 
   async sessionsAsking(callId: string): Promise<SessionRef[]> {
-    const found = [...this.#calls.values()].filter(({ ref }) => ref.callId === callId);
-    return found.map(({ ref: { appName, userId, sessionId } }) => ({ appName, userId, sessionId }));
+    const matching = [...this.#calls.values()].filter(({ ref }) => ref.callId === callId);
+    return matching.map(({ ref: { appName, userId, sessionId } }) => ({ appName, userId, sessionId }));
   }
 
   async accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState> {
     const stored = this.#calls.get(this.#keyOf(ref));
     if (!stored) return { state: 'unknown' };
-    const known = stored.answer;
-    if (known?.claim?.key === claim.key) return { state: 'repeated' };
-    const isVoid = stored.isOpen && known?.claim && this.#hasEnded(ref, known.claim);
-    if (known && !isVoid) {
-      return known.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: known.by };
+    const answer = stored.answer;
+    if (answer?.claim?.key === claim.key) return { state: 'repeated' };
+    const isVoid = stored.isOpen && answer?.claim && this.#hasEnded(ref, answer.claim);
+    if (answer && !isVoid) {
+      return answer.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: answer.by };
     }
     if (this.#isAtWork(ref, claim.callers)) return { state: 'busy' };
     stored.answer = { by: 'user', digest: claim.digest, claim };
@@ -140,14 +140,14 @@ export class InMemoryPendingCalls implements PendingCalls {
     if (stored?.dueAt !== undefined) stored.dueAt = until;
   }
 
-  /** Has one of these invocations the session now? */
+  /** Tells whether one of these invocations has the session now. */
   #isAtWork(ref: SessionRef, invocationIds: readonly string[]): boolean {
     const { keys, leases } = this.#tables;
     const holder = leases.holderOf(keys.session(ref));
     return holder !== undefined && invocationIds.includes(runOfName(holder).invocationId);
   }
 
-  /** Has the run ended that was to take the answer in? */
+  /** Tells whether the run that should have used the answer has ended. */
   #hasEnded(ref: SessionRef, { run }: AnswerClaim): boolean {
     const invocation = run && this.#tables.findInvocation({ ...ref, ...run });
     return invocation?.ends.has(run?.resume ?? '') ?? false;

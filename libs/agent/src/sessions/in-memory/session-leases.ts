@@ -23,9 +23,9 @@ export class InMemorySessionLeases implements SessionLeases {
       return { state: 'gone' };
     const isHeld = leases.holderOf(key) === runName(ref);
     if (isHeld && isDuplicate(invocation, options.delivery)) return { state: 'duplicate' };
-    const taken = leases.take(key, ref, runName(ref), options);
-    if (!taken.held) {
-      const { holder } = taken;
+    const result = leases.take(key, ref, runName(ref), options);
+    if (!result.held) {
+      const { holder } = result;
       delete invocation.delivery;
       return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
     }

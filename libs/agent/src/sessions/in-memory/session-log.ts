@@ -34,8 +34,8 @@ export class InMemorySessionLog implements SessionLog {
     const tables = this.#tables;
     const stored = tables.findSession(ref);
     if (!stored) return undefined;
-    const own = tables.findInvocation(ref)?.firstSeqs.get(tables.keys.session(ref));
-    const firstSeq = firstNeeded(need, stored, own);
+    const invocationFirst = tables.findInvocation(ref)?.firstSeqs.get(tables.keys.session(ref));
+    const firstSeq = firstNeeded(need, stored, invocationFirst);
     const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1).map(parseEvent);
     return { session: tables.view(ref, stored, events), firstSeq, incarnation: stored.incarnation };
   }
@@ -53,8 +53,8 @@ export class InMemorySessionLog implements SessionLog {
     }
     for (const { json, delta } of read) {
       stored.events.push(json);
-      const own = delta.filter(([key]) => scopeOf(key) === 'session');
-      this.#tables.apply(ref, own, { session: stored.state });
+      const sessionDelta = delta.filter(([key]) => scopeOf(key) === 'session');
+      this.#tables.apply(ref, sessionDelta, { session: stored.state });
     }
     for (const [at, { author = '' }] of events.entries()) stored.authors.set(author, afterSeq + at + 1);
     stored.updated = last.timestamp;

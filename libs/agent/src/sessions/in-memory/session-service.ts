@@ -37,7 +37,7 @@ import { newSession, type StoredSession, Tables } from './tables.ts';
 import { noteTurn } from './turns.ts';
 import { InMemoryUserRecords } from './user-records.ts';
 
-/** Keeps sessions in this process, for tests and for trying things out: what it holds ends with the process. */
+/** A session service in the memory of this process, for tests and experiments. */
 export class InMemorySessionService implements SessionService {
   readonly #tables = new Tables();
   readonly log = new InMemorySessionLog(this.#tables);
@@ -46,7 +46,7 @@ export class InMemorySessionService implements SessionService {
   readonly pending = new InMemoryPendingCalls(this.#tables);
   readonly users = new InMemoryUserRecords(this.#tables, this.pending);
 
-  /** @throws MeshError `invalid_argument` for any option: there are none */
+  /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
     assertOptions(
       'an InMemorySessionService',
@@ -100,7 +100,7 @@ export class InMemorySessionService implements SessionService {
     const page = await this.log.readEvents({ ...ref, limit: Number.MAX_SAFE_INTEGER });
     const calls = page.flatMap(({ event }) => getFunctionCalls(event));
     for (const { id } of calls) {
-      // The session of an ask belongs to the call that it was made for.
+      // The session of an ask belongs to the call for which it was made.
       const child = { ...ref, sessionId: id ?? '' };
       if (id !== undefined && isToken(id) && this.#tables.findSession(child)?.hidden)
         await this.deleteSession(child, options);
@@ -145,8 +145,8 @@ export class InMemorySessionService implements SessionService {
       invocation.begun = 0;
     }
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
-    const known = invocation.seqs.get(id);
-    if (known === undefined) {
+    const storedSeq = invocation.seqs.get(id);
+    if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw notTheSame(session);
       if (whileOpen !== undefined && !this.pending.isOpen({ ...ref, callId: whileOpen }))
         throw hasAnswer(whileOpen);
@@ -158,7 +158,7 @@ export class InMemorySessionService implements SessionService {
       stored.updated = event.timestamp;
       this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
-    const seq = known ?? stored.events.length;
+    const seq = storedSeq ?? stored.events.length;
     const missed = stored.events.slice(session.seq, seq).map(parseEvent);
     if (missed.length > 0) bringUpToDate(session, missed, delta);
     return parseEvent(stored.events[seq - 1] ?? json);

@@ -5,29 +5,37 @@ import { takenOver } from '../session-errors.ts';
 import type { Delivery } from '../session-leases.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 
-/** What is kept of one invocation. */
+/** The stored record of one invocation. */
 export interface StoredInvocation {
-  /** The session that used it first; it goes with that one. */
+  /** The session that used the invocation first; the record is deleted with it. */
   owner: string;
   temp: JsonMap;
   llmCalls: number;
   tokens: number;
   token: number;
   begun: number;
-  /** The message that brought the run which has the session; undefined while it waits. */
+  /** The message that brought the run which has the session; undefined while the run waits. */
   delivery?: Delivery | undefined;
-  /** Part → number of the newest attempt at it. */
+  /** Number of the newest attempt by part. */
   attempts: Map<string, number>;
   cancelled?: string;
-  /** Session key and event id → seq. A child session of an ask shares its caller's invocation. */
+  /**
+   * Number of an event by session key and event id. A child session of an ask shares its caller's invocation.
+   */
   seqs: Map<string, number>;
-  /** Session key → number of the first event there of this invocation, or of those whose calls it answers. */
+  /**
+   * For each session key: number of the first event there of this invocation, or of the invocations whose
+   * calls it answers.
+   */
   firstSeqs: Map<string, number>;
-  /** The run that is at work, or was last: '' the one that began it, else the `resume` of one that continued it. */
+  /**
+   * The current or last run: '' for the one that began the invocation, else the `resume` of one that
+   * continued it.
+   */
   run: string;
-  /** The one before that. */
+  /** The run before that. */
   before: string;
-  /** Run → its end, as JSON. */
+  /** The end of each run, as JSON. */
   ends: Map<string, string>;
 }
 
@@ -48,7 +56,7 @@ export function newInvocation(owner: string): StoredInvocation {
   };
 }
 
-/** A run has the session: from now on the invocation is what it does. */
+/** Records that a run has got the session: from now on it is the current run of the invocation. */
 export function beginRun(invocation: StoredInvocation, run: string): void {
   if (invocation.run === run) return;
   if (isOver(invocation)) delete invocation.cancelled;
@@ -57,7 +65,7 @@ export function beginRun(invocation: StoredInvocation, run: string): void {
   invocation.begun = 0;
 }
 
-/** Does another message bring what one that has the session is at work on? */
+/** Tells whether the message repeats the work of the current delivery under another id. */
 export function isDuplicate({ delivery }: StoredInvocation, other: Delivery | undefined): boolean {
   return other !== undefined && delivery?.part === other.part && delivery.message !== other.message;
 }
@@ -66,7 +74,7 @@ export function isOver({ ends, run }: StoredInvocation): boolean {
   return ends.has(run);
 }
 
-/** Names the run of the invocation that is at work. */
+/** Names the current run of the invocation. */
 export function currentRun(invocationId: string, { run }: StoredInvocation): string {
   return runName({ invocationId, resume: run === '' ? undefined : run });
 }
@@ -98,7 +106,7 @@ export function recordOf(found: StoredInvocation | undefined): InvocationRecord 
 
 /** @throws MeshError `aborted` for a token that is not the newest */
 export function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
-  // Without a token there, the session was deleted since.
+  // A token without an entry there means that the session was deleted.
   if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
   throw takenOver();
 }

@@ -15,15 +15,15 @@ export interface StoredSession {
   created: number;
   updated: number;
   state: JsonMap;
-  /** The state that it was created with. */
+  /** The state with which the session was created. */
   initial: JsonMap;
-  /** JSON; the event of seq n at n - 1. */
+  /** JSON; the event with number n is at n - 1. */
   events: string[];
-  /** Call id → number of the first event of the invocations that it belongs to. */
+  /** For each call id: number of the first event of the invocations to which it belongs. */
   calls: Map<string, number>;
-  /** Agent, or '' for all → number of the last event that its last summary stands for. */
+  /** For each agent ('' for all): number of the last event that its last summary covers. */
   summaries: Map<string, number>;
-  /** Author → number of the last event. */
+  /** For each author: number of the last event. */
   authors: Map<string, number>;
 }
 
@@ -43,9 +43,9 @@ export function newSession(id: string, hidden: boolean): StoredSession {
   };
 }
 
-/** The memory that all parts of an in-memory session service share. */
+/** The tables that all parts of an in-memory session service share. */
 export class Tables {
-  // Redis' keys here too: the same names are refused, and none can reach another's.
+  // The keys of Redis serve here too, so the same names are refused, and no name collides with another.
   readonly keys = keys();
   readonly invocations = new Map<string, StoredInvocation>();
   readonly leases = new LeaseTable();
@@ -53,7 +53,7 @@ export class Tables {
   readonly #apps = new Map<string, JsonMap>();
   readonly #users = new Map<string, JsonMap>();
 
-  /** The sessions of a user, by their keys. */
+  /** Returns the sessions of a user by key. */
   sessionsOf({ appName, userId }: UserOwner): Map<string, StoredSession> {
     return entry(this.#sessions, this.keys.sessions(appName, userId), () => new Map());
   }
@@ -67,14 +67,14 @@ export class Tables {
     return this.invocations.get(this.keys.invocation(appName, userId, invocationId));
   }
 
-  /** The invocation's record; one without gets one. */
+  /** Returns the invocation's record, and creates it when there is none. */
   invocation(ref: InvocationRef): StoredInvocation {
     const key = this.keys.invocation(ref.appName, ref.userId, ref.invocationId);
     const owner = this.keys.session(ref);
     return entry(this.invocations, key, () => newInvocation(owner));
   }
 
-  /** `user:` state, keys without the prefix. */
+  /** Returns the `user:` state; its keys have no prefix. */
   userState({ appName, userId }: UserOwner): JsonMap {
     return entry(this.#users, this.keys.user(appName, userId), () => new Map());
   }
@@ -83,17 +83,17 @@ export class Tables {
     this.#users.delete(this.keys.user(appName, userId));
   }
 
-  /** Writes each entry in its scope; a scope without a map is dropped. */
-  apply(ref: SessionRef, delta: JsonEntry[], own: { session: JsonMap; temp?: JsonMap }): void {
+  /** Writes each entry to its scope; entries of a scope without a map are dropped. */
+  apply(ref: SessionRef, delta: JsonEntry[], maps: { session: JsonMap; temp?: JsonMap }): void {
     const app = entry(this.#apps, this.keys.app(ref.appName), () => new Map());
-    const scopes = { ...own, app, user: this.userState(ref) };
+    const scopes = { ...maps, app, user: this.userState(ref) };
     for (const [key, json] of delta) {
       const scope = scopeOf(key);
       scopes[scope]?.set(key.slice(prefixes[scope].length), json);
     }
   }
 
-  /** The session as its agents see it, with these of its events. */
+  /** Returns the session for its agents, with these of its events. */
   view({ appName, userId }: UserOwner, stored: StoredSession, events: Event[]): Session {
     const state = {
       ...withPrefix('app:', this.#apps.get(this.keys.app(appName))),
@@ -108,9 +108,9 @@ export class Tables {
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
 
 function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
+  const existing = map.get(key);
+  if (existing !== undefined) return existing;
+  const created = make();
+  map.set(key, created);
+  return created;
 }

@@ -45,8 +45,8 @@ export class InMemoryUserRecords implements UserRecords {
     const stateKeys = this.#tables.userState({ appName, userId }).size;
     this.#tables.deleteUserState({ appName, userId });
     const prefix = keys.invocation(appName, userId, '').slice(0, -'='.length);
-    const left = [...invocations.keys()].filter((each) => each.startsWith(prefix));
-    for (const each of left) invocations.delete(each);
-    return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others: left.length };
+    const recordKeys = [...invocations.keys()].filter((each) => each.startsWith(prefix));
+    for (const each of recordKeys) invocations.delete(each);
+    return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others: recordKeys.length };
   }
 }
