@@ -23,6 +23,6 @@ export function takenOver(): MeshError {
 export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
   return new MeshError(
     'failed_precondition',
-    `session ${sessionId} has ${seq} events, and history is to be put after ${afterSeq}; read it again`,
+    `session ${sessionId} has ${seq} events, but the history follows event ${afterSeq}; read the session again`,
   );
 }
