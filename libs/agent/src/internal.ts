@@ -90,7 +90,7 @@ export type {
 export { askedAgain, askedAgainReason, endOfRun } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
-export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
+export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { hasAnswer } from './sessions/pending-calls.ts';
 export { unreadBefore } from './sessions/session.ts';
 export { SessionHeads } from './sessions/session-cache.ts';

@@ -131,7 +131,7 @@ async function takeOutcome(
   const response = responseOf(update);
   const { key } = item;
   // What was taken in time is not late when it comes again.
-  const isOurs = await mesh.sessions.pending.isClaimedBy({ ...ref, callId }, key);
+  const isOurs = await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key);
   if (pending && !isOurs) await checkMessage(mesh, ref, messageOf(pending, response));
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
