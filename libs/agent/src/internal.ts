@@ -1,6 +1,6 @@
 /**
- * Names for the other libraries of agentmesh, which run agents on the mesh and keep their sessions. They may change with
- * every version: programs with agents and tools of their own import from `@agentmesh/agent`.
+ * Names for the other libraries of agentmesh, which run agents on the mesh and keep their sessions. They may
+ * change with every version: user code imports from `@agentmesh/agent`.
  */
 export type { AgentAnswer } from './agent-tool/agent-answer.ts';
 export { readAnswer } from './agent-tool/agent-answer.ts';
