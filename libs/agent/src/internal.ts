@@ -93,7 +93,7 @@ export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { hasAnswer } from './sessions/pending-calls.ts';
 export { unreadBefore } from './sessions/session.ts';
-export { SessionHeads } from './sessions/session-cache.ts';
+export { SessionCache } from './sessions/session-cache.ts';
 export { elsewhere, noSession, notTheSame, takenOver } from './sessions/session-errors.ts';
 export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';

@@ -9,7 +9,7 @@ import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runCommand } from './commands.ts';
 
-/** Answers when it is told to, and not when it is aborted. */
+/** A model that answers when the test tells it to, and ignores an abort. */
 class Model extends BaseLlm {
   hangs = false;
 
@@ -73,7 +73,7 @@ describe('the operator command', () => {
       { messageId: id },
     );
 
-  it('lists, shows, plays again and removes dead letters', async () => {
+  it('lists, shows, replays and removes dead letters', async () => {
     expect(await command('dead-letters', 'list')).toEqual(['there are none']);
     await bury({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' }, 'one');
     await bury('rubbish', 'two');
@@ -159,7 +159,7 @@ describe('the operator command', () => {
     expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
   });
 
-  it('hands over and deletes what is kept of a user', async () => {
+  it('exports and deletes the data of a user', async () => {
     const user = { appName: 'app', userId: 'gone' };
     await mesh.sessions.createSession({ ...user, sessionId: 's/1', state: { a: 1, 'user:b': 2 } });
     const ref = { ...user, sessionId: 's/1', filename: 'user:../../evil' };

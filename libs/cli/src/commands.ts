@@ -17,7 +17,7 @@ import { MeshError, nearest } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { writeExport } from './write-export.ts';
 
-/** What a command needs: where the mesh is, and where to write. */
+/** The surroundings of a command: the configuration of the mesh, the log, and the output. */
 export interface Surroundings {
   config: ServiceConfig;
   log: Logger;
@@ -30,7 +30,7 @@ interface Command {
   run(args: string[], surroundings: Surroundings): Promise<void>;
 }
 
-/** Every command by its words. */
+/** All commands by their words. */
 export const commands: Record<string, Command> = {
   'dead-letters list': {
     usage: '[after-seq]',
@@ -159,7 +159,7 @@ export const commands: Record<string, Command> = {
   },
 };
 
-/** What somebody asks for: help, of one command if it is named, or a command and its arguments. */
+/** The parsed words of the user: help, of one command if it is named, or a command and its arguments. */
 export type Wish = { help: string } | { command: Command; args: string[] };
 
 /** Finds the command that the words begin with, before anything is configured. @throws WrongUsage */
@@ -174,7 +174,10 @@ export function findCommand(words: readonly string[]): Wish {
   throw unknownCommand(words);
 }
 
-/** Takes what stands behind the name of a command. @throws WrongUsage for more than its usage names: nobody would read it */
+/**
+ * Returns the arguments after the name of a command. @throws WrongUsage for more arguments than its usage
+ * has: they would be ignored
+ */
 function argumentsOf(name: string, words: readonly string[]): string[] {
   const args = words.slice(name.split(' ').length);
   const most = (commands[name]?.usage ?? '').split(' ').filter(Boolean).length;
@@ -210,7 +213,7 @@ export async function runCommand(words: readonly string[], surroundings: Surroun
   else await wish.command.run(wish.args, surroundings);
 }
 
-/** How commands are used: all of them, those of a group (`cards`), or one. */
+/** Returns the usage of all commands, of a group (`cards`), or of one. */
 export function usage(only?: string): string {
   const rows = Object.entries(commands)
     .filter(([name]) => only === undefined || name === only || name.startsWith(`${only} `))
@@ -234,7 +237,7 @@ function summaryOf({ seq, letter }: StoredDeadLetter): string {
   return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
 }
 
-/** How long a server is waited for, in ms: a person waits for the answer. */
+/** Time limit of the connection to a server, in ms: short, as a person waits. */
 const connectTimeoutMs = 2_000;
 
 function operatorOf({ config }: Surroundings): OperatorOptions {

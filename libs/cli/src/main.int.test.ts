@@ -7,7 +7,7 @@ import { commands } from './commands.ts';
 const main = join(import.meta.dirname, 'main.ts');
 const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
 
-/** The command as a person runs it. */
+/** Runs the command as a person does. */
 function run(words: readonly string[], env: Record<string, string> = {}) {
   return new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve) => {
     const options = { env: { PATH: process.env.PATH, ...env } };
@@ -18,7 +18,7 @@ function run(words: readonly string[], env: Record<string, string> = {}) {
 }
 
 describe('the operator command in its process', () => {
-  it('shows how it is used, also with a configuration that is wrong', async () => {
+  it('shows its usage, also with an invalid configuration', async () => {
     const env = { MESH_NAMESPCE: 'x', NATS_URL: 'http//nonsense' };
     const all = await run(['--help'], env);
     expect(all).toMatchObject({
@@ -32,7 +32,7 @@ describe('the operator command in its process', () => {
     expect(one.stdout).not.toContain('dead-letters');
   });
 
-  it('says that it does not know a command', async () => {
+  it('refuses an unknown command', async () => {
     const { exitCode, stderr } = await run(['dead-leters', 'list']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('there is no command "dead-leters list"; did you mean dead-letters list?');
@@ -53,7 +53,7 @@ describe('the operator command in its process', () => {
     expect(incomplete).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('name the kind') });
   });
 
-  it('heeds no variable of another process, and says soon that no mesh is there', async () => {
+  it('ignores variables of other processes, and reports soon that no mesh is running', async () => {
     const names = [...page.matchAll(/`(MESH_(?:HTTP|RUN|UNREAD|WHEN|UPLOAD|BODY|REQUEST|DATA)_[A-Z_]+)`/g)];
     const env = Object.fromEntries(names.map(([, name = '']) => [name, '1']));
     expect(Object.keys(env)).toContain('MESH_DATA_DIR');

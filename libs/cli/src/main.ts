@@ -6,7 +6,7 @@ import { variablesOfOthers } from './variables-of-others.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** @throws MeshError */
+/** Runs the command of the words. @throws MeshError */
 async function main(words: readonly string[]): Promise<void> {
   const wish = findCommand(words);
   if ('help' in wish) {

@@ -1,4 +1,7 @@
-/** Variables of the gateway, of agents and of the provisioning step, which people export for these: no mistakes of whoever calls the command. */
+/**
+ * Variables of the gateway, of agents and of the provisioning step. An operator may have exported them, so
+ * they are no errors here.
+ */
 export const variablesOfOthers: readonly string[] = [
   'MESH_ACK_WAIT_MS',
   'MESH_BODY_LIMIT',

@@ -8,14 +8,15 @@ import { encodeToken, MeshError } from '@agentmesh/protocol';
 
 type Of<K extends UserRecord['kind']> = Extract<UserRecord, { kind: K }>;
 
-/** So much is written at once, in characters. */
+/** Number of characters that are written at once. */
 const bufferSize = 64 * 1024;
 
 /**
- * Writes all that is kept of a user into a folder: `records.jsonl` with an object a line, `sessions` with a file for each that `POST …/sessions` takes,
- * and `files` with the bytes of artifacts. Nobody else may read them. Returns how many records of each kind there were.
+ * Writes all data of a user into a folder: `records.jsonl` with an object a line, `sessions` with a file for
+ * each session, in the form that `POST …/sessions` takes, and `files` with the bytes of artifacts. Only the
+ * owner of the folder may read them. Returns how many records of each kind there were.
  *
- * @throws MeshError `failed_precondition` for a folder that holds something
+ * @throws MeshError `failed_precondition` for a folder that is not empty
  */
 export async function writeExport(
   mesh: Mesh,
@@ -52,7 +53,7 @@ async function writeArtifact(folder: string, { open: content, ...about }: Of<'ar
   if (about.fileUri !== undefined) return about;
   const stream = await content();
   if (!stream) return about;
-  // Of a name that users choose nothing may become a path.
+  // Users choose the name of a file, so nothing of it may act as a path.
   const name = (about.filename.split(/[/\\:]/).at(-1) ?? '').replace(/[^\w.-]/g, '_').replace(/^\.+/, '');
   const file = `files/${String(number).padStart(6, '0')}-v${about.version}-${name.slice(-80)}`;
   await pipeline(
@@ -62,7 +63,7 @@ async function writeArtifact(folder: string, { open: content, ...about }: Of<'ar
   return { ...about, file };
 }
 
-/** Sessions as `POST …/sessions` takes them: the state that it began with, and the events as they come. */
+/** Writes sessions in the form that `POST …/sessions` takes: the initial state, and the events in order. */
 class SessionFiles implements AsyncDisposable {
   readonly #folder: string;
   #file: TextFile | undefined;
@@ -76,7 +77,7 @@ class SessionFiles implements AsyncDisposable {
     const file = `sessions/${encodeToken(sessionId)}.json`;
     this.#file = new TextFile(await openNew(join(this.#folder, file)));
     this.#count = 0;
-    // Where the first events are not kept, what they did to the state is in the state that it has now.
+    // If the first events are not kept, the present state contains their changes.
     const head = JSON.stringify({ sessionId, state: firstSeq > 1 ? state : initialState });
     await this.#file.write(`${head.slice(0, -1)},"events":[`);
     return file;
@@ -98,7 +99,7 @@ class SessionFiles implements AsyncDisposable {
   }
 }
 
-/** Text that is written in pieces of some size. */
+/** A text file that is written in pieces of `bufferSize`. */
 class TextFile implements AsyncDisposable {
   readonly #handle: FileHandle;
   #text = '';

@@ -32,7 +32,10 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
   { functionCall: { name, args } },
 ];
 
-/** A mesh in one process: each `connect` stands for a process of its own; messages are really serialised between them. */
+/**
+ * Makes a mesh in one process: each `connect` stands for a process of its own. Messages between them are
+ * really serialised.
+ */
 export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> = {}) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
@@ -53,9 +56,9 @@ export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialR
     callResults,
     jobs,
     connect,
-    /** What was logged as warning or error. */
+    /** The lines that were logged as warnings or errors. */
     lines,
-    /** A session with the app's root, and a way to say something in it. */
+    /** Makes a session with the app's root, and a function that sends messages in it. */
     async chat(app: string) {
       const client = await connect('client');
       const { id } = await sessions.createSession({ appName: app, userId: 'u' });
@@ -184,7 +187,7 @@ function memoryJobs(): JobRecords {
   };
 }
 
-/** An event in a word: who, and what. */
+/** Describes an event in a few words: its author and its content. */
 export function brief({ author, content, errorCode }: Event): string {
   const [part] = content?.parts ?? [];
   if (errorCode !== undefined) return `${author}: fails ${errorCode}`;

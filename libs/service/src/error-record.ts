@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** An error as it is logged: with its stack and the chain of causes. */
+/** The logged form of an error: with its stack and the chain of causes. */
 export interface ErrorRecord {
   type: string;
   message: string;
@@ -11,10 +11,13 @@ export interface ErrorRecord {
   errors?: ErrorRecord[];
 }
 
-/** A chain that is longer goes in circles. */
+/** Greatest length of a chain of causes; a longer one is a cycle. */
 const maxCauses = 8;
 
-/** Turns what was thrown into what is logged. Of foreign errors only `code` is taken: their other fields may hold anything. */
+/**
+ * Returns the logged form of a thrown value. Of foreign errors it takes only `code`: their other fields may
+ * hold anything.
+ */
 export function errorRecord(thrown: unknown, depth = 0): ErrorRecord {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown) };
   const record: ErrorRecord = { type: thrown.name, message: thrown.message };
@@ -26,7 +29,7 @@ export function errorRecord(thrown: unknown, depth = 0): ErrorRecord {
     if (thrown instanceof AggregateError) {
       record.errors = thrown.errors.map((error: unknown) => errorRecord(error, depth + 1));
     }
-    // What `using` throws when more than one owner fails to stop.
+    // `using` throws it when more than one owner fails to stop.
     if (thrown instanceof SuppressedError) {
       record.errors = [thrown.error, thrown.suppressed].map((error) => errorRecord(error, depth + 1));
     }
@@ -34,7 +37,7 @@ export function errorRecord(thrown: unknown, depth = 0): ErrorRecord {
   return record;
 }
 
-/** The messages of an error's causes, outermost first: for a line that people read. */
+/** Returns the messages of an error's causes, outermost first, for a line that people read. */
 export function causeMessages(error: Error): string[] {
   const messages: string[] = [];
   for (let cause = error.cause; cause !== undefined && messages.length < maxCauses; ) {

@@ -26,7 +26,7 @@ it('is not live when the event loop stands still, and only then', async () => {
   });
 });
 
-it('takes a check that throws as a no, without its text', async () => {
+it('reports a check that throws as failed, without its text', async () => {
   const checks = {
     ...well,
     ready: () => Promise.reject(new Error('redis://u:hunter2@host')),

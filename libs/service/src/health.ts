@@ -2,20 +2,23 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Yes, no, or the reasons why not (none: yes). */
+/** Yes, no, or the reasons for a no (an empty list is a yes). */
 export type Verdict = boolean | readonly string[];
 
 export interface HealthChecks {
   /**
-   * False only when a restart would help. A broker or a store that is away is not such a case: all replicas would be restarted
-   * at once, and come back to the same.
+   * Tells whether the process is live. Return false only when a restart would help. An unreachable broker or
+   * store is no such case: all replicas would be restarted at once, without any effect.
    */
   live?(): Verdict;
-  /** Is the replica connected, subscribed and not stopping? Paces rollouts; NATS sends work by subscription, not by readiness. */
+  /**
+   * Tells whether the replica is connected, subscribed and not stopping. Rollouts wait for it; NATS sends
+   * work by subscription, not by readiness.
+   */
   ready(): Verdict | Promise<Verdict>;
-  /** Longest time the event loop stood still since the last question, in ms. */
+  /** Returns the longest standstill of the event loop since the last question, in ms. */
   lagMs(): number;
-  /** From here a standstill of the event loop counts as not live, in ms. */
+  /** Standstill of the event loop from which on the process is not live, in ms. */
   maxLagMs: number;
 }
 
@@ -29,7 +32,10 @@ function reasonsOf(verdict: Verdict, no: string): string[] {
   return [...verdict];
 }
 
-/** Answers `/livez` and `/readyz`. Never throws: a check that throws is a no, and its text is not shown to the caller. */
+/**
+ * Answers `/livez` and `/readyz`. Never throws: a check that throws is a no, and the caller does not see its
+ * text.
+ */
 export async function answerHealth(path: string, checks: HealthChecks): Promise<HealthAnswer> {
   const reasons: string[] = [];
   try {
@@ -49,7 +55,7 @@ export async function answerHealth(path: string, checks: HealthChecks): Promise<
 }
 
 export interface HealthOptions extends Pick<HealthChecks, 'live' | 'ready'> {
-  /** 0: any free one. */
+  /** Port; 0 for any free one. */
   port: number;
   host: string;
   /** Default 5000. */
@@ -82,8 +88,8 @@ async function listen(server: Server, port: number, host: string): Promise<numbe
 }
 
 /**
- * Serves `GET /livez` and `GET /readyz` for probes: 200, or 503 with `{ ok, reasons }`. Stop it last, so that the probes of a
- * stopping pod are answered to the end.
+ * Serves `GET /livez` and `GET /readyz` for probes: 200, or 503 with `{ ok, reasons }`. Stop it last, so that
+ * the probes of a stopping pod get answers to the end.
  *
  * @throws the listen error, such as EADDRINUSE
  */

@@ -10,18 +10,21 @@ function errorLines(error: ErrorRecord): string {
   return error.cause ? `${own}\ncaused by ${errorLines(error.cause)}` : own;
 }
 
-/** One JSON line of the logger as people read it: time, level, service, message, then the rest as `key=value`. */
+/**
+ * Returns a JSON line of the logger as text for people: time, level, service, message, then the rest as
+ * `key=value`.
+ */
 export function textLine(line: string): string {
   const { time, level, service, replica: _, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const clock = String(time).slice(11, 23);
   const fields = Object.entries(rest).map(([key, field]) => ` ${key}=${value(field)}`);
   const head = `${clock} ${String(level).toUpperCase().padEnd(5)} ${service}: ${msg ?? ''}${fields.join('')}\n`;
   if (!err) return head;
-  // Written by errorRecord, the one serialiser of `err`.
+  // errorRecord, the only serialiser of `err`, has made it.
   return `${head}${errorLines(err as ErrorRecord).replace(/^/gm, '  ')}\n`;
 }
 
-/** Passes the logger's lines on as text. */
+/** Makes a destination that passes the logger's lines on as text. */
 export function textDestination(to: DestinationStream): DestinationStream {
   return { write: (line) => to.write(textLine(line)) };
 }

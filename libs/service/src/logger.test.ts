@@ -47,7 +47,7 @@ it('ends a chain of causes that goes in circles', () => {
   expect(json()).toHaveLength(1);
 });
 
-it('redacts what is called like a secret, and every Secret', () => {
+it('redacts fields with the names of secrets, and every Secret', () => {
   const { log, lines } = capture();
   log.info(
     {

@@ -8,13 +8,13 @@ export type { Logger } from 'pino';
 
 export interface LoggerOptions {
   service: string;
-  /** This process among the replicas of the service. */
+  /** Name of this process among the replicas of the service. */
   replica: string;
   /** Default info. */
   level?: ServiceConfig['logLevel'];
   /** Default json. */
   format?: ServiceConfig['logFormat'];
-  /** Default stdout. Lines are written synchronously, so that the last one before an exit is there. */
+  /** Default stdout. Lines are written synchronously, so the last line before an exit is written too. */
   destination?: DestinationStream;
 }
 
@@ -38,7 +38,10 @@ const secretKeys = [
   'authCredential',
 ];
 
-/** The net below Secret: keys that are called like secrets are not printed, down to the third level of an object. */
+/**
+ * Paths of keys with the names of secrets, down to the third level of an object: their values are not
+ * printed, even where the code forgot to use Secret.
+ */
 const secretPaths = secretKeys.flatMap((key) => {
   const step = key.includes('-') ? `["${key}"]` : key;
   const below = key.includes('-') ? step : `.${step}`;
@@ -46,8 +49,8 @@ const secretPaths = secretKeys.flatMap((key) => {
 });
 
 /**
- * Makes the logger of a process. Object first, constant message: `log.info({ runs }, 'stopping')`; an error goes in as `err` and
- * is written with its causes.
+ * Makes the logger of a process. Object first, constant message: `log.info({ runs }, 'stopping')`; an error
+ * goes in as `err` and is written with its causes.
  *
  * Levels: error, a human must act; warn, recovered; info, state changed; debug, the rest.
  */

@@ -16,7 +16,7 @@ function problemsOf(read: () => unknown): unknown {
 }
 
 describe('readConfig', () => {
-  it('gives every default when nothing is set', () => {
+  it('returns every default when nothing is set', () => {
     const config = readConfig(serviceConfig, {});
     expect({ ...config, redisUrl: config.redisUrl.reveal() }).toEqual({
       namespace: 'mesh',
@@ -55,7 +55,7 @@ describe('readConfig', () => {
   });
 
   it.each(['s3://x', '/var/x', 'z', 'file://rel/x', 'file:rel', 'file:///a%2Fb'])(
-    'says where artifacts may be kept when it is told %s',
+    'refuses %s for artifacts and names the valid places',
     (given) => {
       const problem = `must be nats, or the address of a folder such as file:///var/lib/artifacts; it is ${JSON.stringify(given)}`;
       expect(problemsOf(() => readConfig(serviceConfig, { MESH_ARTIFACTS: given }))).toEqual([
@@ -127,7 +127,7 @@ describe('readConfig', () => {
       );
   });
 
-  it('leaves variables of others alone where they are named, and refuses misspelled ones nevertheless', () => {
+  it('ignores the named variables of others, and still refuses misspelled ones', () => {
     const read = (name: string) => () => readConfig(serviceConfig, { [name]: '1' }, ['MESH_HTTP_PORT']);
     expect(problemsOf(read('MESH_HTTP_PORT'))).toEqual([]);
     expect(problemsOf(read('MESH_DATA_DIR'))).toEqual([]);

@@ -1,10 +1,10 @@
 import { MeshError, nearest } from '@agentmesh/protocol';
 import type { Variable } from './variable.ts';
 
-/** The variables of a service by the property under which its code reads them. */
+/** The variables of a service, by their property names in its code. */
 export type ConfigShape = Record<string, Variable<unknown>>;
 
-/** What {@link readConfig} gives for a shape. */
+/** The configuration that {@link readConfig} returns for a shape. */
 export type Config<S extends ConfigShape> = {
   readonly [K in keyof S]: S[K] extends Variable<infer T> ? T : never;
 };
@@ -15,8 +15,8 @@ export interface ConfigProblem {
 }
 
 /**
- * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them inherit. They are no
- * service's configuration and no spelling mistakes.
+ * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them
+ * inherit. They belong to no service, and are no spelling mistakes.
  */
 export const toolVariables: readonly string[] = [
   'MESH_DATA_DIR',
@@ -29,7 +29,7 @@ function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): Con
   return Object.keys(env)
     .filter((name) => name.startsWith('MESH_') && !known.includes(name) && !toolVariables.includes(name))
     .map((name) => {
-      // MESH_NATS_URL for NATS_URL: the prefix in excess is likelier than the name that is nearest by letters.
+      // For MESH_NATS_URL, NATS_URL: an extra prefix is likelier than a misspelled name.
       const bare = name.slice('MESH_'.length);
       const meant = known.includes(bare) ? bare : nearest(name, known);
       return { name, problem: meant ? `is not known; did you mean ${meant}?` : 'is not known; unset it' };
@@ -40,9 +40,10 @@ function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): Con
  * Reads a service's configuration from the environment, once, at start.
  *
  * @param shape its variables, most often `{ ...serviceConfig, port: variable('MESH_HTTP_PORT', …) }`
- * @param others variables of other processes that are exported for them, and are no mistakes here
- * @throws MeshError `invalid_argument` that names every problem together, each with its variable; also in `details.problems`.
- * A `MESH_*` variable that the shape does not have is a problem too: a misspelled setting must not be ignored silently.
+ * @param others variables of other processes that may be exported, and are no mistakes here
+ * @throws MeshError `invalid_argument` that names every problem together, each with its variable; also in
+ * `details.problems`. A `MESH_*` variable that the shape does not have is a problem too: a misspelled setting
+ * must not be ignored silently.
  */
 export function readConfig<S extends ConfigShape>(
   shape: S,
@@ -59,12 +60,12 @@ export function readConfig<S extends ConfigShape>(
   const known = Object.values(shape).map((declared) => declared.env);
   problems.push(...unknownVariables(known, env).filter(({ name }) => !others.includes(name)));
   if (problems.length > 0) {
-    const said = problems.map(({ name, problem }) => `${name} ${problem}`).join('; ');
-    throw new MeshError('invalid_argument', `the configuration is not valid: ${said}`, {
+    const problemText = problems.map(({ name, problem }) => `${name} ${problem}`).join('; ');
+    throw new MeshError('invalid_argument', `the configuration is not valid: ${problemText}`, {
       details: { problems },
     });
   }
-  // Built property by property from the same shape that Config is derived from.
+  // Safe: the values were read property by property from the shape of Config.
   return values as Config<S>;
 }
 

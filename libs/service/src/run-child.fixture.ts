@@ -1,4 +1,5 @@
-// A service as a process of its own, for run.int.test.ts: node run-child.fixture.ts <mode> [graceMs]
+// Runs a service as a process of its own, for run-service.int.test.ts: node run-child.fixture.ts <mode>
+// [graceMs]
 import { createServer } from 'node:net';
 import { MeshError } from '@agentmesh/protocol';
 import { startHealth } from './health.ts';

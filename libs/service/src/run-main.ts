@@ -8,7 +8,7 @@ export interface MainContext {
   log: Logger;
   /** Name of this process among the replicas of the service, as in its logs. */
   replica: string;
-  /** Aborted when the process is told to stop. */
+  /** Aborted when the process must stop. */
   signal: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export interface MainOptions<S extends ConfigShape> {
 }
 
 /**
- * The whole of a service's `main.ts`: reads the configuration, makes the logger, runs the service. A wrong configuration is one
- * line on stderr and exit code 1.
+ * Runs the process of a service: reads the configuration, makes the logger, runs the service. After a wrong
+ * configuration it writes one line to stderr and exits with code 1.
  */
 export async function runMain<S extends ConfigShape = Record<never, never>>(
   options: MainOptions<S>,

@@ -48,7 +48,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)('stops its owners in reverse and exits 0
   expect(messages().at(-1)).toBe('stopped');
 });
 
-it('logs the warnings of our code that has no log', async () => {
+it('logs the warnings of code without a log', async () => {
   const { child, saw, exitCode } = run('warns');
   expect(await saw('the memory is away')).toMatchObject({ level: 'warn', code: 'AGENTMESH_MEMORY' });
   await saw('started');
@@ -56,7 +56,7 @@ it('logs the warnings of our code that has no log', async () => {
   expect(await exitCode()).toBe(0);
 });
 
-it('exits 1 with one line and no stack when a start fails as foreseen', async () => {
+it('exits 1 with one line and no stack when a start fails with an expected error', async () => {
   const { exitCode, lines, stopped } = run('mesh-error');
   expect(await exitCode()).toBe(1);
   expect(stopped()).toEqual(['first']);
@@ -79,7 +79,7 @@ it('exits 1 with the stack when a start fails by a defect', async () => {
   });
 });
 
-it('gives up a start and exits 0 when it is told to stop meanwhile', async () => {
+it('gives up a start and exits 0 when it must stop meanwhile', async () => {
   const { child, saw, exitCode, stopped } = run('slow-start');
   await saw('starting');
   child.kill('SIGTERM');
@@ -121,7 +121,7 @@ it('exits 1 when an owner fails to stop, after stopping the others', async () =>
   expect(stopped()).toEqual(['third', 'second', 'first']);
 });
 
-it('exits 0 in spite of a handle that nobody owned, and names it', async () => {
+it('exits 0 in spite of a forgotten handle, and names it', async () => {
   const { child, saw, exitCode, lines } = run('leak');
   await saw('started');
   child.kill('SIGTERM');

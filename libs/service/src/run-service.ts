@@ -6,9 +6,10 @@ import type { Logger } from './logger.ts';
 export interface RunOptions {
   name: string;
   /**
-   * Starts the service and gives what stops it. Owners go into a stack in the order of their start, so that they stop in reverse,
-   * also when the start fails half way: `await using owners = new AsyncDisposableStack(); owners.use(…); return owners.move();`.
-   * The signal is aborted when the process is told to stop before the start is through.
+   * Starts the service and returns the object that stops it. Owners go into a stack in the order of their
+   * start, so that they stop in reverse, also when the start fails half way: `await using owners = new
+   * AsyncDisposableStack(); owners.use(…); return owners.move();`. The signal is aborted when the process
+   * must stop before the start is complete.
    */
   start(context: { signal: AbortSignal }): Promise<AsyncDisposable>;
   log: Logger;
@@ -16,7 +17,7 @@ export interface RunOptions {
   graceMs?: number;
 }
 
-/** When all owners are stopped, how long a forgotten handle may keep the process, in ms. */
+/** Time for which a forgotten handle may keep the process after all owners are stopped, in ms. */
 const leftoverMs = 1_000;
 
 function logStartFailure(log: Logger, name: string, error: unknown): void {
@@ -24,7 +25,7 @@ function logStartFailure(log: Logger, name: string, error: unknown): void {
     log.error({ err: error }, `${name} could not start`);
     return;
   }
-  // Expected, such as a server that is away: people need the words, not where in our code they come from.
+  // An expected error, such as an unreachable server: people need its message, not its stack.
   const { code, message, details } = error;
   const causes = causeMessages(error);
   log.error(
@@ -33,7 +34,9 @@ function logStartFailure(log: Logger, name: string, error: unknown): void {
   );
 }
 
-/** Who wants the process to end, and with which exit code: signals, and errors that nobody caught. */
+/**
+ * Watches for the reasons to end the process: signals, and errors that nobody caught. Keeps the exit code.
+ */
 function watchProcess(log: Logger, graceMs: number) {
   const stop = new AbortController();
   const state = { exitCode: 0 };
@@ -63,7 +66,8 @@ function watchProcess(log: Logger, graceMs: number) {
     process.exitCode = 1;
     request();
   };
-  // What code without a log of its own could do without: a memory that does not answer, say.
+  // Warnings of code that has no log, about parts that the process can do without, such as a memory that does
+  // not answer.
   const onWarning = (warning: Error & { code?: string }) => {
     if (warning.code?.startsWith('AGENTMESH_')) log.warn({ code: warning.code }, warning.message);
   };
@@ -106,16 +110,16 @@ async function startAndStop({ name, start, log }: RunOptions, signal: AbortSigna
 }
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it within the grace period. Resolves when all owners are stopped; the process
- * then ends by itself. Exit codes: 0 stopped; 1 the start or the stop failed, an error was not caught, or the grace period was
- * over; 128 + number on a second signal.
+ * Runs a service until SIGTERM or SIGINT, then stops it within the grace period. Resolves when all owners are
+ * stopped; the process then ends by itself. Exit codes: 0 stopped; 1 the start or the stop failed, an error
+ * was not caught, or the grace period was over; 128 + number on a second signal.
  *
  * Call it once per process: its handlers stay until the end.
  */
 export async function runService(options: RunOptions): Promise<void> {
   const { log, graceMs = 25_000 } = options;
   const { signal, state, stopped } = watchProcess(log, graceMs);
-  // A service lives until it is told to stop, also while none of its sockets is open.
+  // Keeps the process alive until a signal, also while none of its sockets is open.
   const keepAlive = setInterval(() => {}, 2 ** 30);
   const code = await startAndStop(options, signal);
   clearInterval(keepAlive);

@@ -1,11 +1,12 @@
 import { inspect } from 'node:util';
 
-/** How a secret shows wherever it is printed. */
+/** The text that is printed instead of a secret. */
 export const redacted = '[redacted]';
 
 /**
- * Text that must not be printed. String(), JSON.stringify(), util.inspect() and so every log show `[redacted]`; only
- * {@link Secret.reveal} gives the text, so that a search for `.reveal(` finds each place where a secret leaves.
+ * Text that must not be printed. String(), JSON.stringify(), util.inspect() and so every log show
+ * `[redacted]`; only {@link Secret.reveal} returns the text, so that a search for `.reveal(` finds each place
+ * where a secret leaves.
  */
 export class Secret {
   readonly #text: string;

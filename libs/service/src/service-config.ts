@@ -24,7 +24,7 @@ const natsServers = z
     'must look like nats://host:4222 (tls:// for TLS), or several such with commas between',
   );
 
-/** What every service of the mesh is configured by; a service adds its own: `{ ...serviceConfig, … }`. */
+/** The variables of every service of the mesh; a service adds its own: `{ ...serviceConfig, … }`. */
 export const serviceConfig = {
   namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
     default: 'mesh',
@@ -70,13 +70,13 @@ export const serviceConfig = {
   ),
   memoryDays: variable(
     'MESH_MEMORY_DAYS',
-    'how long what is remembered of users is kept, in days; default for ever',
+    'how long memories of users are kept, in days; default for ever',
     integer(1, 36_500),
     { optional: true },
   ),
   memoryEmbeddingModel: variable(
     'MESH_MEMORY_EMBEDDING_MODEL',
-    'embedding model that finds memories by their meaning too; default by words alone; see docs/memory.md',
+    'embedding model that finds memories by meaning too; default: by words only; see docs/memory.md',
     z.string(),
     { optional: true },
   ),
@@ -141,7 +141,10 @@ export const serviceConfig = {
   ),
 };
 
-/** Three slashes: what is behind two is the name of a host. */
+/**
+ * Tells whether the text names a place for artifacts. A file address has three slashes: after two slashes
+ * comes the name of a host.
+ */
 function isArtifactPlace(text: string): boolean {
   if (text === 'nats') return true;
   if (!text.startsWith('file:///')) return false;
@@ -153,7 +156,7 @@ function isArtifactPlace(text: string): boolean {
   }
 }
 
-/** The problem that a reader of the text finds. */
+/** Returns a check that refuses a text with the error that `read` throws for it. */
 function refusing(read: (text: string) => unknown) {
   return (text: string, context: z.RefinementCtx): void => {
     try {
@@ -164,7 +167,7 @@ function refusing(read: (text: string) => unknown) {
   };
 }
 
-/** Who reads the configuration names the variable. */
+/** Returns an error's message without the name of its variable, which readConfig adds. */
 function problemOf(error: unknown): string {
   return MeshError.from(error)
     .message.replace(/^the url of redis /, '')

@@ -2,34 +2,39 @@ import { z } from 'zod';
 import { Secret } from './secret.ts';
 
 export interface VariableOptions {
-  /** Text that stands for an unset or empty variable; read by the schema like any other. */
+  /** Text for an unset or empty variable; the schema reads it like any other text. */
   default?: string;
-  /** Unset is allowed and reads as undefined. Neither a default nor optional: the variable is required. */
+  /**
+   * True if the variable may be unset, and then reads as undefined. Without this and a default the variable
+   * is required.
+   */
   optional?: true;
-  /** The value is wrapped in a {@link Secret}. */
+  /** True if the value is wrapped in a {@link Secret}. */
   secret?: true;
-  /** The value is in no message about it: it may hold a password that does not belong there. */
+  /** True if messages do not show the value: it may contain a password by mistake. */
   hidden?: true;
 }
 
-/** One environment variable: its name, what it means, and how its text is read. */
+/** One environment variable: its name, its meaning, and how its text is read. */
 export interface Variable<T> {
   readonly env: string;
-  /** What it is for, with its unit; a line of `docs/configuration.md`. */
+  /** The purpose of the variable, with its unit; a line of `docs/configuration.md`. */
   readonly meaning: string;
   readonly default: string | undefined;
   readonly required: boolean;
   readonly secret: boolean;
-  /** Reads the text of the environment; empty text counts as unset, as compose files and manifests write it. */
+  /**
+   * Reads the text of the environment; empty text counts as unset, as compose files and manifests write it.
+   */
   read(text: string | undefined): { value: T } | { problem: string };
 }
 
-/** What {@link variable} yields for its options. */
+/** The type of the value that {@link variable} reads with its options. */
 export type VariableValue<T, O extends VariableOptions> =
   | (O extends { secret: true } ? Secret : T)
   | (O extends { optional: true } ? undefined : never);
 
-/** Declares one environment variable. The schema reads its text; of a secret it must yield text. */
+/** Declares one environment variable. The schema reads its text; the schema of a secret must return text. */
 export function variable<T, const O extends VariableOptions>(
   env: string,
   meaning: string,
@@ -44,17 +49,20 @@ export function variable<T, const O extends VariableOptions>(
     required: options.default === undefined && options.optional === undefined,
     secret,
     read(text) {
-      const given = text || options.default;
-      // The casts below state what VariableValue says: TypeScript does not narrow a conditional type by its condition.
-      if (given === undefined) {
+      const input = text || options.default;
+      // The casts below state what VariableValue says: TypeScript does not narrow a conditional type by its
+      // condition.
+      if (input === undefined) {
         return options.optional
           ? { value: undefined as VariableValue<T, O> }
           : { problem: 'is required and not set' };
       }
-      const result = schema.safeParse(given);
+      const result = schema.safeParse(input);
       if (!result.success) {
-        const said = result.error.issues.map(({ message }) => message).join(', ');
-        return { problem: secret || options.hidden ? said : `${said}; it is ${JSON.stringify(given)}` };
+        const problemText = result.error.issues.map(({ message }) => message).join(', ');
+        return {
+          problem: secret || options.hidden ? problemText : `${problemText}; it is ${JSON.stringify(input)}`,
+        };
       }
       const value = secret ? new Secret(String(result.data)) : result.data;
       return { value: value as VariableValue<T, O> };
@@ -62,7 +70,7 @@ export function variable<T, const O extends VariableOptions>(
   };
 }
 
-/** Schema of a whole number between two bounds, written in decimal digits. */
+/** Returns the schema of a whole number between two bounds, written in decimal digits. */
 export function integer(min: number, max: number): z.ZodType<number, string> {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
@@ -73,8 +81,9 @@ export function integer(min: number, max: number): z.ZodType<number, string> {
 }
 
 /**
- * Schema of a whole number for each app: `30` for all, or `shop=30,*=365`, where `*` stands for those that are not named. Reads as a function of the
- * app; undefined where nothing is said of it.
+ * Returns the schema of a whole number for each app: `30` for all apps, or `shop=30,*=365`, where `*` stands
+ * for all other apps. Its value is a function of the app, which returns undefined for an app without a
+ * number.
  */
 export function perApp(min: number, max: number): z.ZodType<(app: string) => number | undefined, string> {
   const message = `must be a whole number from ${min} to ${max}, or such numbers by app: shop=30,*=365`;
@@ -92,7 +101,7 @@ export function perApp(min: number, max: number): z.ZodType<(app: string) => num
   });
 }
 
-/** Schema of one of a few words. */
+/** Returns the schema of one of a few words. */
 export function oneOf<const W extends string>(...words: W[]): z.ZodType<W, string> {
   return z
     .string()

@@ -21,7 +21,10 @@ onEachRedis((redis) => {
   });
   afterAll(() => connection[Symbol.asyncDispose]());
 
-  /** One of its own, without a connection of its own, which in a cluster with TLS would take most of the time. */
+  /**
+   * Makes a store with keys of its own on the shared connection; a new connection takes long in a cluster
+   * with TLS.
+   */
   const freshStore = (): RedisStore => storeOn(connection, { prefix: `am:${randomUUID()}`, box });
   const dispose = async () => {};
 

@@ -19,31 +19,34 @@ import { RedisSessionService } from './sessions/redis-session-service.ts';
 import type { RetentionOf } from './sessions/retention.ts';
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** Before every key; default `am`. */
+  /** First part of every key; default `am`. */
   prefix?: string;
-  /** Seals credentials; without it none are kept. */
+  /** Seals credentials; without it the store keeps none. */
   box?: SecretBox;
-  /** How long an invocation's record outlives its last write (default 24 h) and its end (default 1 h), ms. */
+  /**
+   * Time for which an invocation's record is kept after its last write (default 24 h) and after its end
+   * (default 1 h), ms.
+   */
   invocationTtlMs?: { running?: number; ended?: number };
   memory?: MemoryOptions;
-  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  /** How long sessions of an app are kept, and how many of their events; default: all, for ever. */
   retention?: RetentionOf;
 }
 
 export interface MemoryOptions {
-  /** How long a memory is kept after it was added, ms; default for ever. */
+  /** Time for which a memory is kept after it was added, ms; default: for ever. */
   ttlMs?: number;
-  /** Finds memories by their meaning too; without it by their words alone. */
+  /** Makes vectors, so that memories are also found by meaning; without it they are found by words only. */
   embedder?: Embedder;
-  /** Cosine from which on a memory is near in meaning, -1 to 1; default 0.5. */
+  /** Smallest cosine of a memory that is near in meaning, -1 to 1; default 0.5. */
   minSimilarity?: number;
-  /** How long an embedder that has failed is left alone, ms; default 10 s. */
+  /** Pause after a failure of the embedder, ms; default 10 s. */
   restMs?: number;
-  /** Told when the embedder fails. */
+  /** Called when the embedder fails. */
   onWarning?: (error: unknown) => void;
 }
 
-/** What the mesh keeps in Redis. */
+/** All that the mesh keeps in Redis. */
 export interface RedisStore extends AsyncDisposable {
   readonly sessions: SessionService;
   readonly callResults: CallResults;
@@ -51,11 +54,14 @@ export interface RedisStore extends AsyncDisposable {
   readonly memory: MemoryService;
   /** Absent without a box to seal them. */
   readonly credentials?: CredentialServices;
-  /** What credentials are for; there without a box too. */
+  /** The descriptions of the credentials; present without a box too. */
   readonly credentialRecords: CredentialRecords;
-  /** @throws MeshError `unavailable` when Redis does not answer now, within 2 s */
+  /** Checks that Redis answers. @throws MeshError `unavailable` when Redis does not answer within 2 s */
   ping(): Promise<void>;
-  /** Applies `app:` state that a process committed for this user and died before applying; every use of the user's sessions does too. */
+  /**
+   * Applies `app:` state that a process committed for this user without applying it before it died. Every use
+   * of the user's sessions does the same.
+   */
   sweep(user: { appName: string; userId: string }): Promise<void>;
 }
 
@@ -78,10 +84,11 @@ const optionNames: OptionNames<RedisStoreOptions> = {
 const hour = 3_600_000;
 
 /**
- * Connects to Redis. While the server is away later, calls try for `timeoutMs`, which outlasts a restart and most failovers, and then throw
- * `unavailable`.
+ * Connects to Redis. When the server is unreachable later, calls are repeated for `timeoutMs`, which outlasts
+ * a restart and most failovers, and then throw `unavailable`.
  *
- * @throws MeshError at once: `invalid_argument` for the url or an unknown option, `unavailable` when nothing answers, `unauthenticated` for the password
+ * @throws MeshError at once: `invalid_argument` for the url or an unknown option, `unavailable` when nothing
+ * answers, `unauthenticated` for the password
  */
 export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   assertOptions('connectRedisStore', options ?? null, optionNames);
@@ -89,7 +96,7 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
   return storeOn(await connectRedis(options), options);
 }
 
-/** The store on a connection, which it closes at its end. */
+/** Makes the store on a connection. The store closes the connection when it is disposed. */
 export function storeOn(
   connection: RedisConnection,
   options: Omit<RedisStoreOptions, keyof ConnectionOptions>,
@@ -99,12 +106,12 @@ export function storeOn(
   const app = appState(connection, keys);
   const { box, memory: { embedder, ...memory } = {} } = options;
   const vectors = embedder && new MemoryVectors({ ...memory, embedder });
-  const sealed = box && { connection, keys, box };
+  const sealedStore = box && { connection, keys, box };
   return {
-    ...(sealed && {
+    ...(sealedStore && {
       credentials: {
-        credentialService: new RedisCredentialService(sealed),
-        signInService: new RedisSignInService(sealed),
+        credentialService: new RedisCredentialService(sealedStore),
+        signInService: new RedisSignInService(sealedStore),
       },
     }),
     sessions: new RedisSessionService({

@@ -1,13 +1,18 @@
 import { type Mesh, MeshArtifactService } from '@agentmesh/mesh';
 import type { Logger } from '@agentmesh/service';
 
-/** How often what dead processes left is looked for, in ms; on average, as gateways do not all look at the same time. */
+/**
+ * Average time between two sweeps, in ms. The times are random, so that gateways do not all sweep at once.
+ */
 const sweepMs = 3_600_000;
 
-/** Removes, now and then, the bytes of artifacts whose writer died before anybody could see them, and the files of sessions that expired. */
+/**
+ * Starts the periodic sweep of artifacts: it removes the bytes whose writer died before they had a name, and
+ * the files of expired sessions.
+ */
 export function startArtifactSweep({ artifacts, sessions }: Mesh, log: Logger): Disposable {
   if (!(artifacts instanceof MeshArtifactService)) return { [Symbol.dispose]() {} };
-  const look = async () => {
+  const sweep = async () => {
     try {
       const removed = await artifacts.sweep({
         isGone: async (ref) =>
@@ -19,7 +24,7 @@ export function startArtifactSweep({ artifacts, sessions }: Mesh, log: Logger): 
     }
     timer = next();
   };
-  const next = () => setTimeout(look, sweepMs * (0.5 + Math.random())).unref();
+  const next = () => setTimeout(sweep, sweepMs * (0.5 + Math.random())).unref();
   let timer = next();
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

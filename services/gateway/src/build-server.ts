@@ -15,7 +15,7 @@ export type ServerOptions = Pick<
   'bodyLimit' | 'requestTimeoutMs' | 'httpHost' | 'allowedHosts'
 >;
 
-/** The HTTP server with all routes, not yet listening. */
+/** Makes the HTTP server with all routes, not yet listening. */
 export function buildServer(
   context: GatewayContext,
   { bodyLimit, requestTimeoutMs, httpHost, allowedHosts }: ServerOptions,
@@ -23,7 +23,7 @@ export function buildServer(
   const server = fastify({
     bodyLimit,
     requestTimeout: requestTimeoutMs,
-    // Node heeds neither time when that for the headers is the longer one.
+    // Node applies neither limit if the limit for the headers is longer than the one for the request.
     http: {
       headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
       connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
@@ -36,9 +36,9 @@ export function buildServer(
   });
   const checkHost = hostCheck(httpHost, allowedHosts);
   server.addHook('onRequest', async ({ headers }) => checkHost(headers.host));
-  // JSON alone is understood: a body of another type must not be taken for it.
+  // Only JSON is read: a body of another type must not be read as JSON.
   server.removeAllContentTypeParsers();
-  // An empty body is none, also where the client says that it is JSON.
+  // An empty body counts as no body, even if the client declares JSON.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
       done(null, text === '' ? undefined : JSON.parse(String(text)));
@@ -56,18 +56,18 @@ export function buildServer(
   const add = (to: FastifyInstance, { method, url, handle }: Route) =>
     to.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
   for (const route of routes.filter(({ takesBytes }) => !takesBytes)) add(server, route);
-  // By itself: to no other route is a body of any type what it asks for.
-  server.register((own, _options, registered) => {
-    own.removeAllContentTypeParsers();
-    own.setErrorHandler((error, request, reply) => {
+  // Uploads are registered in a scope of their own: only their routes take a body of any type.
+  server.register((uploads, _options, registered) => {
+    uploads.removeAllContentTypeParsers();
+    uploads.setErrorHandler((error, request, reply) => {
       const isType = (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
-      const said = isType
+      const reported = isType
         ? new MeshError('invalid_argument', 'the content type is no MIME type; give one such as image/png')
         : error;
-      answerError(context.log, said, request, reply);
+      answerError(context.log, reported, request, reply);
     });
-    own.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
-    for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(own, route);
+    uploads.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
+    for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(uploads, route);
     registered();
   });
   return server;

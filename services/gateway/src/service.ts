@@ -6,10 +6,13 @@ import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
 import { orderlyClose } from './http/close-server.ts';
 
-/** What is left of the grace period when clients that still wait are sent away, in ms. */
+/** Time before the end of the grace period at which waiting clients are disconnected, in ms. */
 const closingMs = 2_000;
 
-/** Connects, and listens for requests until it is disposed: then it takes no more, and lets those in hand end. */
+/**
+ * Connects, and listens for requests until it is disposed. Then it takes no more requests, and lets those in
+ * hand end.
+ */
 export async function startGateway(
   config: GatewayConfig,
   { log, replica }: Pick<MainContext, 'log' | 'replica'>,
@@ -23,11 +26,11 @@ export async function startGateway(
   }
   const pending = await servePending(mesh);
   owners.defer(() => pending.stop());
-  const shown = await mesh.bus.register(
+  const registration = await mesh.bus.register(
     { kind: 'gateway', name: 'gateway', version: '0.1.0', description: "ADK's REST interface" },
     [mesh.subjects.pending],
   );
-  owners.defer(() => shown.stop());
+  owners.defer(() => registration.stop());
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
   const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config);
@@ -40,7 +43,7 @@ export async function startGateway(
         stopping.abort(
           new MeshError(
             'unavailable',
-            'this gateway stops; the run goes on, and any other gateway tells of it from the last id on',
+            'this gateway stops; the run goes on: follow it at any other gateway from the last id on',
           ),
         ),
       Math.max(config.graceMs - closingMs, 0),

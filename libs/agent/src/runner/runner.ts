@@ -20,7 +20,7 @@ import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import type { InvocationRef } from '../sessions/invocations.ts';
-import { SessionHeads } from '../sessions/session-cache.ts';
+import { SessionCache } from '../sessions/session-cache.ts';
 import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { SessionService } from '../sessions/session-service.ts';
@@ -104,7 +104,7 @@ export class Runner {
   readonly pluginManager: PluginManager;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   readonly onFailure: OnFailure;
-  readonly #heads: SessionHeads;
+  readonly #sessionCache: SessionCache;
   readonly #compactors: readonly BaseContextCompactor[];
 
   /**
@@ -124,7 +124,7 @@ export class Runner {
     this.agent = agent;
     this.sessionService = config.sessionService;
     this.#compactors = compactorsOf(config.eventsCompactionConfig ?? app?.eventsCompactionConfig);
-    this.#heads = new SessionHeads({ sessions: config.sessionService, maxBytes: cacheBytes });
+    this.#sessionCache = new SessionCache({ sessions: config.sessionService, maxBytes: cacheBytes });
     this.artifactService = config.artifactService;
     this.memoryService = config.memoryService;
     this.credentialService = config.credentialService ?? new InMemoryCredentialService();
@@ -163,7 +163,7 @@ export class Runner {
       ...(continuedId !== undefined && { resume: newResumeId() }),
     };
     const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
-    const session = await this.#heads.open({ appName, userId, sessionId, ...run }, need);
+    const session = await this.#sessionCache.open({ appName, userId, sessionId, ...run }, need);
     if (!session) throw noSession({ appName, userId, sessionId });
     let failure: MeshError | undefined = new MeshError(
       'cancelled',
@@ -184,7 +184,7 @@ export class Runner {
         if (event.author !== 'user') yield event;
       }
       failure = undefined;
-      this.#heads.keep(session);
+      this.#sessionCache.keep(session);
     } catch (error) {
       failure = MeshError.from(error, `agent ${agent.name} failed`);
       if (!request.abortSignal?.aborted) throw error;

@@ -6,7 +6,7 @@ import { type Session, unreadBefore } from './session.ts';
 import type { TurnNeed, TurnSession } from './session-log.ts';
 import type { SessionService } from './session-service.ts';
 
-export interface SessionHeadsOptions {
+export interface SessionCacheOptions {
   sessions: SessionService;
   /** Approximate maximum memory of all stored events, in bytes; default 64 MiB. 0 stores none. */
   maxBytes?: number;
@@ -32,7 +32,7 @@ const overlap = 1;
  * A session is lent to one turn at a time; meanwhile other turns of the same session read it anew. Cached
  * events are frozen, because later turns share them.
  */
-export class SessionHeads {
+export class SessionCache {
   readonly #sessions: SessionService;
   readonly #maxBytes: number;
   /** Least recently used first. */
@@ -42,7 +42,7 @@ export class SessionHeads {
   readonly #lent = new WeakMap<Event[], { base: number; incarnation: string }>();
   #bytes = 0;
 
-  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionHeadsOptions) {
+  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionCacheOptions) {
     this.#sessions = sessions;
     this.#maxBytes = maxBytes;
   }

@@ -4,7 +4,7 @@ import { type RunRequest, startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
-/** A session in which a payment waits for a person; the agent that asked is down. */
+/** Makes a session in which a payment waits for a person; the agent that asked is down. */
 async function openPayment() {
   const world = memoryMesh();
   const paid: number[] = [];
@@ -42,7 +42,7 @@ async function openPayment() {
 }
 
 describe('an answer on the mesh', () => {
-  it('that comes second in a race ends its run alone: the log stays as it was', async () => {
+  it('that loses a race ends only its own run and leaves the log unchanged', async () => {
     const { serve, answer, picture, paid } = await openPayment();
     const [first, second] = [await answer(), await answer()];
     await serve();
@@ -58,7 +58,7 @@ describe('an answer on the mesh', () => {
     expect(paid).toHaveLength(1);
   });
 
-  it('that cannot be right is refused before anything is enqueued', async () => {
+  it('that is invalid is refused before anything is enqueued', async () => {
     const { answer, picture } = await openPayment();
     const before = await picture();
     await expect(answer({ confirmed: 'yes' })).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -67,7 +67,7 @@ describe('an answer on the mesh', () => {
     expect(before.pending).toHaveLength(1);
   });
 
-  it('is checked against what waits, without the log of the session', async () => {
+  it('is checked against the pending calls, without the log of the session', async () => {
     const { world, answer, ref } = await openPayment();
     const whole: unknown[] = [];
     const { getSession } = world.sessions;
@@ -80,7 +80,7 @@ describe('an answer on the mesh', () => {
     expect(await world.sessions.pending.list(ref)).toHaveLength(1);
   });
 
-  it('notes who gave it, and through which door', async () => {
+  it('is kept with its author and the way it came in', async () => {
     const { serve, answer, picture } = await openPayment();
     await serve();
     await Array.fromAsync(

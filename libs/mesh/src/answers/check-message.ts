@@ -12,11 +12,11 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { openAnswers } from './sealed-answers.ts';
 
 /**
- * Refuses a message that the agent would refuse, as far as that is known before it runs. Nothing is enqueued then and nothing changes. Returns
- * {@link askedFor} of it.
+ * Refuses a message that the agent would refuse, as far as this is known before the agent runs. A refused
+ * message is not enqueued and changes nothing. Returns the result of {@link askedFor}.
  *
- * @param continued the invocation that the message shall continue, if any
- * @throws MeshError as `readMessage`; `failed_precondition` for what does not answer `continued`
+ * @param continued the invocation that the message must continue, if any
+ * @throws MeshError as `readMessage`; `failed_precondition` for a message that does not answer `continued`
  */
 export async function checkMessage(
   mesh: Mesh,
@@ -37,8 +37,9 @@ export async function checkMessage(
 }
 
 /**
- * The events that made the calls which a message answers, perhaps with others; none for one that answers nothing. Read off what waits where all is
- * there: its cost does not grow with the session.
+ * Returns the events with the calls that a message answers, perhaps with other events; none for a message
+ * that answers nothing. If all the calls are pending, the events come from the pending calls, so the cost
+ * does not grow with the session.
  */
 export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
   const pending = await pendingOf(mesh, ref, answeredIds(message));
@@ -46,8 +47,8 @@ export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): P
 }
 
 /**
- * Does the caller of an agent that is used as a tool ask this question too, in its own session? One action must not wait for two answers: the
- * caller's counts.
+ * Tells whether the caller of an agent that is used as a tool asks this question too, in its own session. One
+ * action must not wait for two answers: only the answer in the caller's session counts.
  */
 export function isAskedByCaller({ sessionId, name }: PendingCall): boolean {
   return sessionId.startsWith(functionCallIdPrefix) && isPassedOn(name);
@@ -56,11 +57,11 @@ export function isAskedByCaller({ sessionId, name }: PendingCall): boolean {
 function askedByCaller({ id, name }: PendingCall): MeshError {
   return new MeshError(
     'failed_precondition',
-    `${name} ${id} is asked by the agent that called, too: answer it there`,
+    `${name} ${id} is also asked by the calling agent: answer it in the session of that agent`,
   );
 }
 
-/** Ids of the calls that a message answers; an answer without one has the empty id. */
+/** Returns the ids of the calls that a message answers; an answer without an id has the empty one. */
 function answeredIds(message: unknown): ReadonlySet<string> {
   const { parts = [] } = parse(messageSchema, message, 'the message');
   return new Set(
@@ -68,7 +69,7 @@ function answeredIds(message: unknown): ReadonlySet<string> {
   );
 }
 
-/** The calls of these ids, if all of them wait in the session. */
+/** Returns the pending calls with these ids; undefined unless all of them are pending in the session. */
 async function pendingOf(
   { sessions }: Mesh,
   ref: SessionRef,
@@ -83,7 +84,10 @@ async function eventsOf({ sessions }: Mesh, ref: SessionRef): Promise<readonly E
   return (await sessions.getSession(ref))?.events ?? [];
 }
 
-/** Was the run that asks a person cancelled, or shall it end? The results of work that went on are still taken. */
+/**
+ * Tells whether the run with the question was cancelled, or is about to be. Results of work that went on are
+ * still taken.
+ */
 async function isCancelled(
   { sessions }: Mesh,
   ref: SessionRef,

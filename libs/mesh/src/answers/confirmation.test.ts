@@ -17,7 +17,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
 import { pendingCalls } from './pending-requests.ts';
 
-/** A tool that pays what was confirmed, and what it has paid. */
+/** Makes a tool that pays the confirmed sum, and the list of its payments. */
 function cashier() {
   const paid: unknown[] = [];
   const pay = new FunctionTool({
@@ -56,7 +56,7 @@ async function conversation() {
 }
 
 describe('a confirmation across processes', () => {
-  it('is asked by a tool in another process, which goes on with what the person filled in', async () => {
+  it('is asked by a tool in another process, which continues with the data that the person filled in', async () => {
     const { world, chat } = await conversation();
     const { pay, paid } = cashier();
     await serveTool(await world.connect('tool_pay'), pay);
@@ -100,7 +100,7 @@ describe('a confirmation across processes', () => {
     expect(paid).toHaveLength(1);
   });
 
-  it('within an agent elsewhere that is used as a tool is asked by the caller, and the answer goes there', async () => {
+  it('of a remote agent that is used as a tool is asked by the caller, which gets the answer', async () => {
     const { world, chat } = await conversation();
     const { pay, paid } = cashier();
     const child = new LlmAgent({
@@ -119,7 +119,7 @@ describe('a confirmation across processes', () => {
     const { say, answer } = await chat();
     const { events } = await say('go');
     expect(events.map(brief)).toEqual(['root: calls child', 'root: calls adk_request_confirmation']);
-    // It is one question to people, though the child waits for its answer in a session of its own.
+    // People see one question, although the child waits for its answer in a session of its own.
     const user = { appName: 'app', userId: 'u' };
     const inner = (await world.sessions.pending.list(user)).find(({ agent }) => agent === 'child');
     const client = await world.connect('client');
@@ -133,7 +133,7 @@ describe('a confirmation across processes', () => {
     expect(paid).toEqual([{ sum: 2 }]);
   });
 
-  it('pauses a workflow whose step is elsewhere; the workflow goes on behind it', async () => {
+  it('pauses a workflow at a remote step; the workflow continues after the answer', async () => {
     const { world, chat } = await conversation();
     const { pay, paid } = cashier();
     const payer = new LlmAgent({
@@ -160,7 +160,7 @@ describe('a confirmation across processes', () => {
 });
 
 describe('a long-running tool in another process', () => {
-  it('that is a generator says how far it is, and its last word is the result', async () => {
+  it('that is a generator reports progress, and its return value is the result', async () => {
     const { world, chat } = await conversation();
     const convert = new LongRunningFunctionTool({
       name: 'convert',

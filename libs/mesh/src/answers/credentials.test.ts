@@ -29,7 +29,7 @@ const keeping = () => ({
   },
 });
 
-/** An agent, a tool of another process that needs a key, and a client that notes what it puts into queues. */
+/** Makes an agent, a tool of another process that needs a key, and a client that notes what it enqueues. */
 async function stage(
   kept: Parameters<typeof memoryMesh>[0],
   callbacks: Pick<LlmAgentConfig, 'beforeToolCallback'> = {},
@@ -72,14 +72,14 @@ async function stage(
   return { world, client, ref, say, answer, messageOf, queued, used };
 }
 
-/** The first characters of what the first key sealed, in a message. */
+/** The first characters of a text in a message that the first key sealed. */
 const sealedByK1 = `"sealed":"${btoa('{"alg":"dir","enc":"A256GCM","kid":"k1"')}`;
 
 const questionIn = (events: readonly Event[]) =>
   events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_credential');
 
 describe('a credential across processes', () => {
-  it('is sealed on its way, given to the tool in its own process, and kept for the next call', async () => {
+  it('is sealed in messages, opened for the tool in its own process, and kept for the next call', async () => {
     const { world, ref, say, answer, queued, used } = await stage(keeping());
     const { events } = await say('go');
     expect(events.map(brief).slice(0, 2)).toEqual([
@@ -115,7 +115,7 @@ describe('a credential across processes', () => {
     expect(waiting.join()).not.toContain('MAPS-KEY');
   });
 
-  it('that a callback of the agent asks for is for the agent, and one that the tool asks for, for the tool', async () => {
+  it('goes to the agent when its callback asked, and to the tool when the tool asked', async () => {
     const door: AuthConfig = { credentialKey: 'door', authScheme: { type: 'apiKey' } };
     const seen: unknown[] = [];
     const { say, answer, used } = await stage(keeping(), {
@@ -155,7 +155,7 @@ describe('a credential across processes', () => {
 });
 
 describe('a mesh without CREDENTIAL_KEYS', () => {
-  it('says what to set, and takes no credential', async () => {
+  it('names the variable to set, and takes no credential', async () => {
     const { say, answer, queued, used } = await stage({});
     const { end } = await say('go');
     expect(end.error).toMatchObject({ code: 'failed_precondition' });
@@ -168,7 +168,7 @@ describe('a mesh without CREDENTIAL_KEYS', () => {
     expect(used).toEqual([]);
   });
 
-  it('refuses a credential in a command that is there already', async () => {
+  it('refuses a credential in a command that is in the queue already', async () => {
     const { world, client, ref, messageOf } = await stage({});
     const { sessionId: session } = ref;
     const message = messageOf('adk-1-credential-1', 'MAPS-KEY');

@@ -8,7 +8,7 @@ import { startNext } from '../runs/run-queue.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
 describe('a call with a deadline', () => {
-  it('ends without an answer that did not come in time, and takes none that is late', async () => {
+  it('ends at its deadline without an answer, and refuses a late one', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     const tool = new LongRunningFunctionTool({
@@ -34,7 +34,7 @@ describe('a call with a deadline', () => {
     await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
   });
 
-  it('ends also when the run is cancelled that was to take that in', async () => {
+  it('ends also when the run that should take its end in is cancelled', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     const tool = new LongRunningFunctionTool({
@@ -69,7 +69,7 @@ describe('a call with a deadline', () => {
     expect(await world.sessions.pending.list(ref)).toEqual([]);
   });
 
-  it('is not made when nobody confirmed it in time', async () => {
+  it('is not made when nobody confirms it in time', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     let paid = 0;
@@ -92,7 +92,7 @@ describe('a call with a deadline', () => {
     await say('go');
     const [question] = await world.sessions.pending.list(ref);
     await until(() => Date.now() > (question?.deadline ?? Number.POSITIVE_INFINITY));
-    // Late by any door, also before the sweep that ends it.
+    // A late answer is refused in every way it may come, also before the sweep that ends the call.
     const functionResponse = {
       id: question?.id ?? '',
       name: question?.name ?? '',
@@ -110,7 +110,7 @@ describe('a call with a deadline', () => {
 });
 
 describe('an answer that races its deadline', () => {
-  it('counts when it was in time, though its run begins later', async () => {
+  it('counts when it came in time, even if its run begins later', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     const tool = new LongRunningFunctionTool({
@@ -127,7 +127,7 @@ describe('an answer that races its deadline', () => {
     const { say, client, ref } = await world.chat('app');
     await say('go');
     const [call] = await world.sessions.pending.list(ref);
-    // Another run has the session over the deadline.
+    // Another run holds the session past the deadline.
     const other = { ...ref, invocationId: 'e-other' };
     await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
     const subject = client.subjects.operation('solo', call?.id ?? '');
@@ -140,7 +140,7 @@ describe('an answer that races its deadline', () => {
     expect((await log()).at(-2)).toBe('user: gets {"ok":true}');
   });
 
-  it('counts when it was in time, though it could not be given to its agent at once', async () => {
+  it('counts when it came in time, even if its agent could not get it at once', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     const tool = new LongRunningFunctionTool({

@@ -4,27 +4,28 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { type Asked, runFor, startAnswerRun } from './start-answer-run.ts';
 
-/** How many overdue calls are looked at in one go. */
+/** Number of overdue calls that are read at a time. */
 const pageSize = 100;
-/** How many runs may end without having taken the outcome in: cancelled, say. */
+/** Number of runs that may end without taking the outcome in, for example because they were cancelled. */
 const maxRuns = 10;
 
 /**
- * Gives calls whose deadline is over their outcome: nobody answered in time.
+ * Gives each call whose deadline is over its outcome: nobody answered in time.
  *
- * @param laterMs when a call is looked at again, in ms: another invocation may be at work, or an answer on its way
+ * @param laterMs pause before a call is tried again, in ms: another invocation may be at work, or an answer
+ * may be on its way
  */
 export async function expireCalls(served: ServedAgent, laterMs: number): Promise<void> {
   const { mesh, agent, stopping } = served;
   const { pending: calls } = mesh.sessions;
-  for (let found = pageSize; found === pageSize && !stopping.aborted; ) {
+  for (let count = pageSize; count === pageSize && !stopping.aborted; ) {
     const overdue = await calls.overdue(agent.name, pageSize);
-    found = overdue.length;
+    count = overdue.length;
     for (const call of overdue) {
       try {
         await expireCall(served, call, laterMs);
       } catch (error) {
-        // One that cannot be ended must not keep the others waiting.
+        // A call that cannot be ended must not hold up the others.
         mesh.log.warn({ err: error, callId: call.callId }, 'could not end an overdue call');
         await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
       }
@@ -42,13 +43,16 @@ async function expireCall(served: ServedAgent, call: CallRef, laterMs: number): 
   else await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
 }
 
-/** @returns whether there is nothing more to be done: an answer that was claimed in time may still come to nothing */
+/**
+ * Ends one overdue call. @returns whether nothing is left to do: an answer that was accepted in time may
+ * still fail to reach the agent
+ */
 async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
   const { mesh, agent } = served;
   const { ref, callId, pending } = asked;
   const response = deadlinePassed(pending);
   const digest = answerDigest(response);
-  // A run that has ended takes nothing in any more: the next one has another name, the same at every replica.
+  // A run that has ended takes no outcome in. The next run has another name, the same at every replica.
   for (let n = 1; n <= maxRuns; n += 1) {
     const key = `deadline/${n}`;
     const run = await runFor(mesh, asked, pending, key);
@@ -65,6 +69,9 @@ async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall
     });
     return false;
   }
-  mesh.log.error({ callId, ...ref }, 'gave up ending an overdue call: none of its runs has taken that in');
+  mesh.log.error(
+    { callId, ...ref },
+    'gave up ending an overdue call: none of its runs has taken the outcome in',
+  );
   return true;
 }

@@ -9,7 +9,7 @@ import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
 
-/** A tool that asks twice: words first, then a number. */
+/** Makes a tool that asks twice: for words, then for a number. */
 function agency() {
   const told: unknown[] = [];
   const book = new FunctionTool({
@@ -74,7 +74,7 @@ describe('an input across processes', () => {
     expect(told).toEqual([undefined, 'Rome', 2]);
   });
 
-  it('within an agent elsewhere that is used as a tool is asked by the caller', async () => {
+  it('of a remote agent that is used as a tool is asked by the caller', async () => {
     const { world, chat } = await conversation();
     const { book, told } = agency();
     const child = new LlmAgent({

@@ -4,7 +4,10 @@ import { type AddressedCall, addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { isAskedByCaller } from './check-message.ts';
 
-/** What waits for an answer from outside: in one session, or in all sessions of a user; oldest first. */
+/**
+ * Lists the calls that wait for an answer from outside, in one session or in all sessions of a user, oldest
+ * first.
+ */
 export async function pendingCalls(
   { sessions, subjects }: Pick<Mesh, 'sessions' | 'subjects'>,
   { app, user, session }: { app: string; user: string; session?: string | undefined },
@@ -15,7 +18,7 @@ export async function pendingCalls(
     ...(session !== undefined && { sessionId: session }),
   });
   const now = Date.now();
-  // Nobody can answer what is overdue; the agent's service gives it its outcome soon.
+  // An overdue call cannot be answered any more; the agent's service ends it soon.
   const open = calls.filter((call) => (call.deadline ?? now + 1) > now && !isAskedByCaller(call));
   return open.map((call) => addressedCall({ subjects }, { app, user }, call));
 }
@@ -26,6 +29,6 @@ export async function servePending(mesh: Mesh): Promise<Started> {
 }
 
 async function* answer(mesh: Mesh, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
-  const wanted = parse(pendingRequestSchema, request.json(), 'the request for what waits');
-  yield { type: 'result', data: { pending: await pendingCalls(mesh, wanted) } };
+  const query = parse(pendingRequestSchema, request.json(), 'the request for pending calls');
+  yield { type: 'result', data: { pending: await pendingCalls(mesh, query) } };
 }

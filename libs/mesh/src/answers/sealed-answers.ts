@@ -15,10 +15,10 @@ import type { Mesh } from '../mesh/mesh.ts';
 type Sealer = Pick<Mesh, 'box'>;
 
 /**
- * Seals the credentials in a message, each for its question: queues and waiting runs keep messages, and must not show them. What is sealed already
- * stays as it is.
+ * Seals the credentials in a message, each for its question: queues and waiting runs keep messages and must
+ * not show credentials. Sealed credentials stay as they are.
  *
- * @throws MeshError `failed_precondition` where there is nothing to seal with
+ * @throws MeshError `failed_precondition` if this process has no key
  */
 export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): Promise<M | Content> {
   const content: Content = parse(messageSchema, message, 'the message');
@@ -32,9 +32,10 @@ export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M):
 }
 
 /**
- * Opens what {@link sealAnswers} sealed.
+ * Opens the credentials that {@link sealAnswers} sealed.
  *
- * @throws MeshError `failed_precondition` without the key; `permission_denied` for what was sealed for another session, user or question
+ * @throws MeshError `failed_precondition` without the key; `permission_denied` for a credential that was
+ * sealed for another session, user or question
  */
 export async function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Promise<Content> {
   return await mapResponses(message, async (response) => {
@@ -57,7 +58,10 @@ async function mapResponses(
   return { ...content, parts };
 }
 
-/** Clients name responses as they like: what is asked for is seen by the id too, and what is given by its form. */
+/**
+ * Tells whether a response holds a credential in plain text. Clients choose the name of a response, so the id
+ * of the question and the form of the answer decide too.
+ */
 function isPlainAnswer(answer: FunctionResponse | undefined): answer is FunctionResponse {
   if (!answer?.response || sealedText(answer) !== undefined) return false;
   const { name, id, response } = answer;

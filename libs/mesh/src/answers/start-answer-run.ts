@@ -14,11 +14,11 @@ import { rootOf } from '../mesh/root-agent.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
-/** A call, and where it was made. */
+/** A call, and the session in which it was made. */
 export interface Asked {
   ref: SessionRef;
   callId: string;
-  /** Undefined when it does not wait any more. */
+  /** Undefined if the call is not pending any more. */
   pending: PendingCall | undefined;
 }
 
@@ -31,8 +31,9 @@ export interface Outcome {
 }
 
 /**
- * The run in which the agent hears of an answer: the same each time for the same message. In a resumable app it is one of the invocation that called,
- * but for an agent that is used as a tool, whose invocation is its caller's.
+ * Returns the run in which the agent gets an answer: always the same for the same message. In a resumable app
+ * it is a run of the invocation that made the call. It is a new invocation for an agent that is used as a
+ * tool, because the agent's invocation is its caller's.
  *
  * @param key identifies the message
  */
@@ -58,7 +59,10 @@ async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
   }
 }
 
-/** The agent that called hears the response in a run of its own. Published again under the same id it is the same run. */
+/**
+ * Gives the response to the agent that made the call, as a run of its own. A second publication with the same
+ * id is the same run.
+ */
 export async function startAnswerRun(
   { mesh, agent }: ServedAgent,
   { ref, pending }: Asked & { pending: PendingCall },

@@ -7,7 +7,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 import { ticketed } from './ticketed.fixture.ts';
 
 describe('what an attacker tries', () => {
-  /** An agent whose payment waits for a person. */
+  /** Makes an agent whose payment waits for a person. */
   async function gated() {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
@@ -49,7 +49,7 @@ describe('what an attacker tries', () => {
     expect(await world.sessions.pending.list(ref)).toHaveLength(1);
   });
 
-  it('a confirmation that goes on', async () => {
+  it('sends a confirmation that is not final', async () => {
     const { client, ref, id, paid } = await gated();
     const functionResponse = {
       id,
@@ -64,7 +64,7 @@ describe('what an attacker tries', () => {
     expect(paid()).toBe(0);
   });
 
-  it('an answer on the subject of another agent', async () => {
+  it('answers on the subject of another agent', async () => {
     const { world, ref, client, id, paid } = await gated();
     const other = await world.connect('agent_other');
     await serveAgent(other, new LlmAgent({ name: 'other', model: new ScriptedLlm() }));
@@ -75,7 +75,7 @@ describe('what an attacker tries', () => {
     expect(await world.sessions.pending.list(ref)).toHaveLength(1);
   });
 
-  it('an outcome that no message can hold: another one is taken', async () => {
+  it('sends an outcome that no message can hold: another outcome is taken', async () => {
     const chat = await ticketed(says('approved'));
     await chat.say('buy it');
     await chat.update({ final: true, response: { text: 'x'.repeat(32 * 2 ** 20 - 100) } });
@@ -88,7 +88,7 @@ describe('what an attacker tries', () => {
     await until(async () => (await chat.briefs()).at(-1) === 'solo: approved');
   }, 30_000);
 
-  it('to say that something has expired', async () => {
+  it('claims that a call has expired', async () => {
     const chat = await ticketed(says('heard'));
     await chat.say('buy it');
     await chat.update({ final: true, response: { expired: true, status: 'approved' } });

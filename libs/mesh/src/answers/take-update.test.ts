@@ -7,7 +7,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 import { ticketed } from './ticketed.fixture.ts';
 
 describe('the outcome of a long-running call', () => {
-  it('comes as a message, and the agent that called says something to it', async () => {
+  it('comes as a message, and the calling agent responds to it', async () => {
     const chat = await ticketed(says('approved!'));
     const run = await chat.say('buy it');
     expect(run.events.map(brief)).toEqual([
@@ -23,7 +23,7 @@ describe('the outcome of a long-running call', () => {
     expect(chat.model.requests).toHaveLength(3);
   });
 
-  it('counts once, however often it comes, and another one is put away', async () => {
+  it('counts once, however often it is delivered; a different one becomes a dead letter', async () => {
     const chat = await ticketed(says('approved!'));
     await chat.say('buy it');
     const outcome = { final: true, response: { status: 'approved', by: 'eve' } };
@@ -43,7 +43,7 @@ describe('the outcome of a long-running call', () => {
     expect((await chat.briefs()).filter((each) => each.startsWith('user: gets'))).toHaveLength(1);
   });
 
-  it('waits for the end of the invocation that called', async () => {
+  it('waits for the end of the calling invocation', async () => {
     let answer = () => {};
     const chat = await ticketed(says('approved!'));
     const slow = new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ describe('the outcome of a long-running call', () => {
     ]);
   });
 
-  it('may be kept without a word of the agent, and bring state with it', async () => {
+  it('may be kept without a turn of the agent, and may change state', async () => {
     const chat = await ticketed(says('approved!'));
     await chat.say('buy it');
     await chat.update({
@@ -103,7 +103,7 @@ describe('the outcome of a long-running call', () => {
 });
 
 describe('progress of a long-running call', () => {
-  it('is kept and shown, and no turn of the model', async () => {
+  it('is kept and shown without a turn of the model', async () => {
     const chat = await ticketed(says('approved!'));
     const run = await chat.say('buy it');
     await chat.update({ final: false, response: { percent: 50 }, seq: 2 });
@@ -130,7 +130,7 @@ describe('progress of a long-running call', () => {
     expect(await chat.deadLetter()).toMatchObject({ error: { code: 'failed_precondition' } });
   });
 
-  it('is a turn of the model when it is asked for', async () => {
+  it('causes a turn of the model on request', async () => {
     const chat = await ticketed(says('half done'), says('approved!'));
     await chat.say('buy it');
     await chat.update({ final: false, response: { percent: 50 }, wake: true });
@@ -173,7 +173,7 @@ describe('an update that cannot be taken', () => {
     expect(await chat.world.sessions.pending.list(chat.ref)).toHaveLength(1);
   });
 
-  it('is put away when nobody made such a call', async () => {
+  it('becomes a dead letter when nobody made such a call', async () => {
     const chat = await ticketed();
     await chat.say('buy it');
     await chat.update({ final: true, response: {} }, chat.client.subjects.operation('solo', 'adk-unknown'));
@@ -183,7 +183,7 @@ describe('an update that cannot be taken', () => {
 });
 
 describe('a resumable app', () => {
-  it('goes on in the invocation that called', async () => {
+  it('continues the calling invocation', async () => {
     const world = memoryMesh();
     const mesh = await world.connect('agent_solo');
     const tool = new LongRunningFunctionTool({
@@ -215,8 +215,8 @@ describe('a resumable app', () => {
   });
 });
 
-describe('an outcome by two doors', () => {
-  it('counts once: what was rejected over NATS is not approved by a client later', async () => {
+describe('an outcome that comes in two ways', () => {
+  it('counts once: a client cannot approve what was rejected over NATS', async () => {
     const chat = await ticketed(says('rejected'));
     await chat.say('buy it');
     await chat.update({ final: true, response: { status: 'rejected' } });
@@ -280,7 +280,7 @@ describe('a question to a person', () => {
 });
 
 describe('a notifier', () => {
-  it('hears what begins to wait and what has its answer', async () => {
+  it('hears of new pending calls and of their answers', async () => {
     const chat = await ticketed(says('approved!'));
     const news: unknown[] = [];
     await chat.client.bus.subscribe(chat.client.subjects.allSessionPending, (message) =>

@@ -20,21 +20,27 @@ import { checkMessage } from './check-message.ts';
 import { type Asked, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
 const done: WorkOutcome = { done: true };
-/** How soon an outcome is looked at again whose call may still be answered by its own invocation, in ms: at first, and after many looks. */
+/**
+ * Pause before an outcome is tried again while the call's own invocation may still answer it, in ms: the
+ * first pause and the longest one.
+ */
 const busyMs = 100;
 const longestBusyMs = 1_600;
 const retryMs = 1_000;
 const slots = 32;
 
-/** Takes the updates of long-running calls, and the answers to questions, that the agent's service has made. */
+/**
+ * Takes the updates of long-running calls that the agent's service has made, and the answers to its
+ * questions.
+ */
 export async function consumeOperations(served: ServedAgent): Promise<Started> {
   const { mesh, agent } = served;
   return await mesh.bus.consumeOperations(agent.name, (item) => handleOperation(served, item), { slots });
 }
 
 /**
- * Takes one update: kept first, then told, then acknowledged. What cannot be taken is put away with the reason; what comes twice changes
- * nothing.
+ * Takes one update: keeps it, publishes it, acknowledges it, in this order. An update that cannot be taken
+ * becomes a dead letter with the reason; a repeated one changes nothing.
  */
 async function handleOperation(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const log = served.mesh.log.child({ agent: served.agent.name, subject: item.subject });
@@ -65,14 +71,16 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
       : await takeProgress(served, item, asked, update);
   } catch (thrown) {
     const isGone = MeshError.from(thrown).code === 'not_found';
-    // The session is deleted just now: what a job says of it must not be put away for somebody to read.
+    // The session is being deleted: a job's update about it must not become a dead letter that others can
+    // read.
     if (isGone && update.seq !== undefined) return lateWord(callId, update);
     throw thrown;
   }
 }
 
 /**
- * An update is for a call of this service's. What only shows, or is kept without a word, is no answer to a question: nobody would have checked it.
+ * Checks that the update is for a call of this service, and that a question gets only a final update that
+ * wakes the agent: nothing would have checked the others as an answer.
  *
  * @throws MeshError `permission_denied`, `invalid_argument`
  */
@@ -93,7 +101,10 @@ function assertOwn({ agent }: ServedAgent, { callId, pending }: Asked, update: O
   }
 }
 
-/** @throws MeshError `not_found` for a call that nobody made, `failed_precondition` when two sessions have one of this id */
+/**
+ * Returns the session of a call. @throws MeshError `not_found` for an unknown call, `failed_precondition`
+ * when two sessions have a call with this id
+ */
 async function whereAsked(
   { sessions }: Mesh,
   callId: string,
@@ -119,7 +130,10 @@ async function whereAsked(
   return ref;
 }
 
-/** The outcome is claimed, then given to the agent as a run; the claim keeps every other answer off. */
+/**
+ * Takes an outcome: accepts it in the store, then gives it to the agent as a run. After the acceptance every
+ * other answer is refused.
+ */
 async function takeOutcome(
   served: ServedAgent,
   item: WorkItem,
@@ -130,9 +144,9 @@ async function takeOutcome(
   const { ref, callId, pending } = asked;
   const response = responseOf(update);
   const { key } = item;
-  // What was taken in time is not late when it comes again.
-  const isOurs = await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key);
-  if (pending && !isOurs) await checkMessage(mesh, ref, messageOf(pending, response));
+  // An answer that was accepted in time is not late when it is delivered again.
+  const isAccepted = await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key);
+  if (pending && !isAccepted) await checkMessage(mesh, ref, messageOf(pending, response));
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
   const wakes = update.wake ?? true;
@@ -140,7 +154,7 @@ async function takeOutcome(
   const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
   const isOver = withoutEffect(item, asked, update, answer);
   if (isOver) return isOver;
-  // Its question was committed just now, or its answer was.
+  // Either the question or its answer was committed just now.
   if (!pending) return answer.state === 'accepted' ? again(item) : done;
   const headers = traceHeaders(item.headers);
   if (run) {
@@ -148,7 +162,7 @@ async function takeOutcome(
     try {
       await startAnswerRun(served, { ...asked, pending }, given);
     } catch (error) {
-      // Too large for a message, say: another answer may fit.
+      // For example the answer is too large for a message: another answer may fit.
       if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
       throw error;
     }
@@ -164,7 +178,8 @@ async function takeOutcome(
 }
 
 /**
- * The outcome of an update whose claim was not accepted, which changes nothing; undefined for one that has the claim.
+ * Returns what becomes of an update that was not accepted and so changes nothing; undefined for one that was
+ * accepted.
  *
  * @throws MeshError `failed_precondition` for a call that has another answer; `not_found` for an unknown one
  */
@@ -176,15 +191,18 @@ function withoutEffect(
 ): WorkOutcome | undefined {
   if (answer.state === 'unknown') return lateWord(callId, update);
   if (answer.state === 'busy') return again(item);
-  // As long as the first one is not in the log, nobody knows that it will be.
+  // Until the first one is in the log, it may still fail.
   if (answer.state === 'duplicate') return pending ? again(item) : done;
   if (answer.state !== 'answered') return undefined;
-  // The worker of a job always says how it ended, also when the agent has heard it by another way.
+  // The worker of a job always reports its end, also when the agent has received it in another way.
   if (answer.by === 'agent' && update.seq !== undefined) return done;
   throw hasAnswer(callId);
 }
 
-/** Nobody waits for what a job says of a call that is gone with its session. @throws MeshError `not_found` for what somebody else says */
+/**
+ * Ignores a job's update about a call that is gone with its session. @throws MeshError `not_found` for an
+ * update of any other publisher
+ */
 function lateWord(callId: string, { seq }: OperationUpdate): WorkOutcome {
   if (seq === undefined) throw unknownCall(callId);
   return done;
@@ -206,7 +224,7 @@ async function takeProgress(
   if (!pending) {
     const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
     if (state === 'unknown') return lateWord(callId, update);
-    // Of a job it is only late.
+    // An update of a job is only late.
     if (seq !== undefined) return done;
     throw hasAnswer(callId);
   }
@@ -225,7 +243,10 @@ async function takeProgress(
   return done;
 }
 
-/** What is kept without a run: an event of the agent that called, in its invocation. */
+/**
+ * Returns the event for an update that is kept without a run: an event of the agent that made the call, in
+ * its invocation.
+ */
 function responseEvent(
   pending: PendingCall,
   { invocationId = pending.invocationId }: OperationUpdate,
@@ -244,7 +265,7 @@ function responseEvent(
   });
 }
 
-/** Nothing is kept of a call that has its answer meanwhile. */
+/** Commits the event, unless the call has its answer meanwhile. */
 async function keep(
   mesh: Mesh,
   { ref, callId }: Pick<Asked, 'ref' | 'callId'>,
@@ -258,7 +279,8 @@ async function keep(
   if (!session) throw noSession(ref);
   const before = session.seq;
   const committed = await mesh.sessions.appendEvent({ session, event, aside: true, whileOpen: callId });
-  // The run that waits for the job had it already, and has told it.
+  // If the sequence number is unchanged, the run that follows the job has committed and published the event
+  // already.
   if (session.seq > before) await publishEvent(mesh, session, committed, headers);
 }
 
@@ -268,7 +290,7 @@ function responseOf({ response, error }: OperationUpdate): Record<string, unknow
   return isRecord ? { ...response } : { result: response ?? null };
 }
 
-/** What the publisher says of itself; NATS' permissions say who may publish. */
+/** Returns who answered, as the publisher says. The permissions of NATS decide who may publish. */
 function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
   return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
 }

@@ -8,7 +8,7 @@ import { assertArtifacts } from './artifact-folder.ts';
 const refused = { code: 'failed_precondition', message: expect.stringContaining('MESH_ARTIFACTS') };
 const hrefOf = (path: string) => pathToFileURL(path).href;
 
-it('takes a folder that can be written to, makes one that is not there, and leaves nothing in it', async () => {
+it('accepts a writable folder, creates a missing one, and leaves nothing in it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'artifacts-'));
   await assertArtifacts('nats');
   await assertArtifacts(hrefOf(join(folder, 'new')));
@@ -26,7 +26,7 @@ it('names the variable of a folder that cannot be used', async () => {
   await rm(folder, { recursive: true });
 });
 
-it('does not wait for ever for one that does not answer', async () => {
+it('does not wait for ever for a folder that does not answer', async () => {
   const hangs = assertArtifacts('file:///mount', () => new Promise(() => {}), 1);
   await expect(hangs).rejects.toMatchObject(refused);
 });

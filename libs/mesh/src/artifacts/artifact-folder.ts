@@ -4,23 +4,25 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MeshError } from '@agentmesh/protocol';
 
-/** How long a folder may take to answer, in ms: one on a server that is away may never. */
+/** Time limit for a folder to answer, in ms: a folder on an unreachable server may never answer. */
 const longestMs = 5_000;
 
 /**
- * Looks whether artifacts can be kept where the configuration says, before anything is served: in a folder a file is written and removed.
+ * Checks that artifacts can be kept in the configured place, before the process serves anything: writes a
+ * file to the folder and removes it.
  *
- * @throws MeshError `failed_precondition` when they cannot be, or when the folder does not answer within five seconds
+ * @throws MeshError `failed_precondition` when the folder cannot be used, or does not answer within five
+ * seconds
  */
 export async function assertArtifacts(where: string, use = tryFolder, withinMs = longestMs): Promise<void> {
   if (where === 'nats') return;
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
   try {
-    const used = use(fileURLToPath(where));
-    // It may fail when nobody waits any more.
-    used.catch(() => {});
-    await Promise.race([used, late.promise]);
+    const check = use(fileURLToPath(where));
+    // The check may fail after the time limit, when nothing waits for it any more.
+    check.catch(() => {});
+    await Promise.race([check, late.promise]);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MeshError(

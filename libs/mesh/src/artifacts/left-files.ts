@@ -2,8 +2,9 @@ import type { ArtifactService, SessionService } from '@agentmesh/agent';
 import { MeshArtifactService } from './mesh-artifact-service.ts';
 
 /**
- * Removes the files that a session left which had expired: nobody told its files. Looks at the files first: what was there before the session was found missing is nobody's, whoever makes
- * one of this id at the same time.
+ * Removes the files that an expired session left: nothing deletes the files of a session that expires. The
+ * files are read before the session is found missing, so files of a new session with the same id are not
+ * removed.
  */
 export async function removeLeftFiles(
   sessions: SessionService,
@@ -11,8 +12,9 @@ export async function removeLeftFiles(
   { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
 ): Promise<void> {
   const ref = { appName, userId, sessionId };
-  const left = await filesNow(artifacts, ref);
-  if (left && !(await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } }))) await left.remove();
+  const oldFiles = await filesNow(artifacts, ref);
+  if (oldFiles && !(await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } })))
+    await oldFiles.remove();
 }
 
 async function filesNow(

@@ -6,21 +6,30 @@ import { z } from 'zod';
 
 const manifestSchema = z.object({
   owner: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string().optional() }),
-  /** Names with the objects of their versions, in order: the index is the version. Pairs, as a name may be one that objects have of themselves. */
+  /**
+   * Names with the objects of their versions, in order: the index is the version. They are pairs because a
+   * name may also be a property that every object has.
+   */
   files: z.array(z.tuple([z.string(), z.array(z.string())])),
-  /** Objects whose versions are deleted, and which are to be deleted. */
+  /** Objects of deleted versions that must still be deleted. */
   gone: z.array(z.string()).default([]),
 });
 
-/** All files of one owner: the one record upon which versions are claimed, and listed without a look at what others have. */
+/**
+ * All files of one owner: the one record that decides about new versions, and from which an owner's files are
+ * listed without a look at those of others.
+ */
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** The broker's usual limit on a message, with some room for its head: about 28,000 versions. */
+/** The broker's default limit of a message, with some room for its headers: about 28,000 versions. */
 const maxManifestBytes = 1024 * 1024 - 4096;
-const tries = 200;
+const maxAttempts = 200;
 const longestPauseMs = 50;
 
-/** The record's key: of a user one token fewer than of a session, so that no name of a session is the user's. */
+/**
+ * Returns the key of an owner's record. The key of a user has one token fewer than that of a session, so no
+ * session id collides with it.
+ */
 export function manifestKey({ appName, userId, sessionId }: ArtifactOwner): string {
   const user = [encodeToken(appName), encodeToken(userId)];
   return [...user, ...(sessionId === undefined ? ['user'] : ['session', encodeToken(sessionId)])].join('.');
@@ -37,8 +46,10 @@ export async function readManifest(
 }
 
 /**
- * Changes a manifest upon what it is now, as often as somebody else is faster. `change` gets one of its own and returns what comes of it; it is done
- * again each time, and must find out by itself when a write before was stored though nobody said so. An empty manifest is removed.
+ * Changes a manifest in its present state, and starts again whenever another process was faster. `change`
+ * gets a manifest that it may change, and its result is returned. `change` may run several times: an earlier
+ * write may have been stored although its reply was lost, and `change` must notice that by itself. An empty
+ * manifest is removed.
  *
  * @throws MeshError `resource_exhausted` when it gets too long, `unavailable` when others are always faster
  */
@@ -48,7 +59,7 @@ export async function changeManifest<T>(
   change: (manifest: Manifest) => T,
 ): Promise<T> {
   const key = manifestKey(owner);
-  for (let attempt = 0; attempt < tries; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const { manifest = { owner, files: [], gone: [] }, revision } = await readManifest(records, key);
     const before = JSON.stringify(manifest);
     const result = change(manifest);
@@ -59,11 +70,11 @@ export async function changeManifest<T>(
       ? await records.remove(key, revision)
       : await records.write(key, checked(after), revision);
     if (written) return result;
-    // Not together with those who lost too.
+    // A random pause, so that the processes that lost do not try again together.
     const pauseMs = Math.random() * Math.min(2 ** attempt, longestPauseMs);
     await delay(pauseMs);
   }
-  throw new MeshError('unavailable', 'too many save artifacts here at once; try again');
+  throw new MeshError('unavailable', 'too many processes save artifacts here at once; try again');
 }
 
 function checked(text: string): Uint8Array {
@@ -75,7 +86,7 @@ function checked(text: string): Uint8Array {
   );
 }
 
-/** The objects of a file's versions. */
+/** Returns the objects of a file's versions. */
 export function versionsIn(manifest: Manifest | undefined, filename: string): string[] {
   return manifest?.files.find(([name]) => name === filename)?.[1] ?? [];
 }

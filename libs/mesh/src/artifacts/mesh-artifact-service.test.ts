@@ -16,7 +16,7 @@ const file = { appName: 'app', userId: 'u', sessionId: 's', filename: 'f' };
 const save = (service: ArtifactService, text: string) =>
   service.saveArtifact({ ...file, artifact: { text } });
 
-/** A bus whose process dies at the n-th use of a method of a bucket. */
+/** Makes a bus whose process dies at the n-th use of a method of a bucket. */
 function dyingAt(bus: Awaited<ReturnType<typeof hubService>>['bus'], at: string, after = false) {
   const died = new Error('died');
   const dying = <T extends object>(bucket: T): T =>
@@ -43,7 +43,7 @@ describe('the sweep', () => {
     for (const sessionId of ['lives', 'gone'])
       for (const filename of ['f', 'user:f'])
         await service.saveArtifact({ ...file, sessionId, filename, artifact: { text: 'x' } });
-    // Without a word about sessions it knows of none.
+    // Without `isGone` the sweep knows of no sessions.
     expect(await service.sweep({ abandonedAfterMs: -1 })).toBe(0);
     expect(await service.sweep(expired)).toBe(0);
     expect(await service.sweep(expired)).toBe(0);
@@ -53,7 +53,7 @@ describe('the sweep', () => {
     expect(await bus.objects('B').ids()).toHaveLength(3);
   });
 
-  it('begins to count anew for a session that is there again, and leaves what is saved meanwhile', async () => {
+  it('starts the time again for a session that exists again, and keeps files that are saved meanwhile', async () => {
     const { service } = await hubService();
     await save(service, 'old');
     let there = false;
@@ -69,7 +69,7 @@ describe('the sweep', () => {
     expect(await service.loadArtifact(file)).toEqual({ text: 'new' });
   });
 
-  it('removes nothing while it cannot be known which sessions there are', async () => {
+  it('removes nothing while the sessions cannot be read', async () => {
     const { service } = await hubService();
     await save(service, 'kept');
     const isGone = async () => expect.fail('redis is away');
@@ -79,11 +79,11 @@ describe('the sweep', () => {
 });
 
 describe('a crash', () => {
-  it('between bytes and record leaves nothing to be seen, and the sweep removes it', async () => {
+  it('between bytes and record leaves an invisible object, which the sweep removes', async () => {
     const { bus, service } = await hubService();
     await save(service, 'kept');
     await expect(save(dyingAt(bus, 'write'), 'lost')).rejects.toThrow();
-    // It tidies up after itself, unless it is dead: then the object stays.
+    // A living process removes its stray object itself; after the death of the process the object stays.
     await bus.objects('B').put(new Blob(['stray']).stream());
     expect(await service.listVersions(file)).toEqual([0]);
     expect(await service.sweep()).toBe(0);
@@ -92,7 +92,7 @@ describe('a crash', () => {
     expect(await service.loadArtifact(file)).toEqual({ text: 'kept' });
   });
 
-  it('after the record was written loses nothing, and doubles nothing', async () => {
+  it('after the record was written neither loses nor doubles a version', async () => {
     const { bus, service } = await hubService();
     const records = bus.records('B');
     let lost = 1;
@@ -126,7 +126,7 @@ describe('a crash', () => {
     expect(await bus.records('B').keys()).toEqual([]);
   });
 
-  it('within a deletion is mended by the sweep, too', async () => {
+  it('within a deletion is repaired by the sweep, too', async () => {
     const { bus, service } = await hubService();
     await save(service, 'one');
     await expect(dyingAt(bus, 'delete').deleteAll(file)).rejects.toThrow();

@@ -11,13 +11,16 @@ import type { Bus, ObjectBucket, RecordBucket, StoredObject } from '@agentmesh/b
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
 import { changeManifest, type Manifest, manifestKey, readManifest, versionsIn } from './manifest.ts';
 
-/** Objects that are looked at, or deleted, at once. */
+/** Number of objects that are read or deleted at once. */
 const atOnce = 16;
-/** A writer that wrote nothing for so long has died, in ms. */
+/** Time without a write after which a writer counts as dead, in ms. */
 const abandonedMs = 3_600_000;
 
 export interface SweepOptions {
-  /** How long a writer wrote nothing, and a session is known to be gone, in ms; default one hour. */
+  /**
+   * Time without a write, and time since a session was found gone, after which objects are removed, in ms;
+   * default one hour.
+   */
   abandonedAfterMs?: number;
   isGone?(session: Required<ArtifactOwner>): Promise<boolean>;
 }
@@ -25,14 +28,14 @@ export interface SweepOptions {
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
 /**
- * Artifacts in two buckets of the mesh: bytes are objects under random ids, and one record of each session, and of each user, says which object is
- * which version of which name. The object is stored first. A process that dies before the record names it leaves an object that nobody sees, until
- * {@link sweep} removes it.
+ * Artifacts in two buckets of the mesh. The bytes are objects under random ids. One record of each session,
+ * and of each user, says which object is which version of which name. The object is stored first: a process
+ * that dies before the record names it leaves an object that no reader sees, until {@link sweep} removes it.
  */
 export class MeshArtifactService extends BaseArtifactService {
   readonly #objects: ObjectBucket;
   readonly #records: RecordBucket;
-  /** Record → since when its session is known to be gone, in epoch ms. */
+  /** The time at which the session of a record was found gone, in epoch ms, by the record's key. */
   readonly #foundGone = new Map<string, number>();
 
   constructor({ objects, records }: Pick<Bus, 'objects' | 'records'>, bucket: string) {
@@ -46,19 +49,19 @@ export class MeshArtifactService extends BaseArtifactService {
     about: ArtifactAbout,
     bytes: ReadableStream<Uint8Array>,
   ): Promise<number> {
-    // Before anything is sent: names that no key can hold.
+    // Must come before the upload: refuses names that no key can hold.
     manifestKey(owner);
     const { id } = await this.#objects.put(bytes, { about: JSON.stringify(about) });
     try {
       return await changeManifest(this.#records, owner, (manifest) => {
-        const known = manifest.files.find(([name]) => name === filename)?.[1];
-        if (!known) manifest.files.push([filename, [id]]);
-        // It is there when its write was stored, and the word of that was lost.
-        else if (!known.includes(id)) known.push(id);
-        return Math.max(known?.indexOf(id) ?? 0, 0);
+        const versions = manifest.files.find(([name]) => name === filename)?.[1];
+        if (!versions) manifest.files.push([filename, [id]]);
+        // The id is in the list if an earlier write was stored and its reply was lost.
+        else if (!versions.includes(id)) versions.push(id);
+        return Math.max(versions?.indexOf(id) ?? 0, 0);
       });
     } catch (error) {
-      // Of one that may have been stored nothing is known: it stays, for the sweep.
+      // After a retryable error the record may have been stored: the object stays for the sweep.
       if (!MeshError.from(error).retryable) await this.#objects.delete(id).catch(() => {});
       throw error;
     }
@@ -86,7 +89,10 @@ export class MeshArtifactService extends BaseArtifactService {
     return manifest?.files.map(([name]) => name) ?? [];
   }
 
-  /** First nobody sees them any more; then the objects go; then the note of them. Done again, it goes on where it was cut short. */
+  /**
+   * Removes files in three steps: hides them from readers, deletes their objects, deletes the note of these
+   * objects. An interrupted removal continues there.
+   */
   protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
     const { gone, count } = await changeManifest(this.#records, owner, (manifest) => {
       const isRemoved = (name: string) => filename === undefined || name === filename;
@@ -107,15 +113,16 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   /**
-   * Removes what processes left that died: objects that no record names and that nobody has written to for an hour, and those whose deletion was cut
-   * short; and the files of sessions that are gone, as those that expired are, when they were found gone an hour before, too. Reads the index of all
-   * artifacts: for now and then. Any number of processes may do it at once.
+   * Removes what dead processes left: objects that no record names and that were not written to for an hour,
+   * objects of interrupted deletions, and files of sessions that are gone, for example expired, and were
+   * already found gone an hour before. Reads the index of all artifacts, so call it rarely. Any number of
+   * processes may call it at once.
    *
-   * @param isGone looks whether there is no such session; without it no session's files are removed
+   * @param isGone tells whether the session does not exist; without it the files of all sessions stay
    * @returns how many objects were removed
    */
   async sweep({ abandonedAfterMs = abandonedMs, isGone }: SweepOptions = {}): Promise<number> {
-    // Before the records: an object that is named later is not among them.
+    // Must come before the records: an object that is named later is not among these ids.
     const ids = new Set(await this.#objects.ids());
     let count = 0;
     for (const key of await this.#records.keys()) {
@@ -137,8 +144,9 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   /**
-   * The files of a session as they are now. Returns how to remove these, and nothing that comes later: whoever finds the session gone afterwards knows that
-   * nobody has them, though a new one is made under the same id meanwhile.
+   * Returns a function that removes the present files of a session, and no later ones; undefined without
+   * files. A caller that then finds the session gone knows that these files belong to nobody, even if a new
+   * session gets the same id meanwhile.
    */
   async filesNow(ref: Required<ArtifactOwner>): Promise<{ remove(): Promise<number> } | undefined> {
     const { appName, userId, sessionId } = ref;
@@ -156,7 +164,7 @@ export class MeshArtifactService extends BaseArtifactService {
   ): Promise<number> {
     if (sessionId === undefined || files.length === 0) return 0;
     const owner = { appName, userId, sessionId };
-    // After the files were read: a session is made before its files.
+    // Must come after the files were read: a session is created before its files.
     if (!(await isGone(owner))) {
       this.#foundGone.delete(key);
       return 0;
@@ -170,12 +178,12 @@ export class MeshArtifactService extends BaseArtifactService {
 
   async #removeThese(owner: ArtifactOwner, ids: ReadonlySet<string>): Promise<number> {
     const gone = await changeManifest(this.#records, owner, (manifest) => {
-      const isMeant = (id: string) => ids.has(id);
-      manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isMeant)));
+      const isListed = (id: string) => ids.has(id);
+      manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isListed)));
       manifest.files = manifest.files
-        .map(([name, versions]): [string, string[]] => [name, versions.filter((id) => !isMeant(id))])
+        .map(([name, versions]): [string, string[]] => [name, versions.filter((id) => !isListed(id))])
         .filter(([, versions]) => versions.length > 0);
-      return manifest.gone.filter(isMeant);
+      return manifest.gone.filter(isListed);
     });
     await this.#purge(owner, gone);
     return gone.length;
@@ -204,7 +212,7 @@ function storedVersion(
   const about = parse(
     artifactAboutSchema,
     JSON.parse(metadata.about ?? 'null'),
-    'what is kept of an artifact',
+    'the description of an artifact',
   );
   return { version, canonicalUri: artifactUri('artifact', file, version), size, createTime, about };
 }

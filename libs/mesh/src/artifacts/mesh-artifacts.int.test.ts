@@ -28,12 +28,12 @@ afterAll(async () => {
 artifactServiceConformance('NATS', async () => ({
   service: serviceOf(buses[0]),
   async dispose() {
-    // Nothing is left of any test, whatever it did.
+    // Removes what the test left, whatever it did.
     for (const userId of ['u', 'u2']) await serviceOf(buses[0]).deleteAll({ appName: 'app', userId });
   },
 }));
 
-it('gives two processes that save one name at once different versions, and loses none', async () => {
+it('gives different versions to two processes that save one name at once', async () => {
   const file = { appName: 'app', userId: 'u', sessionId: 'both', filename: 'f' };
   const save = (n: number) => serviceOf(buses[n % 2]).saveArtifact({ ...file, artifact: { text: `${n}` } });
   const versions = await Promise.all(Array.from({ length: 40 }, (_, n) => save(n)));
@@ -68,7 +68,7 @@ it('lists the files of one session without a look at those of others', async () 
   expect(asked.toSorted()).toEqual(['app.u.session.mine', 'app.u.user']);
 });
 
-it('removes what a process left that died in the midst of a save, and nothing else', async () => {
+it('removes only what a process left that died during a save', async () => {
   const [bus] = buses;
   const file = { appName: 'app', userId: 'u', sessionId: 'swept', filename: 'f' };
   await serviceOf(bus).saveArtifact({ ...file, artifact: { text: 'kept' } });
@@ -79,7 +79,7 @@ it('removes what a process left that died in the midst of a save, and nothing el
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       sent += 1;
-      // As when the process dies: nothing can be tidied up.
+      // The death of the process: nothing can be cleaned up.
       if (sent === 4) await dying[Symbol.asyncDispose]();
       controller.enqueue(new Uint8Array(100_000));
     },
@@ -88,7 +88,7 @@ it('removes what a process left that died in the midst of a save, and nothing el
   await expect(save).rejects.toMatchObject({ code: 'unavailable' });
   expect(await serviceOf(bus).listVersions(file)).toEqual([0]);
   expect(await ids()).toHaveLength(before.length + 1);
-  // It may be written to yet.
+  // A process may still be writing to it.
   expect(await serviceOf(bus).sweep()).toBe(0);
   expect(await serviceOf(bus).sweep({ abandonedAfterMs: -1_000 })).toBe(1);
   expect((await ids()).toSorted()).toEqual(before.toSorted());
@@ -96,7 +96,7 @@ it('removes what a process left that died in the midst of a save, and nothing el
   await serviceOf(bus).deleteAll(file);
 });
 
-it('removes the files of sessions that are gone, and of one that is made anew', async () => {
+it('removes the files of sessions that are gone, and the old files of one that is created again', async () => {
   const service = serviceOf(buses[0]);
   const file = { appName: 'app', userId: 'u', sessionId: 'gone', filename: 'f' };
   const sessions = meshSessions(new InMemorySessionService(), { ...memoryMesh(), artifacts: service });

@@ -4,7 +4,7 @@ import type { Bus } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { MeshArtifactService } from './mesh-artifact-service.ts';
 
-/** Where a mesh keeps artifacts: `nats`, or a folder that all its processes share, as a `file:` address. */
+/** Opens the artifacts of a mesh: `nats`, or a folder that all its processes share, as a `file:` address. */
 export function openArtifacts(where: string, bus: Bus, namespace?: string): ArtifactService {
   if (where !== 'nats') return new FileArtifactService(fileURLToPath(where));
   return new MeshArtifactService(bus, subjects(namespace).artifactBucket);

@@ -4,7 +4,7 @@ import {
   type InvocationRef,
   noSession,
   openSession,
-  type SessionHeads,
+  type SessionCache,
   type TurnNeed,
   turnNeed,
   unreadBefore,
@@ -12,9 +12,12 @@ import {
 import type { Ask } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 
-/** Opens the session that an ask is worked on in: the hidden one of its call, a copy or the session of its step, or the one that a program names. */
+/**
+ * Opens the session for an ask: the hidden session of its call, the session of its step (or a copy of it), or
+ * the session that a program names.
+ */
 export async function askSession(
-  { mesh: { sessions, heads }, agent, app, services }: ServedAgent,
+  { mesh: { sessions, sessionCache }, agent, app, services }: ServedAgent,
   ask: Ask,
   invocationId: string,
 ): Promise<Session> {
@@ -31,24 +34,28 @@ export async function askSession(
   if (step) {
     const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
     const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
-    // A summary that was made outside of a branch does not stand for what is read within.
+    // A summary that was made outside of a branch does not stand for the events that are read within it.
     const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
-    const session = await knownSession(heads, ref, { ...need, fromSeq });
+    const session = await openExisting(sessionCache, ref, { ...need, fromSeq });
     return step.held ? heldCopy(session, step.held) : session;
   }
   const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
   if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
   const ref = { ...owner, sessionId: ask.session, invocationId };
-  return await knownSession(heads, ref, turnNeed(agent, { ofApp }));
+  return await openExisting(sessionCache, ref, turnNeed(agent, { ofApp }));
 }
 
-async function knownSession(heads: SessionHeads, ref: InvocationRef, need: TurnNeed): Promise<Session> {
-  const session = await heads.open(ref, need);
+async function openExisting(
+  sessionCache: SessionCache,
+  ref: InvocationRef,
+  need: TurnNeed,
+): Promise<Session> {
+  const session = await sessionCache.open(ref, need);
   if (session) return session;
   throw noSession(ref);
 }
 
-/** Where the journal of a step begins, and what tells it apart there. */
+/** Returns the options of a step: the start of its journal, and its branch and path. */
 export function stepOptions(
   { branch, path, journalStart: before }: NonNullable<Ask['step']>,
   session: Session,

@@ -7,7 +7,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 
 const message = { role: 'user', parts: [{ text: 'hi' }] };
 
-/** A run that has its session, and a way to ask on its behalf as its agent does. */
+/** Makes a run that holds its session, and a function that asks on its behalf as its agent does. */
 async function runAtWork() {
   const world = memoryMesh();
   const { client, ref } = await world.chat('app');
@@ -29,7 +29,7 @@ async function runAtWork() {
 }
 
 describe('an ask that is sent again while its first callee lives', () => {
-  it('is answered once: what the first one says late is refused', async () => {
+  it('is answered once: late commits of the first callee are refused', async () => {
     const { world, ref, place, ask } = await runAtWork();
     const go = Promise.withResolvers<void>();
     let asked = 0;
@@ -55,7 +55,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     expect(log.map(({ event }) => event.author)).toEqual(['user', 'back']);
   });
 
-  it('is asked once more when a late request has fenced off the one that is waited for', async () => {
+  it('is sent again when a late copy has fenced off the awaited one', async () => {
     const { world, place } = await runAtWork();
     const go = Promise.withResolvers<void>();
     let asked = 0;
@@ -72,7 +72,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     const payload = { message, parent: { ...place, agent: 'front', callId: 'c1' } };
     const answer = Array.fromAsync(callService(asker, callee, payload, { headers: { [header.token]: '1' } }));
     await expect.poll(() => asked).toBe(1);
-    // As if it had lain in a buffer: an earlier copy of the same request.
+    // The same request as an earlier copy that was held up in a buffer.
     const part = JSON.stringify(['back', '', 'c1', null, null, null]);
     await world.sessions.invocations.beginAttempt(
       { appName: 'app', userId: 'u', sessionId: 'c1', invocationId: 'e-1' },
@@ -83,7 +83,7 @@ describe('an ask that is sent again while its first callee lives', () => {
     expect(asked).toBe(2);
   });
 
-  it('tells what the first attempt at a step has committed, but not what the asker knew', async () => {
+  it('yields the events that the first attempt at a step committed, but not those that the asker knew', async () => {
     const { world, place, ask } = await runAtWork();
     const model = new ScriptedLlm(says('one'));
     await serveAgent(await world.connect('back'), new LlmAgent({ name: 'back', model }));

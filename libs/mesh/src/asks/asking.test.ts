@@ -12,7 +12,7 @@ const to = (agentName: string) => calls('transfer_to_agent', { agentName });
 const ask = calls('boss', { request: 'do it' });
 
 describe('the ask of a program', () => {
-  it('is recorded and told as it ended before its answer comes, and its session is free then', async () => {
+  it('has its end recorded and published before its answer comes, and its session is free then', async () => {
     const world = memoryMesh();
     const solo = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('first'), says('second')) });
     const mesh = await world.connect('agent_solo');
@@ -37,13 +37,13 @@ describe('the ask of a program', () => {
     expect(world.lines).toEqual([]);
   });
 
-  it('keeps what it read of the session for the next turn', async () => {
+  it('caches the events of the session for the next turn', async () => {
     const world = memoryMesh();
     const solo = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('first')) });
     const mesh = await world.connect('agent_solo');
     const kept: string[] = [];
-    const keep = mesh.heads.keep.bind(mesh.heads);
-    mesh.heads.keep = (session) => {
+    const keep = mesh.sessionCache.keep.bind(mesh.sessionCache);
+    mesh.sessionCache.keep = (session) => {
       kept.push(session.id);
       keep(session);
     };
@@ -56,7 +56,7 @@ describe('the ask of a program', () => {
 });
 
 describe('an agent that is asked', () => {
-  it('hands over to an agent elsewhere, which may give back; the answer is what was said last', async () => {
+  it('hands over to a remote agent, which may hand back; the last text is the answer', async () => {
     const world = memoryMesh();
     const helper = new LlmAgent({
       name: 'helper',
@@ -96,7 +96,7 @@ describe('an agent that is asked', () => {
     ]);
   });
 
-  it('as a step of a workflow hands over within the step; the workflow goes on behind it', async () => {
+  it('hands over within its step of a workflow; the workflow continues after it', async () => {
     const world = memoryMesh();
     const helper = new LlmAgent({ name: 'helper', model: new ScriptedLlm(says('helped')) });
     const boss = new LlmAgent({
@@ -137,7 +137,7 @@ describe('an agent that is asked', () => {
       outputSchema: z.object({ degrees: z.number() }),
     });
 
-  it('tells others by its card what it takes; its answer is the value itself', async () => {
+  it('publishes its input schema on its card; its answer is the value itself', async () => {
     const world = memoryMesh();
     const inner = new ScriptedLlm(says('{"degrees": 4}'));
     await serveAgent(await world.connect('agent_typed'), typed(inner));
@@ -168,7 +168,7 @@ describe('an agent that is asked', () => {
     expect(card.outputSchema).toMatchObject({ properties: { degrees: { type: 'NUMBER' } } });
   });
 
-  it('answers a program with the value too, and says what it needs', async () => {
+  it('answers a program with the value too, and names the input that is missing', async () => {
     const world = memoryMesh();
     await serveAgent(await world.connect('agent_typed'), typed(new ScriptedLlm(says('{"degrees": 4}'))));
     const client = await world.connect('client');
@@ -186,7 +186,7 @@ describe('an agent that is asked', () => {
     });
   });
 
-  it('whose answer does not fit its schema is an error to who asked', async () => {
+  it('causes an error for the asker when its answer does not fit its schema', async () => {
     const world = memoryMesh();
     await serveAgent(await world.connect('agent_typed'), typed(new ScriptedLlm(says('{"degrees": "warm"}'))));
     const llm = new ScriptedLlm(calls('typed', { city: 'Oslo' }), says('pity'));
@@ -202,7 +202,7 @@ describe('an agent that is asked', () => {
 });
 
 describe('an agent that hands over', () => {
-  it('has its last word before the next one begins, in one process and in two', async () => {
+  it('ends its turn before the next agent begins, in one process and in two', async () => {
     const build = (elsewhere: boolean) => {
       const helper = new LlmAgent({ name: 'helper', model: new ScriptedLlm(says('helped')) });
       const boss = new LlmAgent({
@@ -231,7 +231,7 @@ describe('an agent that hands over', () => {
 });
 
 describe('a conversation', () => {
-  it('that was handed on twice, the last time to one that keeps none, stays with the one before', async () => {
+  it('that was handed on twice stays with the last agent that keeps conversations', async () => {
     const world = memoryMesh();
     const desk = new LlmAgent({
       name: 'desk',

@@ -40,7 +40,7 @@ import { keepAlive } from '../runs/keep-alive.ts';
 import { startNext } from '../runs/run-queue.ts';
 import { askSession, stepOptions } from './ask-session.ts';
 
-/** Answers the question of a program that is no agent: it may not speak for one. */
+/** Answers the ask of a program that is not an agent: such a program may not ask on behalf of an agent. */
 export async function* handleQuestion(
   served: ServedAgent,
   request: IncomingRequest,
@@ -73,8 +73,9 @@ function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
 }
 
 /**
- * Answers an ask: the agent works on the message in the hidden session of the call, or for a caller that is no agent in the session it names
- * or a fresh one. An ask that comes again under the same call id goes on where the first one stopped.
+ * Answers an ask. For a call the agent works in the hidden session of the call. For a program it works in the
+ * session that the program names, or in a fresh one. A repeated ask with the same call id continues where the
+ * first one stopped.
  */
 async function* answerAsk(
   served: ServedAgent,
@@ -87,11 +88,12 @@ async function* answerAsk(
   const invocationId = belongsTo?.invocationId ?? newInvocationId();
   using cancel = served.cancellations.signalOf(invocationId);
   if (belongsTo) {
-    // The invocation belongs to the one who asked, and so does the session of a step.
+    // The invocation belongs to the asker, and so does the session of a step.
     const token = tokenOf(request.headers);
     const { app: appName, user: userId } = belongsTo;
     const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
-    // Before the session is read: what an attempt before this one commits later is refused, and what it has committed is seen.
+    // Must come before the session is read: later commits of an earlier attempt are refused, and its earlier
+    // commits are in the session.
     const attempt = await mesh.sessions.invocations.beginAttempt(
       ref,
       partOf(agent.name, ask, request.headers),
@@ -99,10 +101,10 @@ async function* answerAsk(
     const session = await askSession(served, ask, invocationId);
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (step && !step.held) yield* retell(step, session);
-    const own = { session, invocationId, token, attempt, cancelled: cancel.signal };
-    const data = yield* work(served, request, ask, own);
+    const askWork = { session, invocationId, token, attempt, cancelled: cancel.signal };
+    const data = yield* work(served, request, ask, askWork);
     // The hidden session of a call has no next turn.
-    if (step && !step.held) mesh.heads.keep(session);
+    if (step && !step.held) mesh.sessionCache.keep(session);
     yield { type: 'result', data };
     return;
   }
@@ -110,17 +112,20 @@ async function* answerAsk(
   const ref = { ...refOf(session), invocationId };
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
-  // What others said until the session was ours.
-  const now = ask.session === undefined ? session : await mesh.heads.refresh(session);
-  const current = now ?? (await askSession(served, ask, invocationId));
-  // The asker reads the answer after the end is recorded: it finds the session free, and nothing is left to do behind the reply.
+  // Adds the events that others committed before this ask got the session.
+  const refreshed = ask.session === undefined ? session : await mesh.sessionCache.refresh(session);
+  const current = refreshed ?? (await askSession(served, ask, invocationId));
+  // The end is recorded before the asker reads the answer: the asker finds the session free, and no work is
+  // left after the reply.
   const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
     work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
   );
   yield { type: 'result', data };
 }
 
-/** Records how the ask ended and tells the watchers, whether it answers, fails, or loses its asker before the answer. */
+/**
+ * Records how the ask ended and publishes the end, whether the ask is answered, fails, or loses its asker.
+ */
 async function* untilEnd(
   mesh: Mesh,
   { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
@@ -133,7 +138,7 @@ async function* untilEnd(
   try {
     const answer = yield* run();
     end = { status: 'completed' };
-    mesh.heads.keep(session);
+    mesh.sessionCache.keep(session);
     return answer;
   } catch (error) {
     end = { status: 'failed', error: MeshError.from(error).toWire() };
@@ -143,7 +148,10 @@ async function* untilEnd(
   }
 }
 
-/** Names what is asked, the same whenever it is sent: deeper down the same agent may be asked for the same step again, by itself. */
+/**
+ * Names the part of the invocation that the ask is: the same for each repetition. The depth is part of the
+ * name because the same agent may be asked for the same step again deeper down, by itself.
+ */
 function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
   const { path, branch, journalStart, held } = step ?? {};
   const run = headers[header.resume];
@@ -152,7 +160,7 @@ function partOf(agent: string, { parent, step }: Ask, headers: Headers): string 
   return JSON.stringify([...place, ...more]);
 }
 
-/** What an attempt before this one has committed, and its asker has not heard. */
+/** Yields the events that an earlier attempt committed and that the asker has not received. */
 function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Frame, void, void> {
   const { invocationId, branch, path, afterSeq } = step;
   for (const event of session.events.slice(Math.max(afterSeq - unreadBefore(session), 0))) {
@@ -165,7 +173,10 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
   }
 }
 
-/** An ask is answered at once or not at all: it cannot wait for its turn in the session. */
+/**
+ * Takes the session for an ask. An ask is answered at once or refused: it cannot wait for its turn in the
+ * session.
+ */
 async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
   const taken = await sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   if (taken.state === 'held') return taken.token;
@@ -229,8 +240,8 @@ async function* work(
     transfers: transferPort(served),
   });
   for await (const event of events) {
-    // The invocation's watchers follow the asking agent's session; the one of a call has its own listeners. Of a step the one who
-    // asked tells, in the order in which it hears.
+    // Watchers of the invocation follow the session of the asking agent; the session of a call has its own
+    // listeners. The events of a step are published by the asker, in the order in which it receives them.
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
@@ -242,28 +253,36 @@ async function* work(
 }
 
 /**
- * Code of the user's runs from its start again with each request: it is run through at once. So are agents that run at the same time: a step of
- * one would cut off the others within theirs.
+ * Tells whether the agent can be asked one step at a time. User code runs from its start with each request,
+ * so such an agent works through its whole turn at once. The same holds for parallel agents: one step of an
+ * agent would cut off the others within theirs.
  */
 function goesStepByStep(agent: BaseAgent): boolean {
   return ![...agent.tree()].some((each) => each.hasOwnCode || each instanceof ParallelAgent);
 }
 
-/** An agent that had asked a person within the call goes on with the answer. */
+/**
+ * Returns the agent's new message. An agent that asked a person within the call continues with the answer.
+ */
 function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
   const { message, parent, confirmation, input } = ask;
-  const said = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
-  const answer = parent && answerToQuestion(events, said);
+  const received = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
+  const answer = parent && answerToQuestion(events, received);
   return answer ?? checkAsk(agent, message);
 }
 
 /**
- * Read off the log: an ask that comes again after its end gets the same answer. What a step said was in its events. The session of a call is all
- * about it: what was left open there earlier still is.
+ * Reads the answer off the log, so that a repeated ask gets the same answer after its end. The events of a
+ * step hold all that it said. The whole session of a call belongs to the call: a question from an earlier run
+ * in it may still be open.
  */
 function answerOf(agent: BaseAgent, session: Session, invocationId: string, part?: 'call' | 'step'): Answer {
   const { appName: app, userId: user, id } = session;
-  const own = part === 'step' ? [] : newestRun(session.events, invocationId);
-  const { artifactDelta = {}, ...answer } = readAnswer(agent, own, part === 'call' ? session.events : own);
+  const runEvents = part === 'step' ? [] : newestRun(session.events, invocationId);
+  const { artifactDelta = {}, ...answer } = readAnswer(
+    agent,
+    runEvents,
+    part === 'call' ? session.events : runEvents,
+  );
   return { ...answer, artifactDelta, invocationId, app, user, session: id };
 }

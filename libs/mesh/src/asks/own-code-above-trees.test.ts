@@ -18,7 +18,10 @@ import { serveAgent } from '../serve/serve-agent.ts';
 
 type Change = (event: Event) => Event | undefined;
 
-/** Serves a tree of agents, and above it own code that changes each event or keeps it back; opens a conversation with that. */
+/**
+ * Serves a tree of agents, and above it an agent of user code that changes each event or holds it back; opens
+ * a conversation with that agent.
+ */
 async function above(tree: BaseAgent, change: Change) {
   const world = memoryMesh();
   await serveAgent(await world.connect(`agent_${tree.name}`), tree);
@@ -44,8 +47,8 @@ function counter(name = 'count') {
 const wordsAlone: Change = (event) => (stringifyContent(event) ? event : undefined);
 const pass: Change = (event) => event;
 
-describe('own code above a tree of agents elsewhere', () => {
-  it('that run at the same time: no call is made twice', async () => {
+describe('user code above a remote tree of agents', () => {
+  it('makes no call of parallel agents twice', async () => {
     const { tool, made } = counter();
     const a = new ScriptedLlm(calls('count'), says('one'));
     const b = new ScriptedLlm(says('two'));
@@ -66,7 +69,7 @@ describe('own code above a tree of agents elsewhere', () => {
     expect([made(), a.requests.length, b.requests.length]).toEqual([1, 2, 1]);
   });
 
-  it('that hands over: the next turn begins with the agent that own code runs, as in one process', async () => {
+  it('starts the next turn after a handover with the agent that user code runs, as in one process', async () => {
     const sub = new LlmAgent({ name: 'sub', model: new ScriptedLlm(says('sub speaks')) });
     const model = new ScriptedLlm(calls('transfer_to_agent', { agentName: 'sub' }), says('child speaks'));
     const { say } = await above(new LlmAgent({ name: 'child', model, subAgents: [sub] }), pass);
@@ -74,7 +77,7 @@ describe('own code above a tree of agents elsewhere', () => {
     expect((await say('more')).events.map(brief)).toEqual(['child: child speaks']);
   });
 
-  it('one after the other: the second sees nothing of what was kept back of the first', async () => {
+  it('hides events of the first agent that it held back from the second', async () => {
     const second = new ScriptedLlm(says('two'));
     const first = new ScriptedLlm(calls('count'), says('one'));
     const tree = new SequentialAgent({
@@ -92,7 +95,7 @@ describe('own code above a tree of agents elsewhere', () => {
     expect(seen).not.toContain('count');
   });
 
-  it('in another name: a call that a person has confirmed is made', async () => {
+  it('changes the author: a call that a person has confirmed is made', async () => {
     let paid = 0;
     const pay = new FunctionTool({
       name: 'pay',
@@ -117,7 +120,7 @@ describe('own code above a tree of agents elsewhere', () => {
   });
 });
 
-describe('own code above an agent elsewhere that says it has more to do', () => {
+describe('a remote agent below user code that says it has more to do', () => {
   it.each([
     ['without an event', 'none'],
     ['with pieces of text alone', 'piece'],
@@ -128,7 +131,7 @@ describe('own code above an agent elsewhere that says it has more to do', () => 
     let asks = 0;
     await other.bus.serve(other.subjects.agentDelegate('child'), async function* () {
       asks += 1;
-      // Without it the test would hang in the failing case: nothing else lets go of the process.
+      // Without this error the test would hang when it fails: nothing else stops the loop.
       if (asks > 20) throw new Error('asked for ever');
       const content = { role: 'model', parts: [{ text: 'hm' }] };
       const event = createEvent({ id: 'one', author: 'child', content, partial: kind === 'piece' });
@@ -149,7 +152,7 @@ describe('own code above an agent elsewhere that says it has more to do', () => 
     expect(asks).toBe(kind === 'same' ? 2 : 1);
   });
 
-  it('may not speak in the name of the user', async () => {
+  it('may not send events in the name of the user', async () => {
     const world = memoryMesh();
     const other = await world.connect('agent_child');
     await other.bus.serve(other.subjects.agentDelegate('child'), async function* () {

@@ -23,7 +23,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 
 type Pass = (event: Event, index: number) => Event | undefined;
 
-/** An agent of own code that passes on what `pass` gives for an event of its child. */
+/** Makes an agent of user code that passes on the events that `pass` returns for an event of its child. */
 function above(child: BaseAgent, pass: Pass): BaseAgent {
   return new (class extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext) {
@@ -41,7 +41,7 @@ interface Program {
   child: () => BaseAgent;
   pass: Pass;
   runConfig?: Partial<RunConfig>;
-  /** What the user answers to the first open call. */
+  /** The user's answer to the first open call. */
   answer?: Record<string, unknown>;
 }
 
@@ -190,7 +190,7 @@ const programs: Record<string, Program> = {
   },
 };
 
-describe('own code above an agent elsewhere does what it does in one process', () => {
+describe('user code above a remote agent does the same as in one process', () => {
   it.each(Object.keys(programs))('%s', async (name) => {
     const program = programs[name] ?? expect.fail();
     const here = await inOneProcess(program);

@@ -20,7 +20,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 
 type Code = (context: InvocationContext, child: BaseAgent) => AsyncGenerator<Event, void, void>;
 
-/** An agent of own code above one that is served by another process. */
+/** Makes an agent of user code above an agent that another process serves. */
 function own(name: string, code: Code, child: BaseAgent): BaseAgent {
   return new (class extends BaseAgent {
     protected override runAsyncImpl(context: InvocationContext) {
@@ -33,7 +33,7 @@ function sayOwn({ invocationId }: InvocationContext, text: string): Event {
   return createEvent({ invocationId, author: 'own', content: { role: 'model', parts: [{ text }] } });
 }
 
-/** A tool that counts how often it is called, and what it saw of the state. */
+/** Makes a tool that counts its calls, and notes the state that it saw. */
 function counter() {
   const seen: unknown[] = [];
   const tool = new FunctionTool({
@@ -48,7 +48,7 @@ function counter() {
   return { tool, seen };
 }
 
-/** Serves the child and the agent of own code above it, and says something. */
+/** Serves the child and the agent of user code above it, and sends a message. */
 async function run(code: Code, child: BaseAgent, text = 'go') {
   const world = memoryMesh();
   await serveAgent(await world.connect(`agent_${child.name}`), child);
@@ -61,8 +61,8 @@ async function run(code: Code, child: BaseAgent, text = 'go') {
   return { told: events.map(brief), log: log.slice(1).map(brief), events: log, end, world };
 }
 
-describe('own code above an agent elsewhere', () => {
-  it('that keeps an answer back: it is neither told nor kept', async () => {
+describe('user code above a remote agent', () => {
+  it('holds an answer back: it is neither published nor committed', async () => {
     const model = new ScriptedLlm(says('draft'));
     const { told, log } = await run(
       async function* (context, child) {
@@ -75,7 +75,7 @@ describe('own code above an agent elsewhere', () => {
     expect(log).toEqual(told);
   });
 
-  it('that keeps calls and results back: each is made once, and the state of the invocation goes along', async () => {
+  it('holds calls and results back: each call is made once, and the invocation state is passed on', async () => {
     const { tool, seen } = counter();
     const model = new ScriptedLlm(calls('count'), calls('count'), says('two'));
     const { log } = await run(
@@ -88,7 +88,7 @@ describe('own code above an agent elsewhere', () => {
     expect(seen).toEqual([0, 1]);
   });
 
-  it('that passes all on: the log is that of one process', async () => {
+  it('passes all events on: the log is the same as in one process', async () => {
     const { tool, seen } = counter();
     const model = new ScriptedLlm(calls('count'), calls('count'), says('two'));
     const { log, events } = await run(
@@ -108,7 +108,7 @@ describe('own code above an agent elsewhere', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('that changes an answer: the change is told and kept', async () => {
+  it('changes an answer: the change is published and committed', async () => {
     const { told, log } = await run(
       async function* (context, child) {
         for await (const event of child.runAsync(context))
@@ -129,7 +129,7 @@ describe('own code above an agent elsewhere', () => {
     ['of another invocation', (event: Event) => ({ ...event, invocationId: 'e-another' }), 'child'],
     ['of the content alone', ({ content }: Event) => createEvent({ author: 'child', content }), 'child'],
   ])(
-    'that passes copies on, %s: the log and the prompts are those of one process',
+    'passes copies on, %s: the log and the prompts are the same as in one process',
     async (_title, copy, author) => {
       const { tool, seen } = counter();
       const model = new ScriptedLlm(calls('count'), says('one'));
@@ -145,7 +145,7 @@ describe('own code above an agent elsewhere', () => {
     },
   );
 
-  it('that passes all on one step late: the agent goes on to its answer', async () => {
+  it('passes all events on one step late: the agent continues to its answer', async () => {
     const model = new ScriptedLlm(calls('count'), says('one'));
     const { log } = await run(
       async function* (context, child) {
@@ -162,7 +162,7 @@ describe('own code above an agent elsewhere', () => {
     expect(model.requests[1]?.contents).toHaveLength(3);
   });
 
-  it('that stops it at a call: the call is not made', async () => {
+  it('stops the agent at a call: the call is not made', async () => {
     const { tool, seen } = counter();
     const model = new ScriptedLlm(calls('count'), says('never'));
     const { log } = await run(
@@ -179,7 +179,7 @@ describe('own code above an agent elsewhere', () => {
     expect(seen).toEqual([]);
   });
 
-  it('may stand above a workflow there, whose second agent sees what the first said', async () => {
+  it('may run a remote workflow, whose second agent sees the events of the first', async () => {
     const second = new ScriptedLlm(says('and two'));
     const { log } = await run(
       async function* (context, child) {
@@ -202,7 +202,7 @@ describe('own code above an agent elsewhere', () => {
     expect(JSON.stringify(second.requests[0]?.contents)).toContain('one');
   });
 
-  it('may stand above a workflow there with an agent in a third process', async () => {
+  it('may run a remote workflow with an agent in a third process', async () => {
     const world = memoryMesh();
     const last = new ScriptedLlm(says('two'));
     await serveAgent(await world.connect('agent_b'), new LlmAgent({ name: 'b', model: last }));
@@ -221,7 +221,7 @@ describe('own code above an agent elsewhere', () => {
     expect(JSON.stringify(last.requests[0]?.contents)).toContain('<one>');
   });
 
-  it('may stand above own code there', async () => {
+  it('may run remote user code', async () => {
     const world = memoryMesh();
     const { tool, seen } = counter();
     const model = new ScriptedLlm(calls('count'), says('one'));
@@ -245,7 +245,7 @@ describe('own code above an agent elsewhere', () => {
     ]);
   });
 
-  it('waits for a long-running call there, and goes on with the answer', async () => {
+  it('waits for a remote long-running call, and continues with the answer', async () => {
     const world = memoryMesh();
     let begun = 0;
     const ticket = new LongRunningFunctionTool({
@@ -278,7 +278,7 @@ describe('own code above an agent elsewhere', () => {
     expect(JSON.stringify(open)).toContain(call?.id);
   });
 
-  it('that runs it again and again ends at the limit of model calls', async () => {
+  it('ends at the limit of model calls when it runs the agent again and again', async () => {
     const model = new ScriptedLlm(...Array.from({ length: 20 }, () => says('again')));
     const world = memoryMesh();
     await serveAgent(await world.connect('agent_child'), new LlmAgent({ name: 'child', model }));
@@ -294,7 +294,7 @@ describe('own code above an agent elsewhere', () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it('has its events pass the plugins of their own process once', async () => {
+  it('lets each event pass the plugins of its own process once', async () => {
     const shout = () =>
       new (class extends BasePlugin {
         override async onEventCallback({ event }: { event: Event }) {
@@ -320,14 +320,14 @@ describe('own code above an agent elsewhere', () => {
   });
 });
 
-describe('own code above an agent elsewhere, when a process dies', () => {
+describe('user code above a remote agent, when a process dies', () => {
   const filtered: Code = async function* (context, child) {
     for await (const event of child.runAsync(context))
       if (stringifyContent(event) || getFunctionCalls(event).length > 0) yield event;
   };
   const steps = (count: number) => [...Array.from({ length: count }, () => calls('count')), says('done')];
 
-  /** Two replicas of each of both agents; the process that `dies` names is killed within the second call. */
+  /** Serves two replicas of both agents; the process that `dies` names is killed within the second call. */
   async function crashing(dies: 'own' | 'child') {
     const world = memoryMesh();
     const ids: (string | undefined)[] = [];
@@ -362,19 +362,22 @@ describe('own code above an agent elsewhere, when a process dies', () => {
     return { log, end, ids };
   }
 
-  it.each(['own', 'child'] as const)('goes on from what is committed: the process of %s', async (dies) => {
-    const { log, end, ids } = await crashing(dies);
-    expect(end).toMatchObject({ status: 'completed' });
-    expect(log.map(brief)).toEqual([
-      'user: go',
-      'child: calls count',
-      'child: calls count',
-      'child: calls count',
-      'child: done',
-    ]);
-    // A call that was made again has its id again.
-    const made = log.flatMap(getFunctionCalls).map(({ id }) => id);
-    expect(new Set(ids)).toEqual(new Set(made));
-    expect(new Set(log.map(({ id }) => id)).size).toBe(log.length);
-  });
+  it.each(['own', 'child'] as const)(
+    'continues from the committed events: the process of %s',
+    async (dies) => {
+      const { log, end, ids } = await crashing(dies);
+      expect(end).toMatchObject({ status: 'completed' });
+      expect(log.map(brief)).toEqual([
+        'user: go',
+        'child: calls count',
+        'child: calls count',
+        'child: calls count',
+        'child: done',
+      ]);
+      // A repeated call has the same id.
+      const made = log.flatMap(getFunctionCalls).map(({ id }) => id);
+      expect(new Set(ids)).toEqual(new Set(made));
+      expect(new Set(log.map(({ id }) => id)).size).toBe(log.length);
+    },
+  );
 });

@@ -21,17 +21,20 @@ import { failedCall, keepResult } from './keep-result.ts';
 import { runTool } from './tool-call.ts';
 
 const done: WorkOutcome = { done: true };
-/** So long nobody takes over the job of a worker that gives no sign of life, in ms. */
+/**
+ * Duration of a worker's lease on a job, in ms: after this time without a sign of life another worker may
+ * take the job over.
+ */
 const leaseMs = 3_000;
 const retryMs = 1_000;
-/** So many workers may die at a job until it ends with an error. */
+/** Number of workers that may die at a job before it ends with an error. */
 const maxDeaths = 5;
 
 export interface JobOptions {
   mesh: Mesh;
   tool: BaseTool;
   services: InvocationServices;
-  /** Aborted when the process stops and will not wait any longer. */
+  /** Aborted when the process stops and no longer waits. */
   stopping: AbortSignal;
   cancellations: Cancellations;
 }
@@ -44,8 +47,9 @@ interface Attempt extends JobOptions {
 }
 
 /**
- * Does the work of a long-running call. What it says is kept, then told, and acknowledged only when its end was told: a worker that dies is
- * replaced by another, which learns how far it was.
+ * Does the work of a long-running call. Progress is kept in the store, then published; the job is
+ * acknowledged only after its end is published. When a worker dies, another one takes over and gets the last
+ * progress.
  */
 export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
   const { mesh, tool } = options;
@@ -63,7 +67,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
   try {
     return await work(attempt);
   } catch (error) {
-    // Of the tool's own failures the agent is told; these are the mesh's.
+    // Failures of the tool itself go to the agent; this one is a failure of the mesh.
     log.warn({ err: error, job: order.job }, 'could not go on with a job for now; it will be tried again');
     await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
     return { done: false, delayMs: retryMs };
@@ -89,8 +93,8 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const signal = AbortSignal.any([stopping, lost.signal, moot.signal, gone.signal, cancel.signal]);
   let result: ToolResult;
   using alive = keepJob(attempt, { lost, moot, gone, cancel });
-  // It may have lain in the queue for long.
-  await alive.look();
+  // The job may have been in the queue for a long time.
+  await alive.check();
   try {
     signal.throwIfAborted();
     result =
@@ -106,7 +110,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     }
     result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
   }
-  // What is kept of its session is deleted: nobody comes for the result, and nothing of it may stay.
+  // The data of its session is deleted: nobody reads the result, and nothing of it may stay.
   if (gone.signal.aborted) {
     await mesh.jobs.forget(tool.name, order.job);
     return done;
@@ -115,7 +119,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
   mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
   const kept = await keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each));
-  // Who answered in its place knows; who cancelled it wants to hear nothing more.
+  // A call that was answered by another way needs no end; a cancelled one must not wake the agent.
   if (moot.signal.aborted) return done;
   await tellEnd(attempt, kept, !cancel.signal.aborted);
   return done;
@@ -147,17 +151,20 @@ async function doWork(
         lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
         signal.throwIfAborted();
       }
-      // Told by two, words would come out of order.
+      // If two processes published progress, it would arrive out of order.
       else if (!word.isFollowed)
         await tellProgress(attempt, { final: false, response: step.value, seq: word.seq });
     }
   } finally {
-    // Not waited for: a generator that hangs would hang its own end too.
+    // Does not wait for the end of the generator: a generator that hangs would never end.
     run.return({}).catch(() => {});
   }
 }
 
-/** Progress is news, and kept for whoever follows the job: that it cannot be told now is no reason to begin the work anew. */
+/**
+ * Publishes progress. A failure to publish is no reason to start the work again: progress is news, and the
+ * store keeps it for those that follow the job.
+ */
 async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Promise<void> {
   try {
     await tell(attempt, update);
@@ -167,12 +174,15 @@ async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Pro
   }
 }
 
-/** Shows that the worker lives, and stops it when the job is another's, or when the call has its answer. */
+/**
+ * Renews the worker's lease on the job. Stops the work when another worker has the job, or when the call has
+ * its answer, is cancelled or is gone.
+ */
 function keepJob(
   { mesh, tool, order, holder }: Attempt,
   { lost, moot, gone, cancel }: Record<'lost' | 'moot' | 'gone', AbortController> & { cancel: CancelSignal },
-): Disposable & { look(): Promise<void> } {
-  const look = async () => {
+): Disposable & { check(): Promise<void> } {
+  const check = async () => {
     const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
     if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
     const call = callOf(order);
@@ -184,28 +194,31 @@ function keepJob(
     if (state === 'unknown') gone.abort(new MeshError('cancelled', 'the call is gone with its session'));
   };
   const timer = setInterval(
-    () => void look().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
+    () => void check().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
     leaseMs / 3,
   );
-  return { look, [Symbol.dispose]: () => clearInterval(timer) };
+  return { check, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** The call in its session; undefined for one that no agent made. */
+/** Returns the call in its session; undefined for a call that no agent made. */
 function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) | undefined {
   if (!context?.operationSubject || callId === undefined) return undefined;
   const { app: appName, user: userId, session: sessionId, invocationId } = context;
   return { appName, userId, sessionId, callId, invocationId };
 }
 
-/** How the job ended, told to the agent that called: it may have heard it already, as the one who followed the job. */
+/**
+ * Publishes how the job ended, for the agent that made the call. The agent may know it already if it followed
+ * the job.
+ */
 async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, wake = true): Promise<void> {
   const { response, isLastWord, failed, actions } = result;
   const final = isLastWord === true || failed !== undefined;
-  // A ticket is only the first word, and no news to whoever has heard it.
+  // A ticket is only the first response, and no news to an agent that has received it.
   if (!final && (heard || response === undefined)) return;
   const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs } = actions ?? {};
-  const asked = [requestedToolConfirmations, requestedAuthConfigs, requestedInputs];
-  const asks = asked.some((each) => Object.keys(each ?? {}).length > 0);
+  const requests = [requestedToolConfirmations, requestedAuthConfigs, requestedInputs];
+  const asks = requests.some((each) => Object.keys(each ?? {}).length > 0);
   const update: OperationUpdateInput =
     asks && !heard
       ? {
@@ -220,13 +233,13 @@ async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, w
   } catch (error) {
     const { retryable, message } = MeshError.from(error);
     if (retryable) throw error;
-    // Too large for a message: the call must end all the same.
+    // The result is too large for a message; the call must end all the same.
     const why = `the result of ${attempt.tool.name} cannot be sent: ${message}`;
     await tell(attempt, { final: true, error: why, ...last });
   }
 }
 
-/** Published under the number of the word: twice is once. */
+/** Publishes an update with its number as message id, so that a repetition has no effect. */
 async function tell({ mesh, tool, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
   const { job, call } = order;
   const { operationSubject, app, user, session, invocationId } = call.context ?? {};

@@ -10,7 +10,7 @@ import { serveTool } from '../serve/serve-tool.ts';
 
 type Work = (args: unknown, context?: Context) => unknown;
 
-/** An agent, a long-running tool in a process of its own, and a conversation. */
+/** Makes an agent, a long-running tool in a process of its own, and a conversation. */
 async function workshop(
   work: Work,
   patienceMs: number,
@@ -40,7 +40,7 @@ async function workshop(
   };
 }
 
-/** A promise that others settle. */
+/** Makes a promise that others settle. */
 function gate() {
   return Promise.withResolvers<void>();
 }
@@ -54,7 +54,7 @@ async function* inSteps(opened: Promise<void>) {
 }
 
 describe('a long-running tool in a process of its own', () => {
-  it('answers in the run that called when it is done soon', async () => {
+  it('answers within the calling run when it is done soon', async () => {
     const chat = await workshop(() => inSteps(Promise.resolve()), 5_000, says('done'));
     const run = await chat.say('go');
     expect(run.events.map(brief)).toEqual([
@@ -66,13 +66,13 @@ describe('a long-running tool in a process of its own', () => {
       'solo: done',
     ]);
     expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
-    // The job tells its end by a message too: nothing comes of it.
+    // The job also publishes its end as a message, which has no effect.
     await until(() => chat.world.hub.queued(chat.client.subjects.workSubject('operation', 'solo')) === 0);
     expect(await chat.briefs()).toHaveLength(7);
     expect(chat.world.hub.queued(chat.client.subjects.dead('agent', 'solo'))).toBe(0);
   });
 
-  it('tells the caller who follows it alone how far it is, so that its words stay in order', async () => {
+  it('reports progress only to a caller that follows it, so that it stays in order', async () => {
     const chat = await workshop(() => inSteps(Promise.resolve()), 5_000, says('done'));
     const { bus } = chat.first.mesh;
     const told: unknown[] = [];
@@ -85,7 +85,7 @@ describe('a long-running tool in a process of its own', () => {
     await expect.poll(() => told).toMatchObject([{ final: true, seq: 4 }]);
   });
 
-  it('ends with an error that the model is told when its result is too large, and works once', async () => {
+  it('ends with an error for the model when its result is too large, and works once', async () => {
     let done = 0;
     const work = () => {
       done += 1;
@@ -98,7 +98,7 @@ describe('a long-running tool in a process of its own', () => {
     expect(done).toBe(1);
   });
 
-  it('lets the run go on without it, and says more and its end later', async () => {
+  it('lets the run continue without it, and reports progress and its end later', async () => {
     const { promise, resolve } = gate();
     const chat = await workshop(() => inSteps(promise), 0, says('I will tell you'), says('all done'));
     const run = await chat.say('go');
@@ -114,13 +114,13 @@ describe('a long-running tool in a process of its own', () => {
     ]);
     for (const percent of [10, 20, 90]) {
       const heard = log.filter((line) => line === `solo: gets {"percent":${percent}}`);
-      // As progress once, and at most once as the state of things when the run went on.
+      // The progress comes once as progress, and at most once as the first response when the run continued.
       expect(heard.length).toBeLessThanOrEqual(2);
       expect(heard.length).toBeGreaterThanOrEqual(1);
     }
   });
 
-  it('gives its ticket to the run that called, and its outcome comes from whoever finishes it', async () => {
+  it('returns its ticket to the calling run; any publisher may send the outcome', async () => {
     let subject = '';
     const chat = await workshop(
       (_args, context) => {
@@ -138,7 +138,7 @@ describe('a long-running tool in a process of its own', () => {
     expect(chat.model.requests).toHaveLength(3);
   });
 
-  it('gives a ticket that comes late as a word of its own', async () => {
+  it('publishes a late ticket as an update', async () => {
     const { promise, resolve } = gate();
     const chat = await workshop(() => promise.then(() => ({ ticket: 7 })), 0, says('wait'), says('ticket 7'));
     await chat.say('go');
@@ -175,7 +175,7 @@ describe('a long-running tool in a process of its own', () => {
     expect(await chat.briefs()).toContain('solo: gets {"attempt":2}');
   }, 20_000);
 
-  it('stops when somebody else has answered its call', async () => {
+  it('stops when its call has another answer', async () => {
     const stopped = gate();
     let subject = '';
     const chat = await workshop(
@@ -198,7 +198,7 @@ describe('a long-running tool in a process of its own', () => {
     expect(chat.world.hub.queued(chat.client.subjects.dead('agent', 'solo'))).toBe(0);
   });
 
-  it('stops with the invocation that called, and says so in the log', async () => {
+  it('stops when its invocation is cancelled, and logs it', async () => {
     const started = gate();
     const chat = await workshop(async function* () {
       started.resolve();
@@ -231,7 +231,7 @@ describe('a long-running tool in a process of its own', () => {
     ]);
   });
 
-  it('asks for confirmation before there is a job', async () => {
+  it('asks for confirmation before it becomes a job', async () => {
     const world = memoryMesh();
     const toolMesh = await world.connect('tool_work');
     let made = 0;
@@ -282,7 +282,7 @@ describe('a long-running tool in a process of its own', () => {
     const chat = await workshop(() => begun.push('work'), 0, says('I will tell you'), says('no then'));
     await chat.first.stop({ graceMs: 0 });
     const calling = await chat.world.connect('tool_work');
-    // A replica that takes calls, and has no slot for their jobs: a job before them never ends.
+    // A replica takes the call and has no slot for its job, because an earlier job never ends.
     const tool = new LongRunningFunctionTool({
       name: 'work',
       description: 'works',
@@ -329,7 +329,7 @@ describe('a long-running tool in a process of its own', () => {
     await until(async () => (await bucket.ids()).length === 0);
   });
 
-  it('puts away a job that nobody can read', async () => {
+  it('moves an unreadable job to the dead letters', async () => {
     const chat = await workshop(() => ({}), 0);
     await chat.client.bus.enqueue(chat.client.subjects.toolJob('work'), { nonsense: 1 }, { messageId: 'x' });
     await until(() => chat.world.hub.queued(chat.client.subjects.dead('tool', 'work')) === 1);

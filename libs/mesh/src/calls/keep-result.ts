@@ -2,8 +2,8 @@ import { toolErrorText } from '@agentmesh/agent/internal';
 import { MeshError, type ToolResult } from '@agentmesh/protocol';
 
 /**
- * Keeps a result. One that cannot be kept (too large, no JSON) ends the call too: why is kept in its place, so that nobody does the work again and the
- * model is told.
+ * Keeps a result. A result that cannot be kept (too large, not JSON) ends the call too: the reason is kept in
+ * its place, so that no replica repeats the work and the model gets the reason.
  */
 export async function keepResult<T>(
   tool: string,
@@ -18,7 +18,7 @@ export async function keepResult<T>(
   }
 }
 
-/** The result of a call that came to nothing. */
+/** Returns the result of a call that failed. */
 export function failedCall(tool: string, error: unknown): ToolResult {
   const { code, message } = MeshError.from(error);
   return { response: { error: toolErrorText(tool, error) }, failed: { code, message } };

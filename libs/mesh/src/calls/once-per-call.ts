@@ -4,10 +4,13 @@ import type { CallResults } from '@agentmesh/store';
 import { keyOf } from './call-key.ts';
 import { keepResult } from './keep-result.ts';
 
-/** How long a claim holds without being renewed, in ms: so long nobody takes over the work of a replica that died. */
-const claimMs = 3_000;
-/** How often a waiting replica looks for the result, in ms. */
-const lookMs = 50;
+/**
+ * Duration of the lease on a call's work, in ms: after this time without a renewal another replica may take
+ * over.
+ */
+const leaseMs = 3_000;
+/** Time between two looks of a waiting replica for the result, in ms. */
+const pollMs = 50;
 
 export interface OnceOptions {
   results: CallResults;
@@ -19,8 +22,8 @@ export interface OnceOptions {
 }
 
 /**
- * Does the work of a call once, also when the call comes to several replicas at the same time: one claims it, the others wait for its
- * result. When that one dies, another takes the work over.
+ * Does the work of a call once, also when several replicas get the call at the same time: one replica takes
+ * the lease on the work, and the others wait for its result. When that replica dies, another one takes over.
  */
 export async function oncePerCall(
   { results, tool, holder, resultTtlMs, signal }: OnceOptions,
@@ -30,16 +33,16 @@ export async function oncePerCall(
   if (call.callId === undefined) return await work();
   const key = keyOf(call, call.callId);
   for (;;) {
-    const claim = await results.claim(tool, key, holder, claimMs);
+    const claim = await results.claim(tool, key, holder, leaseMs);
     if (claim.state === 'done') return claim.result;
     if (claim.state === 'claimed') break;
     if (signal.aborted) throw MeshError.from(signal.reason);
-    await delay(lookMs);
+    await delay(pollMs);
   }
-  // A renewal that fails is made up for by the next one, or another replica takes over.
+  // If a renewal fails, the next one makes up for it, or another replica takes over.
   const renewal = setInterval(
-    () => void results.claim(tool, key, holder, claimMs).catch(() => {}),
-    claimMs / 3,
+    () => void results.claim(tool, key, holder, leaseMs).catch(() => {}),
+    leaseMs / 3,
   );
   try {
     return await keepResult(tool, await work(), (result) => results.put(tool, key, result, resultTtlMs));

@@ -20,9 +20,9 @@ import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
 
 /**
- * Runs a tool for a call of another process. Yields what it says on its way; a failure is a result too.
+ * Runs a tool for a call of another process. Yields its progress; returns its result, also when it failed.
  *
- * @throws what the signal was aborted with, and why a credential could not be had or kept
+ * @throws the abort reason of the signal, and the error of a credential that could not be obtained or kept
  */
 export async function* runTool(
   tool: BaseTool,
@@ -53,7 +53,7 @@ export async function* runTool(
   }
 }
 
-/** Must a person confirm the call before anything is done, and has not yet? */
+/** Tells whether a person must confirm the call before the tool runs and has not done so. */
 export async function waitsForPerson(
   tool: BaseTool,
   call: ToolCall,
@@ -65,7 +65,7 @@ export async function waitsForPerson(
   try {
     return await tool.checkRequireConfirmation(call.args, toolContext);
   } catch {
-    // Arguments that do not fit: the call itself says so best.
+    // The arguments do not fit: the call itself reports it best.
     return true;
   }
 }
@@ -93,7 +93,7 @@ function contextOf(
   );
 }
 
-/** Where a call comes from; a bare call from outside the mesh comes from nowhere. */
+/** Returns the origin of a call. A bare call from outside the mesh has empty names. */
 function originOf({ context }: ToolCall, abortSignal: AbortSignal): ContextOrigin {
   const from = context ?? {
     app: '',

@@ -26,10 +26,10 @@ async function secondResult(toolExecution: 'parallel' | 'sequential'): Promise<s
   return JSON.stringify(events[1]?.content?.parts?.[1]?.functionResponse?.response);
 }
 
-it('shows to a call of another process what the calls before it wrote, where calls are made one after the other', async () => {
+it('shows a remote call the state of the earlier calls when calls are sequential', async () => {
   expect(await secondResult('sequential')).toBe('{"result":"written"}');
 });
 
-it('gives calls that are made at the same time in other processes the state as it was before them', async () => {
+it('gives parallel remote calls the state from before them', async () => {
   expect(await secondResult('parallel')).toBe('{"result":"nothing"}');
 });

@@ -13,7 +13,10 @@ afterEach(() => vi.useRealTimers());
 
 const invocationId = 'e-1';
 
-/** A session in which an agent, played by the test, works on an invocation; and a client that counts its subscriptions. */
+/**
+ * Makes a session in which the test plays an agent at work on an invocation, and a client that counts its
+ * subscriptions.
+ */
 async function world() {
   const { sessions, connect } = memoryMesh();
   const agent = await connect('agent_a');
@@ -74,7 +77,7 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe('coming back to a run', () => {
-  it('gives what was missed, then what happens, each committed event once and in order', async () => {
+  it('yields the missed events, then the new ones, each committed event once and in order', async () => {
     const { mesh, ref, commit, piece, finish, listening } = await world();
     await commit('hi', { author: 'user' });
     await commit('one');
@@ -92,7 +95,7 @@ describe('coming back to a run', () => {
     await until(() => listening() === 0, { what: 'the subscription to be gone' });
   });
 
-  it('gives all of a run that is over, without listening', async () => {
+  it('yields all events of an ended run without a subscription', async () => {
     const { mesh, ref, commit, finish, listening } = await world();
     await commit('hi', { author: 'user' });
     for (let at = 0; at < 120; at += 1) await commit(`n${at}`);
@@ -106,7 +109,7 @@ describe('coming back to a run', () => {
     expect(listening()).toBe(0);
   });
 
-  it('refuses what is unknown, and a position that the session has not come to', async () => {
+  it('refuses unknown ids, and a position beyond the end of the session', async () => {
     const { mesh, ref, commit } = await world();
     await commit('hi', { author: 'user' });
     expect(await codeOf(followRun(mesh, ref, { afterSeq: 2 }))).toBe('invalid_argument');
@@ -131,7 +134,7 @@ describe('coming back to a run', () => {
     expect(await codeOf(next)).toBe('cancelled');
     expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
 
-    // While the store does not answer.
+    // Aborted while the store does not answer.
     const whileReading = new AbortController();
     const hangs = vi.spyOn(sessions.log, 'readEvents');
     const second = await followRun(mesh, ref, { signal: whileReading.signal });
@@ -144,7 +147,7 @@ describe('coming back to a run', () => {
     expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
     hangs.mockRestore();
 
-    // While nobody reads, or before anybody did.
+    // Aborted while nobody reads, or before the first read.
     const unread = new AbortController();
     const third = await followRun(mesh, ref, { signal: unread.signal });
     unread.abort();
@@ -155,7 +158,7 @@ describe('coming back to a run', () => {
     expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it('holds little of what a slow reader does not take, and gives it every committed event nevertheless', async () => {
+  it('buffers little for a slow reader, which still gets every committed event', async () => {
     const { mesh, ref, commit, piece, finish } = await world();
     await commit('hi', { author: 'user' });
     await commit('begins');
@@ -183,7 +186,7 @@ describe('coming back to a run', () => {
 });
 
 describe('the end of a run', () => {
-  it('is not told before what was committed while it was asked for', async () => {
+  it('comes after events that were committed while it was read', async () => {
     const { mesh, ref, sessions, commit, finish } = await world();
     await commit('hi', { author: 'user' });
     const ask = sessions.invocations.get.bind(sessions.invocations);
@@ -199,8 +202,8 @@ describe('the end of a run', () => {
   });
 });
 
-describe('how it stands with a run', () => {
-  it('is told by its record and its last event', async () => {
+describe('the state of a run', () => {
+  it('comes from its record and its last event', async () => {
     const { mesh, ref, sessions, commit, finish } = await world();
     await commit('hi', { author: 'user' });
     await sessions.invocations.countLlmCall(ref);
@@ -229,7 +232,7 @@ describe('how it stands with a run', () => {
     expect(await codeOf(readInvocation(mesh, { ...ref, sessionId: id }))).toBe('not_found');
   });
 
-  it('is known of one that ended before it began', async () => {
+  it('is known for a run that ended before it began', async () => {
     const { mesh, ref, sessions } = await world();
     expect(await sessions.invocations.cancel(ref, 'not needed')).toBeUndefined();
     expect(await codeOf(readInvocation(mesh, ref))).toBe('not_found');

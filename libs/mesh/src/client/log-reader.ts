@@ -2,25 +2,32 @@ import type { InvocationRef } from '@agentmesh/agent/internal';
 import { type Event, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** Committed events read from the log at a time: an event may be large, and all of a page is in memory. */
+/**
+ * Number of committed events that are read from the log at a time: an event may be large, and a whole page is
+ * in memory.
+ */
 const pageSize = 50;
 
-/** An event and its number in the session. A piece of an event (`partial`) has none: it is not kept. */
+/**
+ * An event and its number in the session. A piece of an event (`partial`) has no number: it is not committed.
+ */
 export interface NumberedEvent {
   event: Event;
   seq?: number;
 }
 
-/** Reads an invocation's events from its session's log, each once. What the user says is not among them. */
+/**
+ * Reads the events of an invocation from the log of its session, each once. The user's events are left out.
+ */
 export class LogReader {
-  /** Number of the last event of the session that was looked at. */
+  /** Number of the last event of the session that was read. */
   seen: number;
   readonly #mesh: Mesh;
   readonly #ref: InvocationRef;
   readonly #signal: AbortSignal | undefined;
   #from: string | undefined;
 
-  /** @param from id of the event behind which those that are wanted begin; default all are */
+  /** @param from id of the event after which the wanted events begin; default: all events are wanted */
   constructor(mesh: Mesh, ref: InvocationRef, afterSeq: number, signal?: AbortSignal, from?: string) {
     this.#mesh = mesh;
     this.#ref = ref;
@@ -29,12 +36,12 @@ export class LogReader {
     this.#from = from;
   }
 
-  /** Have those events begun that are wanted? */
+  /** Tells whether the wanted events have begun. */
   get hasBegun(): boolean {
     return this.#from === undefined;
   }
 
-  /** From where the last reading ended to the end of the log, or to `lastSeq`. */
+  /** Yields the events from the end of the last reading to the end of the log, or to `lastSeq`. */
   async *read(lastSeq = Number.POSITIVE_INFINITY): AsyncGenerator<NumberedEvent, void, void> {
     while (this.seen < lastSeq) {
       const limit = Math.min(pageSize, lastSeq - this.seen);
@@ -50,7 +57,7 @@ export class LogReader {
     }
   }
 
-  /** Is this event, the next one of the session, one that is wanted? */
+  /** Tells whether this event, the next one of the session, is wanted. */
   wants({ id, invocationId, author }: Event): boolean {
     if (id === this.#from) this.#from = undefined;
     return this.hasBegun && invocationId === this.#ref.invocationId && author !== 'user';

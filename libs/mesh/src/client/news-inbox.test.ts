@@ -10,7 +10,7 @@ const message = (subject: string, size = 0): Message => ({
 });
 const nameOf = (news: News | 'silence' | 'closed') => (typeof news === 'string' ? news : news.subject);
 
-it('drops what waits beyond its limit but what is to be kept, and has the log looked at instead', async () => {
+it('drops waiting news beyond its limit, except the kept ones, and asks for a read of the log', async () => {
   const inbox = newsInbox(({ subject }) => subject === 'end', 10_000);
   inbox.put(message('a', 4_000));
   inbox.put(message('end'));
@@ -26,7 +26,7 @@ it('drops what waits beyond its limit but what is to be kept, and has the log lo
   expect(nameOf(await inbox.take(0))).toBe('e');
 });
 
-it('wakes who waits when something comes, and when it is closed', async () => {
+it('wakes a waiting reader when news come, and when it is closed', async () => {
   const inbox = newsInbox(() => false);
   const next = inbox.take(60_000);
   inbox.put('look');

@@ -1,24 +1,25 @@
 import type { Message } from '@agentmesh/bus';
 
-/** Memory that news may take which wait for a slow reader, in bytes. */
+/** Limit of the memory for news that wait for a slow reader, in bytes. */
 export const maxWaitingBytes = 4 * 1024 * 1024;
-/** What a message takes beside its payload, roughly, in bytes. */
+/** Memory of a message beside its payload, roughly, in bytes. */
 const messageBytes = 1_024;
 
-/** `look`: the log is to be read, as messages may have been missed. */
+/** A message, or `look`: the reader must read the log, because messages may have been missed. */
 export type News = Message | 'look';
 
 export interface NewsInbox {
   put(news: News): void;
   /** Waits for the next news, `ms` at most. */
   take(ms: number): Promise<News | 'silence' | 'closed'>;
-  /** Ends the waiting; nothing is given out any more. */
+  /** Ends the waiting; after this call `take` returns no news. */
   close(): void;
 }
 
 /**
- * A queue with one reader and a limit of memory. Beyond it all that waits is dropped and the reader is told to look into the log: committed
- * events are there. Pieces of events are lost then, and so are messages that `isKept` does not name.
+ * Makes a queue with one reader and a limit of memory. Beyond the limit all waiting messages are dropped,
+ * except those that `isKept` names, and the reader is told to read the log, which has the committed events.
+ * Pieces of events are lost then.
  */
 export function newsInbox(isKept: (message: Message) => boolean, maxBytes = maxWaitingBytes): NewsInbox {
   let items: News[] = [];

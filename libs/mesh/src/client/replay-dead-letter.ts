@@ -3,10 +3,11 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { type StartedRun, startRun } from './start-run.ts';
 
 /**
- * Plays a run that was put away again, as a new invocation with the same message: the old one has ended, and everybody was told. Take the letter
- * away afterwards.
+ * Starts the run of a dead letter again, as a new invocation with the same message: the old invocation has
+ * ended, and its watchers know that. Remove the letter afterwards.
  *
- * @throws MeshError `failed_precondition` for a letter that holds no run that can be read, or whose message is gone with its session
+ * @throws MeshError `failed_precondition` for a letter without a readable run, or whose message is gone with
+ * its session
  */
 export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<StartedRun> {
   const { data: command } = runCommandSchema.safeParse(letter.payload);
@@ -15,10 +16,10 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
     throw new MeshError('failed_precondition', 'the letter holds no run that can be played again; remove it');
   }
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
-  const said = log?.events.findLast(
+  const userEvent = log?.events.findLast(
     (event) => event.invocationId === invocationId && event.author === 'user',
   );
-  const message = command.message ?? said?.content;
+  const message = command.message ?? userEvent?.content;
   if (!message) {
     throw new MeshError(
       'failed_precondition',

@@ -34,24 +34,33 @@ export interface RunRequest {
   user: string;
   session: string;
   message: NonNullable<RunCommandInput['message']>;
-  /** The invocation that asked what the message answers: it goes on, under this id. For resumable apps; default a new invocation. */
+  /**
+   * The invocation with the question that the message answers: this invocation goes on. Only in resumable
+   * apps; default: a new invocation.
+   */
   invocationId?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: RunCommandInput['runConfig'];
-  /** What to do when another run is at work in the session; default `enqueue`: runs of one session come one after the other. */
+  /**
+   * Decides what happens when another run is at work in the session; default `enqueue`: runs of one session
+   * come one after the other.
+   */
   whenBusy?: WhenBusy;
-  /** Who gave the answers in the message, and through which door: noted in the session. Absent: nobody knows. */
+  /** Who gave the answers in the message, and how they came in; the session keeps it. Absent if unknown. */
   answeredBy?: RunCommandInput['answeredBy'];
 }
 
 export interface RunOptions {
   /** Stops watching; the run itself goes on. */
   signal?: AbortSignal;
-  /** Time for the whole run, in ms; past it, work on it stops. Default: none. */
+  /** Time limit of the whole run, in ms; after it, work on the run stops. Default: none. */
   timeoutMs?: number;
-  /** Trace headers of whoever asked. */
+  /** Trace headers of the caller. */
   headers?: Headers;
-  /** What to do when no replica of the agent is up: `reject` at once, or `enqueue` and wait for one. Default `reject`. */
+  /**
+   * Decides what happens when no replica of the agent is up: `reject` at once, or `enqueue` and wait for one.
+   * Default `reject`.
+   */
   whenAbsent?: 'reject' | 'enqueue';
 }
 
@@ -73,28 +82,35 @@ const optionNames: OptionNames<RunOptions> = {
   whenAbsent: true,
 };
 
-/** A run that was accepted: from here on it survives every crash. */
+/** A run that was accepted: from now on it survives every crash. */
 export interface StartedRun {
   invocationId: string;
-  /** Names this run, when it continues an invocation. */
+  /** The name of this run if it continues an invocation. */
   resume?: string;
-  /** The agent that the message went to. */
+  /** The agent that gets the message. */
   agent: string;
-  /** What happens, partial events too, each committed event once and in order, until the end. The user's message is not among it. */
+  /**
+   * The events of the run until its end, partial ones too; each committed event comes once and in order. The
+   * user's message is left out.
+   */
   events: AsyncIterable<Event>;
-  /** The same with their numbers in the session, by which {@link followRun} comes back; read one of the two. */
+  /**
+   * The same events with their numbers in the session, which {@link followRun} takes to come back. Read
+   * either this or `events`.
+   */
   numbered: AsyncIterable<NumberedEvent>;
-  /** How it ended; settles after `events` has. */
+  /** How the run ended; settles after `events` has. */
   end: Promise<InvocationEnd>;
 }
 
 /**
- * Gives an app a message and tells what happens. Resolves when the run command is safe in its queue.
+ * Gives a message to an app and returns the events that follow. Resolves when the run command is safe in its
+ * queue.
  *
- * @throws MeshError `not_found` for an unknown app or session, `failed_precondition` for an app with two roots and for the id of an invocation that
- * cannot be continued, or for a credential where nothing can seal it, `unavailable` when no replica is up;
- * and for a message or an answer that is refused, as the agent would say it: `invalid_argument`, `failed_precondition` or `permission_denied`. A
- * refused one changes nothing.
+ * @throws MeshError `not_found` for an unknown app or session; `failed_precondition` for an app with two
+ * roots, for the id of an invocation that cannot be continued, or for a credential that nothing can seal;
+ * `unavailable` when no replica is up; for a message or an answer that is refused, the agent's own error:
+ * `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
  */
 export async function startRun(
   mesh: Mesh,
@@ -108,19 +124,19 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
-  if (!head) throw noSession(ref);
+  const current = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
+  if (!current) throw noSession(ref);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
   const asked = await checkMessage(mesh, ref, message, continued);
-  const agent = await speakerOf(mesh, root, head, { message, asked });
-  if (whenAbsent === 'reject' && !(await isThere(mesh, agent))) {
+  const agent = await speakerOf(mesh, root, current, { message, asked });
+  if (whenAbsent === 'reject' && !(await isUp(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }
   const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
-  const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: head.seq, from, signal });
+  const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
     const command: RunCommandInput = { ...run, app, user, session, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
@@ -146,8 +162,11 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
   for await (const { event } of numbered) yield event;
 }
 
-/** Asked a few times: after a restart of the server its clients come back one by one. */
-async function isThere({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
+/**
+ * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
+ * come back one by one.
+ */
+async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     if (await bus.isServed(subjects.shownAs(agent))) return true;
     if (attempt < 3) await delay(150);

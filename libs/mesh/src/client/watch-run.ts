@@ -11,17 +11,17 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
-/** After this long without news the log is asked, in ms: a message may have been lost with a connection. */
+/** Time without news after which the log is read, in ms: a message may have been lost with a connection. */
 const silenceMs = 5_000;
 
 export interface WatchOptions {
-  /** Events up to this number of the session are known. */
+  /** Number of the last event of the session that the caller knows. */
   afterSeq: number;
-  /** The invocation may have begun: what the log holds of it comes first. */
+  /** True if the invocation may have begun: its events in the log come first. */
   catchUp?: boolean;
-  /** Id of the event behind which those that are wanted begin; default all are. */
+  /** Id of the event after which the wanted events begin; default: all events are wanted. */
   from?: string | undefined;
-  /** Ends the watching at once. */
+  /** Stops watching at once. */
   signal?: AbortSignal | undefined;
 }
 
@@ -32,8 +32,9 @@ export interface Watch {
 }
 
 /**
- * Watches a run of an invocation from `afterSeq` on. News come as messages; the log has the last word: what a lost message would have told is read
- * there, so that every committed event comes once and in order, however slow the reader is. Pieces of events pass as they come.
+ * Watches a run of an invocation from `afterSeq` on. News come as messages. When a message is missing, the
+ * events are read from the log, so every committed event comes once and in order, also for a slow reader.
+ * Pieces of events pass as they come.
  */
 export async function watchInvocation(
   mesh: Mesh,
@@ -48,14 +49,14 @@ export async function watchInvocation(
   );
   if (catchUp) inbox.put('look');
   const end = Promise.withResolvers<InvocationEnd>();
-  // Whoever only reads the events need not look at the end too.
+  // A caller that only reads the events may ignore the end.
   end.promise.catch(() => {});
   const stop = async () => {
     signal?.removeEventListener('abort', onAbort);
     inbox.close();
     await subscription.stop();
   };
-  // Not left to the reader, who may be waiting for something else.
+  // An abort must take effect at once: the reader may be waiting for something else.
   const onAbort = () => {
     end.reject(signal?.reason);
     void stop();
@@ -66,8 +67,8 @@ export async function watchInvocation(
   async function* events(): AsyncGenerator<NumberedEvent, void, void> {
     const log = new LogReader(mesh, ref, afterSeq, signal, from);
     try {
-      const over = yield* follow(mesh, ref, log, inbox, signal);
-      if (over) end.resolve(over);
+      const invocationEnd = yield* follow(mesh, ref, log, inbox, signal);
+      if (invocationEnd) end.resolve(invocationEnd);
     } catch (error) {
       end.reject(error);
       throw error;
@@ -78,7 +79,7 @@ export async function watchInvocation(
   return { events: events(), end: end.promise, stop };
 }
 
-/** Gives out events until the end, and returns it; nothing when the watching was stopped. */
+/** Yields events until the end, and returns it; returns undefined when the watching was stopped. */
 async function* follow(
   { sessions }: Mesh,
   ref: InvocationRef,
@@ -94,21 +95,21 @@ async function* follow(
       yield* log.read();
       const ended = endOfRun(await unlessAborted(sessions.invocations.get(ref), signal), ref.resume);
       if (!ended) continue;
-      // What was committed between the two.
+      // Events that were committed between the two reads.
       yield* log.read();
       return { ...ended, lastSeq: log.seen };
     }
     const news = readNews(message);
     if (news?.event) yield* passOn(news, log);
-    // The end of a run before this one may come again.
+    // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
-    // Who tells the end may know less than the log.
+    // The log may have events that the publisher of the end does not know.
     yield* log.read();
     return news.end;
   }
 }
 
-/** Passes on an event that came as a message, and reads the log where events before it are missing. */
+/** Passes on an event that came as a message, and reads the log when events before it are missing. */
 async function* passOn(
   { event, seq }: NumberedEvent,
   log: LogReader,
@@ -127,7 +128,10 @@ function isEnd({ headers }: Message): boolean {
 
 type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
 
-/** Reads a message. Undefined for what is not from an agent; the log will tell whether an event was missed. */
+/**
+ * Reads a message. Returns undefined for a message that is not from an agent; the log shows whether an event
+ * was missed.
+ */
 function readNews(message: Message): News | undefined {
   try {
     if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };

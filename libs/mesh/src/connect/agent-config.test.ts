@@ -48,12 +48,12 @@ describe('the models of an agent at its start', () => {
       );
   });
 
-  it.each(['GEMINI_API_KEY', 'GOOGLE_API_KEY'])('have one by %s', (name) => {
+  it.each(['GEMINI_API_KEY', 'GOOGLE_API_KEY'])('have a key in %s', (name) => {
     vi.stubEnv(name, 'key');
     check(gemini('a'));
   });
 
-  it('may have one of their own, or be on Vertex AI', () => {
+  it('may have a key of their own, or be on Vertex AI', () => {
     check(new LlmAgent({ name: 'a', model: new Gemini({ apiKey: 'key' }) }));
     check(new LlmAgent({ name: 'b', model: new Gemini({ vertexai: true, project: 'p', location: 'l' }) }));
     check(new LlmAgent({ name: 'c', model: new OpenAiLlm({ model: 'm', apiKey: 'key' }) }));
@@ -67,7 +67,7 @@ describe('the models of an agent at its start', () => {
     );
   });
 
-  it('are scripts only where there is a server for them, which the log names', () => {
+  it('are scripts only with a server for scripts, and the log says so', () => {
     vi.stubEnv('GEMINI_API_KEY', 'key');
     expect(() => check(gemini('a'), 'scripted')).toThrow(/MESH_MODEL=scripted needs.*GOOGLE_GEMINI_BASE_URL/);
     vi.stubEnv('GOOGLE_GEMINI_BASE_URL', 'http://127.0.0.1:1');

@@ -13,7 +13,7 @@ export const agentConfig = {
 };
 
 /**
- * Checks that the models of an agent can be asked, before the agent takes any work.
+ * Checks that the models of an agent are configured, before the agent takes any work.
  *
  * @throws MeshError `failed_precondition` that names the variables to set
  */
@@ -38,9 +38,11 @@ export function assertModels(agent: BaseAgent, { model }: Config<typeof agentCon
 function keyProblemsOf(agent: BaseAgent): string[] {
   return [...agent.tree()].flatMap((each) => {
     if (!(each instanceof LlmAgent)) return [];
-    const asked = each.tools.flatMap((tool) => (tool instanceof AgentTool ? keyProblemsOf(tool.agent) : []));
-    // An agent with code of its own may do without a model.
+    const ofTools = each.tools.flatMap((tool) =>
+      tool instanceof AgentTool ? keyProblemsOf(tool.agent) : [],
+    );
+    // An agent with user code may do without a model.
     const modelLess = each.hasOwnCode && each.model === undefined;
-    return [...(modelLess ? [] : each.llm.keyProblems()), ...asked];
+    return [...(modelLess ? [] : each.llm.keyProblems()), ...ofTools];
   });
 }

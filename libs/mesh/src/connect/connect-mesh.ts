@@ -10,37 +10,48 @@ import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 
 export interface ConnectOptions {
-  /** Names this process among the replicas of the service, as in its logs; default one of its own. */
+  /** Name of this process among the replicas of the service, as in its logs; default: a new one. */
   replica?: string | undefined;
-  /** How long the first connection to NATS is tried, in ms; default 10,000. */
+  /** Time limit of the first connection to NATS, in ms; default 10,000. */
   connectTimeoutMs?: number;
   /** Name of the service, and of its inboxes: `agent_<name>`, `tool_<name>`, `gateway`. */
   service: string;
   natsUrl: string;
   user?: string | undefined;
   password?: string | undefined;
-  /** One server, a Redis Cluster, or Sentinels; with TLS or without: see `parseRedisUrl`. */
+  /** Address of one server, a Redis Cluster, or Sentinels, with or without TLS: see `parseRedisUrl`. */
   redisUrl: string;
-  /** File with the certificates, in PEM, that vouch for a Redis with TLS; default those that Node.js trusts. */
+  /**
+   * File with the certificates, in PEM, that vouch for a Redis with TLS; default: those that Node.js trusts.
+   */
   redisCaFile?: string | undefined;
-  /** How many replicas of Redis must have a write before it counts as done; default 0. */
+  /** Number of Redis replicas that must have a write before it counts as done; default 0. */
   redisWaitReplicas?: number;
   log: Logger;
   /** Default `mesh`. */
   namespace?: string;
-  /** First part of all Redis keys; default `am`, in another namespace than `mesh` `am-<namespace>`. */
+  /** First part of all Redis keys; default `am`, or `am-<namespace>` in another namespace than `mesh`. */
   redisPrefix?: string;
-  /** Seal people's credentials, as `createSecretBox` reads them; without them the process keeps none. */
+  /**
+   * Keys that seal people's credentials, as `createSecretBox` reads them; without them the process keeps no
+   * credentials.
+   */
   credentialKeys?: string | undefined;
-  /** How much the events of sessions may take that are kept between turns, in bytes; default 64 MiB. */
+  /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
-  /** How long what is remembered of users is kept, and whether it is found by its meaning too; default: for ever, and by its words alone. */
+  /**
+   * How long memories of users are kept, and whether a search also goes by meaning; default: for ever, and by
+   * words only.
+   */
   memory?: Omit<MemoryOptions, 'onWarning'>;
-  /** How long sessions of an app are kept, and how much of them; default all, for ever. */
+  /** How long sessions of an app are kept, and how many of their events; default: all, for ever. */
   retention?: RetentionOf;
-  /** Where artifacts are kept: `nats`, or the `file:` address of a folder that all processes share; default `nats`. */
+  /**
+   * Place of the artifacts: `nats`, or the `file:` address of a folder that all processes share; default
+   * `nats`.
+   */
   artifacts?: string;
-  /** Read the cards of others; default true. */
+  /** Whether the process reads the cards of others; default true. */
   cards?: boolean;
 }
 
@@ -67,15 +78,16 @@ const optionNames: OptionNames<ConnectOptions> = {
 
 export type ConnectedMesh = Mesh &
   AsyncDisposable & {
-    /** Why it cannot work now; empty when it can. */
+    /** Returns why the process cannot work now; empty when it can. */
     problems(): Promise<string[]>;
   };
 
 /**
  * Connects a process to NATS and Redis.
  *
- * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated` when it refuses the credentials,
- * `invalid_argument` for an unknown option, a url of Redis or credential keys that are none, `failed_precondition` for a folder of artifacts that cannot be used
+ * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated`
+ * when it refuses the credentials, `invalid_argument` for an unknown option, an invalid url of Redis or
+ * invalid credential keys, `failed_precondition` for a folder of artifacts that cannot be used
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   assertOptions('connectMesh', options ?? null, optionNames);
@@ -96,7 +108,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(box && { box }),
       memory: {
         ...options.memory,
-        onWarning: (error) => log.warn({ err: error }, 'memories are found by their words alone: no vectors'),
+        onWarning: (error) => log.warn({ err: error }, 'memories are searched by words only: no vectors'),
       },
     }),
   );

@@ -1,23 +1,26 @@
 import type { ArtifactService } from '@agentmesh/agent';
-import { SessionHeads } from '@agentmesh/agent/internal';
+import { SessionCache } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
-/** The parts that a mesh is made of. */
-export type MeshParts = Omit<Mesh, 'subjects' | 'heads' | 'artifacts'> & {
+/** The parts from which a mesh is made. */
+export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts'> & {
   namespace?: string;
-  /** How much the events may take that are kept between turns, in bytes; default 64 MiB. */
+  /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
-  /** Default: those in the object store of NATS. */
+  /** Default: artifacts in buckets of NATS. */
   artifacts?: ArtifactService;
 };
 
-/** Makes a mesh of its parts; files and results of calls are deleted with their session. */
+/**
+ * Makes a mesh from its parts. When a session is deleted, its files and the results of its calls are deleted
+ * too.
+ */
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
   const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
-  const heads = new SessionHeads({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
-  return { ...parts, artifacts, sessions, heads, subjects: subjects(namespace) };
+  const sessionCache = new SessionCache({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
+  return { ...parts, artifacts, sessions, sessionCache, subjects: subjects(namespace) };
 }

@@ -58,7 +58,7 @@ const toolContext = new Context(
 const sessionService = new InMemorySessionService();
 const runner = () => new InMemoryRunner({ agent: child() });
 
-/** Makes something with options that JavaScript may give it. */
+/** Makes an object with options of any type, as JavaScript may pass them. */
 function made(type: unknown, options: Options): unknown {
   return Reflect.construct(type as typeof Gemini, [options]);
 }
@@ -67,7 +67,7 @@ function called(call: unknown, ...args: unknown[]): unknown {
   return (call as (...args: unknown[]) => unknown)(...args);
 }
 
-/** Everything that takes options, by the name that its errors begin with, with options that it is content with. */
+/** All functions and classes with options, by the name that their errors begin with, with valid options. */
 const takers: [owner: string, take: (options: Options) => unknown, options: () => Options][] = [
   ['agent a', (o) => made(LlmAgent, o), () => ({ name: 'a', instruction: 'x' })],
   ['agent a', (o) => made(SequentialAgent, o), () => ({ name: 'a', subAgents: [child()] })],
@@ -123,7 +123,7 @@ const takers: [owner: string, take: (options: Options) => unknown, options: () =
   ['requestInput', (o) => called(toolContext.requestInput.bind(toolContext), o), () => ({ message: 'how?' })],
 ];
 
-/** Those that talk to somebody: only what they refuse is tried. */
+/** Functions that would contact others: the tests try only options that they refuse. */
 const talkers: [owner: string, take: (options: Options) => unknown][] = [
   [
     'runAsync',
@@ -175,7 +175,7 @@ const thrown = async (take: () => unknown): Promise<unknown> => {
   return undefined;
 };
 
-describe('an option that nobody reads', () => {
+describe('an unknown option', () => {
   it.each(takers)('is refused by its name: %s', async (owner, take, options) => {
     expect(await thrown(() => take({ ...options(), nobody: undefined }))).toBeUndefined();
     expect(await thrown(() => take({ ...options(), nobodyReadsThis: 1 }))).toMatchObject({
@@ -191,7 +191,7 @@ describe('an option that nobody reads', () => {
     });
   });
 
-  it('is told the name that was meant', async () => {
+  it('gets the name that was probably meant', async () => {
     const error = await thrown(() => made(LlmAgent, { name: 'a', instructions: 'x' }));
     expect(error).toMatchObject({ message: expect.stringContaining('did you mean `instruction`?') });
   });
@@ -282,7 +282,7 @@ describe('a subclass', () => {
 });
 
 describe('a clone with an agent of another process in it', () => {
-  it('has another one of that name, which takes no options', () => {
+  it('has a new agent of that name, which takes no options', () => {
     const elsewhere = remoteAgent('elsewhere');
     const copy = new LlmAgent({ name: 'root', subAgents: [elsewhere] }).clone();
     const [child] = copy.subAgents;
@@ -292,7 +292,7 @@ describe('a clone with an agent of another process in it', () => {
   });
 });
 
-describe('arguments that stand in the wrong place', () => {
+describe('arguments in the wrong place', () => {
   class Tools extends BaseToolset {
     override async getTools() {
       return [];

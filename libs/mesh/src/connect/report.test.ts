@@ -15,7 +15,7 @@ const refused = () =>
   Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
 
 describe('what connections report', () => {
-  it('is a warning once, and again after half a minute, while a server is away', () => {
+  it('is a warning once, and again after half a minute, while a server cannot be reached', () => {
     const { lines, time, report } = logged();
     for (time.now = 0; time.now < 45_000; time.now += 500) report(refused(), 'redis');
     expect(lines).toEqual(

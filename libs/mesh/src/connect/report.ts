@@ -1,12 +1,12 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 
-/** An outage that goes on is logged again after so long, in ms. */
+/** Time after which an outage that goes on is logged again, in ms. */
 const reminderMs = 30_000;
 
 /**
- * Returns what logs the errors that the connections of a process report: a server that is away as a warning, once and every half minute as long as it
- * goes on, anything else as a defect.
+ * Returns the function that logs the errors of a process's connections. An unreachable server is a warning,
+ * once and then every half minute while the outage lasts; any other error is a defect.
  */
 export function reportTo(
   log: Pick<Logger, 'warn' | 'error'>,
@@ -34,7 +34,7 @@ const connectionCodes = [
   'EAI_AGAIN',
 ];
 
-/** Does it say that a server cannot be reached, or is not ready yet? */
+/** Tells whether the error says that a server cannot be reached, or is not ready yet. */
 function isOutage(error: unknown): boolean {
   if (error instanceof MeshError) return error.code === 'unavailable';
   if (!(error instanceof Error)) return false;
@@ -46,7 +46,7 @@ function isOutage(error: unknown): boolean {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node tries each address of a name, and says nothing itself of why all failed.
+  // Node tries each address of a name, and gives no message of its own when all fail.
   const message = error.message || (error instanceof AggregateError ? String(error.errors[0]?.message) : '');
   return message || error.name;
 }

@@ -18,11 +18,14 @@ import { type ConnectedMesh, connectService } from './connect-mesh.ts';
 
 export interface MainOptions extends InvocationServices {
   version?: string;
-  /** Runs before the service connects; what it returns is disposed at the end. */
+  /** Runs before the service connects; its result is disposed at the end. */
   prepare?: (log: Logger) => Promise<AsyncDisposable | undefined>;
 }
 
-/** How long before the end of the process its work must be done, in ms: connections are closed in that time. */
+/**
+ * Time before the end of the process at which its work must be done, in ms: connections are closed in that
+ * time.
+ */
 const closingMs = 1_000;
 
 type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'slots'> & { agent: BaseAgent };
@@ -34,8 +37,8 @@ const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
 const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, tool: true, prepare: true };
 
 /**
- * The whole `main.ts` of an agent's process: config from the environment, log, health, connections, drain on SIGTERM. The process
- * ends with exit code 1 when a model of the agent has no key.
+ * Runs the process of an agent: reads the configuration from the environment, makes the log, serves health,
+ * connects, and drains on SIGTERM. The process ends with exit code 1 when a model of the agent has no key.
  *
  * @throws MeshError `invalid_argument` for an unknown option, or without an agent
  */
@@ -54,7 +57,9 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
   });
 }
 
-/** The whole `main.ts` of a tool's process. @throws MeshError `invalid_argument` for an unknown option, or without a tool */
+/**
+ * Runs the process of a tool. @throws MeshError `invalid_argument` for an unknown option, or without a tool
+ */
 export async function runToolService(options: ToolServiceOptions): Promise<void> {
   assertOptions('runToolService', options ?? null, toolOptions);
   if (!(options.tool instanceof BaseTool))

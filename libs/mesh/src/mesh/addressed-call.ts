@@ -5,7 +5,7 @@ import type { Mesh } from './mesh.ts';
 export interface AddressedCall extends PendingCall {
   app: string;
   user: string;
-  /** Where an answer can be published; absent for a call of an agent that no service answers for. */
+  /** The subject for answers; absent for a call of an agent without a service. */
   operationSubject?: string;
 }
 

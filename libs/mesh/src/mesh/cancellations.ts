@@ -2,19 +2,22 @@ import type { Started } from '@agentmesh/bus';
 import { cancelSchema, every, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
-/** Tells the work of this process that its invocation shall end. */
+/** Tells the work of this process when its invocation is cancelled. */
 export interface Cancellations extends Started {
-  /** Aborted when the invocation is cancelled, with the reason as a MeshError `cancelled`. Dispose it when the work is over. */
+  /**
+   * Returns a signal that aborts when the invocation is cancelled, with the reason as a MeshError
+   * `cancelled`. Dispose it when the work is over.
+   */
   signalOf(invocationId: string): CancelSignal;
 }
 
 export interface CancelSignal extends Disposable {
   signal: AbortSignal;
-  /** Cancels just this work. */
+  /** Cancels this work only. */
   cancel(reason: string): void;
 }
 
-/** Listens for cancellations of all invocations: one subscription, however many of them are at work here. */
+/** Listens for cancellations of all invocations, with one subscription for all that are at work here. */
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
   const atWork = new Map<string, Set<AbortController>>();
   const prefix = subjects.invocationCancel(every).split('*')[0] ?? '';

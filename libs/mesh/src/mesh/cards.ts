@@ -1,24 +1,24 @@
 import type { AgentCard, ToolCard } from '@agentmesh/protocol';
 import type { Mesh } from './mesh.ts';
 
-/** The card of an agent, if the mesh knows it. */
+/** Returns the card of an agent; undefined if the mesh does not know it. */
 export function agentCard({ bus }: Mesh, name: string): AgentCard | undefined {
   const card = bus.directory.get('agent', name);
   return card?.kind === 'agent' ? card : undefined;
 }
 
-/** The card of a tool, if the mesh knows it. */
+/** Returns the card of a tool; undefined if the mesh does not know it. */
 export function toolCard({ bus }: Mesh, name: string): ToolCard | undefined {
   const card = bus.directory.get('tool', name);
   return card?.kind === 'tool' ? card : undefined;
 }
 
-/** The cards of all agents. */
+/** Returns the cards of all agents. */
 export function agentCards({ bus }: Mesh): AgentCard[] {
   return bus.directory.list('agent').filter((card) => card.kind === 'agent');
 }
 
-/** The cards of all tools. */
+/** Returns the cards of all tools. */
 export function toolCards({ bus }: Mesh): ToolCard[] {
   return bus.directory.list('tool').filter((card) => card.kind === 'tool');
 }

@@ -10,7 +10,7 @@ import { serveTool } from '../serve/serve-tool.ts';
 
 type Line = Record<string, unknown> & { msg: string };
 
-/** A mesh whose services log into one list. */
+/** Makes a mesh whose services log into one list. */
 function loggingMesh() {
   const lines: Line[] = [];
   const { connect, chat } = memoryMesh();
@@ -34,7 +34,7 @@ const broken = () =>
     },
   });
 
-it('logs the end of a run with its costs, and what a tool of it threw with its stack', async () => {
+it('logs the end of a run with its costs, and the error of its tool with its stack', async () => {
   const mesh = loggingMesh();
   const model = new ScriptedLlm(calls('convert'), says('sorry'));
   const root = new LlmAgent({ name: 'root', model, tools: [broken()] });
@@ -55,7 +55,7 @@ it('logs the end of a run with its costs, and what a tool of it threw with its s
   expect(JSON.stringify(mesh.lines)).toContain('outcomes.test.ts');
 });
 
-it('logs the end of asks and calls in the process that answers them, and a failure there alone', async () => {
+it('logs the end of asks and calls, and their failures, only in the process that answers them', async () => {
   const mesh = loggingMesh();
   const helper = new LlmAgent({
     name: 'helper',
@@ -86,7 +86,7 @@ it('logs the end of asks and calls in the process that answers them, and a failu
   ]);
 });
 
-it('says once, with the ids, that a call is sent again', async () => {
+it('logs once, with the ids, that a call is sent again', async () => {
   const mesh = loggingMesh();
   const root = new LlmAgent({
     name: 'root',
@@ -102,7 +102,7 @@ it('says once, with the ids, that a call is sent again', async () => {
     return request(...args);
   };
   await using _root = stopping(await serveAgent(caller, root, { app: 'app' }));
-  // Its card stays.
+  // The card of the stopped tool stays.
   await tool.stop();
   const { say } = await mesh.chat('app');
   const saying = say('hi');
@@ -114,7 +114,7 @@ it('says once, with the ids, that a call is sent again', async () => {
   ]);
 });
 
-/** Stops what was started at the end of a test. */
+/** Stops the services at the end of a test. */
 function stopping(started: { stop(options?: { graceMs?: number }): Promise<void> }): AsyncDisposable {
   return { [Symbol.asyncDispose]: () => started.stop({ graceMs: 0 }) };
 }

@@ -9,11 +9,11 @@ import {
 } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 
-/** What a piece of work has cost so far, and when it began. */
+/** The cost of a piece of work so far, and when it began. */
 export interface Tally {
-  /** Counts the model calls and tokens that an event tells of. */
+  /** Counts the model calls and tokens of an event. */
   note(event: Pick<Event, 'partial' | 'usageMetadata'>): void;
-  /** How often the work was begun, this time counted; undefined until it is. */
+  /** Number of times that the work was begun, including this time; undefined until it begins. */
   attempt: number | undefined;
   fields(): { durationMs: number; modelCalls: number; tokens: number; attempt?: number };
 }
@@ -36,7 +36,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Logs what tools and models throw, once, where it happens. */
+/** Returns a function that logs errors of tools and models, once, where they happen. */
 export function logFailures(log: Logger): OnFailure {
   return ({ what, name, sessionId, callId, error, ...ids }) =>
     log.warn(
@@ -45,7 +45,10 @@ export function logFailures(log: Logger): OnFailure {
     );
 }
 
-/** Logs that work is begun again: its process died, or gave it back. `lastReplica` is the one that said something last. */
+/**
+ * Logs that work is begun again: its process died, or gave it back. `lastReplica` is the replica that made
+ * the last event.
+ */
 export function logTakeover(
   log: Logger,
   attempt: number,
@@ -61,7 +64,7 @@ export function logTakeover(
   );
 }
 
-/** One line for a run that was worked on; a delivery that found nothing to do has none. */
+/** Logs one line for a run that was worked on; a delivery without any work has no line. */
 export function logRunEnd(
   log: Logger,
   run: Pick<RunCommand, 'resume' | 'hop'> & { app: string; session: string; invocationId: string },
@@ -99,15 +102,15 @@ export async function* withOutcome(
   }
 }
 
-/** What a result tells of its end: of an ask the invocation, of a call whether the tool failed. */
+/** Returns the log fields of a result: for an ask the invocation, for a call whether the tool failed. */
 function outcomeOf(data: unknown): Record<string, unknown> {
   const { invocationId, failed } = Object(data) as { invocationId?: unknown; failed?: { code?: string } };
-  const said = typeof invocationId === 'string' ? { invocationId } : {};
-  if (!failed) return { ...said, outcome: 'completed' };
-  return { ...said, outcome: 'failed', ...(failed.code !== undefined && { code: failed.code }) };
+  const ids = typeof invocationId === 'string' ? { invocationId } : {};
+  if (!failed) return { ...ids, outcome: 'completed' };
+  return { ...ids, outcome: 'failed', ...(failed.code !== undefined && { code: failed.code }) };
 }
 
-/** What names an ask in the log: of one on behalf of a call, or of a step, whose it is. */
+/** Returns the ids of an ask for the log, with those of the call or step on whose behalf it is made. */
 export function askIds(agent: string, { parent, step, session }: Ask): Record<string, unknown> {
   const { invocationId, session: of = session } = parent ?? step ?? {};
   const ids = {

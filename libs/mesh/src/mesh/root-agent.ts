@@ -3,20 +3,23 @@ import { agentCards } from './cards.ts';
 import type { Mesh } from './mesh.ts';
 
 /**
- * The app's root agent. A card outlives its agent: of several that claim the app, those that nobody serves do not count.
+ * Returns the app's root agent. A card outlives its agent: if several agents claim the app, those without a
+ * replica do not count.
  *
  * @throws MeshError `not_found`; `failed_precondition` when two agents that are up claim the app.
  */
 export async function rootOf(mesh: Mesh, app: string): Promise<AgentCard> {
-  const claims = agentCards(mesh).filter((card) => card.app === app);
-  const [first] = claims;
+  const candidates = agentCards(mesh).filter((card) => card.app === app);
+  const [first] = candidates;
   if (!first) {
     const apps = appNames(mesh).join(', ') || 'none';
     throw new MeshError('not_found', `there is no app ${app} in the mesh; the apps are: ${apps}`);
   }
-  if (claims.length === 1) return first;
-  const isUp = await Promise.all(claims.map(({ name }) => mesh.bus.isServed(mesh.subjects.shownAs(name))));
-  const up = claims.filter((_claim, index) => isUp[index]);
+  if (candidates.length === 1) return first;
+  const isUp = await Promise.all(
+    candidates.map(({ name }) => mesh.bus.isServed(mesh.subjects.shownAs(name))),
+  );
+  const up = candidates.filter((_card, index) => isUp[index]);
   if (up.length < 2) return up[0] ?? first;
   throw new MeshError(
     'failed_precondition',
@@ -33,7 +36,7 @@ export function twoRoots(app: string, names: readonly string[]): string {
   return `app ${app} is served by agent ${first}, and ${more} claims it too: an app has one root agent; give ${more} another app, or stop ${first}`;
 }
 
-/** All apps that have a root agent, sorted. */
+/** Returns all apps that have a root agent, sorted. */
 export function appNames(mesh: Mesh): string[] {
   return [...new Set(agentCards(mesh).flatMap(({ app }) => app ?? []))].sort();
 }

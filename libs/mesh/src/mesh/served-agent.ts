@@ -8,13 +8,13 @@ export type AgentServices = InvocationServices & {
   contextCompactors?: readonly BaseContextCompactor[];
 };
 
-/** An agent as its handlers see it. */
+/** The data that the handlers of an agent need. */
 export interface ServedAgent {
   readonly mesh: Mesh;
   readonly agent: BaseAgent;
   readonly app: string | undefined;
   readonly services: AgentServices;
-  /** Aborted when the process stops and will not wait any longer. */
+  /** Aborted when the process stops and no longer waits. */
   readonly stopping: AbortSignal;
   readonly cancellations: Cancellations;
 }

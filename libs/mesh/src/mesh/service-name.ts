@@ -1,6 +1,9 @@
 import type { ServiceKind } from '@agentmesh/protocol';
 
-/** Name of a service among all services, of its NATS user and of its inboxes: an agent and a tool may be called alike. */
+/**
+ * Returns the name of a service among all services, of its NATS user and of its inboxes. It contains the
+ * kind, as an agent and a tool may have the same name.
+ */
 export function serviceName(kind: ServiceKind, name: string): string {
   return `${kind}_${name}`;
 }

@@ -1,9 +1,15 @@
 import type { Started } from '@agentmesh/bus';
 
-/** What is left of the grace period when work in hand is told to give up: time to hand it back. */
+/**
+ * Time before the end of the grace period at which work in hand is aborted, in ms: it needs time to hand
+ * itself back.
+ */
 const handBackMs = 1_000;
 
-/** Stops taking work everywhere at once, waits for what is in hand, and near the end of the grace period aborts it. */
+/**
+ * Stops taking work everywhere at once, waits for the work in hand, and aborts it near the end of the grace
+ * period.
+ */
 export async function stopAll(
   started: readonly Started[],
   graceMs: number,

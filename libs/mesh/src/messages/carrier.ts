@@ -1,6 +1,9 @@
 import { type Headers, header, MeshError, maxDepth, nextTrace } from '@agentmesh/protocol';
 
-/** The headers of a message sent on behalf of what came with `incoming`: same trace, deadline, depth, token and continuation. */
+/**
+ * Returns the headers of a message that is sent on behalf of the message with `incoming`: same trace,
+ * deadline, depth, token and continuation.
+ */
 export function hopHeaders(incoming: Headers): Headers {
   const deadline = incoming[header.deadline];
   const depth = incoming[header.depth];
@@ -15,19 +18,23 @@ export function hopHeaders(incoming: Headers): Headers {
   };
 }
 
-/** The headers of a message that goes on with what came with `incoming`, and for which nobody waits: the same trace, and no deadline. */
+/**
+ * Returns the headers of a message that continues the work of the message with `incoming` without a waiting
+ * caller: the same trace, and no deadline.
+ */
 export function traceHeaders({ traceparent, tracestate }: Headers): Headers {
   return hopHeaders({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) });
 }
 
 /**
- * The headers of an ask: one level deeper.
+ * Returns the headers of an ask: one level deeper.
  *
- * @throws MeshError `failed_precondition` past the depth limit: agents that ask each other in a circle end here.
+ * @throws MeshError `failed_precondition` past the depth limit, where agents that ask each other in a circle
+ * end
  */
 export function askHeaders(incoming: Headers): Headers {
   const depth = Number(incoming[header.depth] ?? 0) + 1;
-  // What is no number counts as too deep.
+  // A depth that is not a number counts as too deep.
   if (!(depth >= 1 && depth <= maxDepth)) {
     throw new MeshError(
       'failed_precondition',

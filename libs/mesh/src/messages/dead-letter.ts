@@ -3,7 +3,10 @@ import type { WorkItem } from '@agentmesh/bus';
 import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** Puts a message away that cannot be worked on, for an operator to look at, before it is acknowledged. */
+/**
+ * Moves a message that cannot be worked on to the dead letters, for an operator. Callers do this before they
+ * acknowledge the message.
+ */
 export async function moveToDeadLetters(
   { bus, subjects }: Mesh,
   { kind, name }: { kind: ServiceKind; name: string },
@@ -21,29 +24,32 @@ export async function moveToDeadLetters(
     replica: bus.replica,
     time: Date.now(),
   };
-  // Two queues may count alike.
+  // Two queues may have messages of the same number, so the subject is part of the id.
   await bus.enqueue(subjects.dead(kind, name), letter, { messageId: `dead:${subject}:${key}` });
 }
 
-/** How much of a message is kept that nobody could work on, in characters: the letter must fit where the message did. */
-const longest = 300_000;
+/** Longest payload that a dead letter keeps, in characters: the letter must fit where the message did. */
+const maxLength = 300_000;
 
-/** What operators look at: no credential, and not more than a letter can hold. An answer that had one cannot be played again. */
+/**
+ * Returns the payload for an operator: without credentials, and not longer than a letter can hold. An answer
+ * with a credential cannot be replayed.
+ */
 function payloadOf({ subject, bytes }: WorkItem): unknown {
   const text = new TextDecoder().decode(bytes);
-  // Ids of ours are tokens as they are.
+  // Ids of our own calls are tokens already, so they need no decoding.
   if (isCredentialQuestion(subject.slice(subject.lastIndexOf('.') + 1))) return removed;
   try {
     const payload = withoutCredentials(JSON.parse(text));
     const length = JSON.stringify(payload)?.length ?? 0;
-    return length <= longest
+    return length <= maxLength
       ? payload
       : { cut: JSON.stringify(payload).slice(0, 10_000), bytes: bytes.length };
   } catch {
     const kept = credentialWords.test(text)
       ? removed
-      : Buffer.from(bytes.slice(0, longest / 2)).toString('base64');
-    return bytes.length <= longest / 2 ? kept : { cut: kept.slice(0, 10_000), bytes: bytes.length };
+      : Buffer.from(bytes.slice(0, maxLength / 2)).toString('base64');
+    return bytes.length <= maxLength / 2 ? kept : { cut: kept.slice(0, 10_000), bytes: bytes.length };
   }
 }
 

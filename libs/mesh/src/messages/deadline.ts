@@ -1,22 +1,25 @@
 import { deadlineOf, type Headers, MeshError } from '@agentmesh/protocol';
 
-/** Longest time of work whose caller set no deadline, in ms: a caller that has left must not hold a slot for ever. */
+/**
+ * Longest time of work whose caller set no deadline, in ms: work for a caller that has left must not hold a
+ * slot for ever.
+ */
 const longestMs = 3_600_000;
 
 /**
- * A signal that aborts at the deadline of the headers or with one of `signals`, whichever is first. Dispose it when the work is over: a
- * timer that runs on would keep all of the work in memory.
+ * Returns a signal that aborts at the deadline of the headers or with one of `signals`, whichever is first.
+ * Dispose it when the work is over: a running timer would keep all of the work in memory.
  */
 export function signalOf(headers: Headers, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
   const wait = Math.max((deadlineOf(headers) ?? Date.now() + longestMs) - Date.now(), 0);
   return deadlineSignal(wait, ...signals);
 }
 
-/** As {@link signalOf}, for a time from now, in ms. */
+/** Does the same as {@link signalOf}, for a time from now, in ms. */
 export function deadlineSignal(ms: number, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
   const over = new AbortController();
   const late = () => over.abort(new MeshError('deadline_exceeded', 'the time given for the answer is over'));
-  // Timers hold 31 bits: what is further away is as good as never for a process.
+  // Timers hold 31 bits; no process lives longer than that.
   const timer = setTimeout(late, Math.min(ms, 2 ** 31 - 1));
   const follow = signals.map((signal) => {
     const onAbort = () => over.abort(signal.reason);

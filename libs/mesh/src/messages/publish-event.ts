@@ -11,14 +11,17 @@ import {
 import { addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** Tells whoever watches the invocation of an event: after it was committed, or as it is when it is a piece of one. */
+/**
+ * Publishes an event to the watchers of the invocation: a whole event after its commit, a piece of one at
+ * once.
+ */
 export async function publishEvent(
   mesh: Mesh,
   session: Session,
   event: Event,
   carrier: Headers,
 ): Promise<void> {
-  await tell(
+  await publishNews(
     mesh,
     mesh.subjects.invocationEvent(event.invocationId),
     event,
@@ -27,7 +30,10 @@ export async function publishEvent(
   await publishToSession(mesh, session, event, carrier);
 }
 
-/** Tells whoever listens to the session of a committed event, and of what it changes in what waits for an answer. */
+/**
+ * Publishes a committed event to the listeners of the session, and the changes that it makes to the pending
+ * calls.
+ */
 export async function publishToSession(
   mesh: Mesh,
   session: Session,
@@ -36,7 +42,7 @@ export async function publishToSession(
 ): Promise<void> {
   if (event.partial) return;
   const ref = refOf(session);
-  await tell(mesh, mesh.subjects.sessionEvent(ref), event, eventHeaders(session, event, carrier));
+  await publishNews(mesh, mesh.subjects.sessionEvent(ref), event, eventHeaders(session, event, carrier));
   const { opened, closed } = pendingChanges(event, session.id);
   const news: PendingNews[] = [
     ...opened.map((call) => ({
@@ -46,7 +52,7 @@ export async function publishToSession(
     })),
     ...closed.map(({ id }) => ({ change: 'answered' as const, callId: id })),
   ];
-  for (const each of news) await tell(mesh, mesh.subjects.sessionPending(ref), each, carrier);
+  for (const each of news) await publishNews(mesh, mesh.subjects.sessionPending(ref), each, carrier);
 }
 
 function eventHeaders(session: Session, event: Event, carrier: Headers): Headers {
@@ -57,7 +63,7 @@ function eventHeaders(session: Session, event: Event, carrier: Headers): Headers
   };
 }
 
-/** Tells whoever watches that a run of an invocation is over. */
+/** Publishes the end of a run to its watchers. */
 export async function publishEnd(
   mesh: Mesh,
   { invocationId, resume }: RunId,
@@ -65,12 +71,20 @@ export async function publishEnd(
   carrier: Headers,
 ): Promise<void> {
   const headers = { ...carrier, [header.frame]: 'result' };
-  const told = { ...end, ...(resume !== undefined && { resume }) };
-  await tell(mesh, mesh.subjects.invocationEvent(invocationId), told, headers);
+  const news = { ...end, ...(resume !== undefined && { resume }) };
+  await publishNews(mesh, mesh.subjects.invocationEvent(invocationId), news, headers);
 }
 
-/** News are for those who listen: what matters is in the log already, and a watcher that missed something reads it there. */
-async function tell({ bus, log }: Mesh, subject: string, payload: unknown, headers: Headers): Promise<void> {
+/**
+ * Publishes news. A failure is only logged: the log of the session has all that matters, and watchers read
+ * there what they missed.
+ */
+async function publishNews(
+  { bus, log }: Mesh,
+  subject: string,
+  payload: unknown,
+  headers: Headers,
+): Promise<void> {
   if (!bus.status().connected) return;
   try {
     await bus.publish(subject, payload, { headers });

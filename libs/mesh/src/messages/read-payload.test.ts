@@ -9,7 +9,7 @@ import { serveTool } from '../serve/serve-tool.ts';
 
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
-/** A program that is no process of the mesh. */
+/** Makes a program that is no process of the mesh. */
 function outsider({ hub }: ReturnType<typeof memoryMesh>) {
   const link = hub.openLink('outsider');
   let sent = 0;
@@ -76,7 +76,7 @@ describe('a run command of another program', () => {
     await stop();
   });
 
-  it('is taken with a field that nobody knows from a process of the mesh, which may be newer', async () => {
+  it('may have an unknown field if it comes from a process of the mesh, which may be newer', async () => {
     const { mesh, model, program, stop } = await stage();
     await program.run('root', { message: 'hi', later: 1 }, { [header.replica]: 'agent_x-1-00000000' });
     await until(() => model.requests.length === 1, { what: 'the model to be asked' });
@@ -124,7 +124,7 @@ describe('the reply of a tool that is no process of the mesh', () => {
     await served.stop({ graceMs: 0 });
   });
 
-  it('is the result where it has a response', async () => {
+  it('is the result if it has a response', async () => {
     const mesh = memoryMesh();
     await outsider(mesh).tool('clock', { response: { time: '12:00' } });
     const model = new ScriptedLlm(calls('clock'), says('done'));

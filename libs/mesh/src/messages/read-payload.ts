@@ -3,8 +3,9 @@ import { assertKnownFields, header, parse } from '@agentmesh/protocol';
 import type { z } from 'zod';
 
 /**
- * Reads a message by its schema. Of a program that is no process of the mesh (its messages bear no `Mesh-Replica`) a field that nobody knows is
- * refused; a process of the mesh may be of a newer version, and say more than this one understands (decision 25).
+ * Reads a message by its schema. Unknown fields are refused from programs that are no process of the mesh
+ * (their messages have no `Mesh-Replica`). A process of the mesh may send them: it may be of a newer version
+ * (decision 25).
  *
  * @throws MeshError `invalid_argument` that names what is wrong
  */

@@ -1,10 +1,10 @@
 import { type Event, replicaKey } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** Notes on each event which process made it. */
+/** Returns a function that notes on each event which process made it. */
 export function stampReplica({ bus }: Mesh): (event: Event) => void {
   return (event) => {
-    // An event of a step elsewhere bears the mark of its own process.
+    // An event of a step elsewhere has the note of its own process.
     if (event.author === 'user' || event.customMetadata?.[replicaKey] !== undefined) return;
     event.customMetadata = { ...event.customMetadata, [replicaKey]: bus.replica };
   };

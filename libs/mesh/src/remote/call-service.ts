@@ -4,25 +4,29 @@ import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** How often a request is sent before its error is given to the caller. */
+/** Number of times a request is sent before its error goes to the caller. */
 const attempts = 4;
-/** How long a callee that the mesh knows may be away, in ms: a restart, or a server that comes back before its clients. */
+/**
+ * Time that a known callee may be absent, in ms: it may restart, or the server may come back before its
+ * clients.
+ */
 const absenceMs = 10_000;
 
 export interface Callee {
   subject: string;
-  /** What names the request in the log: the invocation, the call. */
+  /** The ids of the request for the log: the invocation, the call. */
   ids?: Record<string, unknown>;
-  /** Does the mesh know it? Of a stranger it is said at once that nobody is there. */
+  /** Tells whether the mesh knows the callee. An unknown one fails at once. */
   isKnown: () => boolean;
 }
 
 /**
- * Asks a service and yields its frames, the result last. A callee that falls silent, or is busy, is replaced by another replica: the request
- * is sent again with the same payload, and the ids in it keep the work from being done twice. One that has a card and no replica just now
- * is given a short while to come back.
+ * Sends a request to a service and yields its frames, the result last. When a callee falls silent or is busy,
+ * the request is sent again with the same payload, to another replica if there is one; its ids keep the work
+ * from being done twice. A callee that has a card but no replica at the moment gets a short while to come
+ * back.
  *
- * @throws MeshError as `Bus.request` does, the last one of all attempts.
+ * @throws MeshError as `Bus.request` does: the error of the last attempt
  */
 export async function* callService(
   { bus, log }: Mesh,
@@ -31,7 +35,7 @@ export async function* callService(
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
   const absentUntil = Date.now() + absenceMs;
-  for (let attempt = 1, tries = 1; ; tries += 1) {
+  for (let attempt = 1, requests = 1; ; requests += 1) {
     try {
       yield* bus.request(subject, payload, options);
       return;
@@ -42,28 +46,32 @@ export async function* callService(
       const mayWork = !isAbsent && attempt < attempts && isWorthRepeating(failure);
       if (!(mayCome || mayWork) || options.signal?.aborted) throw failure;
       if (mayWork) attempt += 1;
-      const why = { subject, ...ids, code: failure.code, reason: failure.message, tries };
-      // Once for each call: it may be asked many times in a second.
-      log[tries === 1 ? 'warn' : 'debug'](why, 'asking again');
+      const why = { subject, ...ids, code: failure.code, reason: failure.message, requests };
+      // A warning once for each call: it may be sent many times in a second.
+      log[requests === 1 ? 'warn' : 'debug'](why, 'asking again');
       await pause(isAbsent ? 200 : busyMs(failure, attempt), options.signal);
     }
   }
 }
 
-/** How long to wait before the next attempt at a busy callee, in ms; another one is asked at once. */
+/**
+ * Returns the pause before the next attempt, in ms: it grows for a busy callee; any other failure is repeated
+ * at once.
+ */
 function busyMs({ code }: MeshError, attempt: number): number {
   return code === 'resource_exhausted' ? attempt * 50 : 0;
 }
 
 /**
- * A callee that died or is busy may have a healthy sibling, and one that was fenced off by a request of ours that came late is asked anew. Of a run
- * that was taken over nobody waits for the answer.
+ * Tells whether a repetition may help. Another replica may be healthy when one died or is busy. A callee that
+ * was fenced off by a late request of this caller is asked again. Nobody waits for the answer of a run that
+ * was taken over.
  */
 function isWorthRepeating({ code, retryable, details }: MeshError): boolean {
   return retryable && (code !== 'aborted' || details?.reason === askedAgainReason);
 }
 
-/** Waits between half of `ms` and all of it, so that those who were turned away do not come back together. */
+/** Waits between half of `ms` and all of it, so that the rejected callers do not come back together. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms === 0) return;
   await delay(ms / 2 + Math.random() * (ms / 2), undefined, signal ? { signal } : {}).catch(() => {});

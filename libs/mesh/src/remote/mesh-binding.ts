@@ -1,23 +1,23 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** Where a remote agent or tool gets its mesh from: agents are defined before there is a connection. */
+/** Gives a remote agent or tool its mesh: agents are defined before there is a connection. */
 export interface MeshBinding {
   set(mesh: Mesh): void;
   maybe(): Mesh | undefined;
-  /** @throws MeshError `failed_precondition` before it was bound. */
+  /** @throws MeshError `failed_precondition` before `set` */
   get(): Mesh;
 }
 
 export function meshBinding(what: string): MeshBinding {
-  let bound: Mesh | undefined;
+  let mesh: Mesh | undefined;
   return {
-    set(mesh) {
-      bound = mesh;
+    set(connected) {
+      mesh = connected;
     },
-    maybe: () => bound,
+    maybe: () => mesh,
     get() {
-      if (bound) return bound;
+      if (mesh) return mesh;
       throw new MeshError(
         'failed_precondition',
         `${what} runs elsewhere and is not connected: serve the agent that uses it (serveAgent), or call bindRemotes(agent, mesh)`,

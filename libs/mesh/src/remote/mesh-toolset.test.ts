@@ -16,7 +16,7 @@ const offered = (llm: ScriptedLlm, at: number) =>
   );
 
 describe('MeshToolset', () => {
-  it('offers the tools that are on the bus, by pattern, as they come and go', async () => {
+  it('offers the tools that are on the bus and match, as they start and stop', async () => {
     const world = memoryMesh();
     const llm = new ScriptedLlm(calls('math_add'), says('3'), calls('math_mul'), says('gone'), says('bye'));
     const root = new LlmAgent({ name: 'root', model: llm, tools: [new MeshToolset({ names: 'math_*' })] });

@@ -6,27 +6,28 @@ import { meshBinding } from './mesh-binding.ts';
 import { RemoteTool } from './remote-tool.ts';
 
 export interface MeshToolsetOptions {
-  /** Names of tools, or patterns of them: `*` stands for any characters. */
+  /** Names of tools, or patterns: `*` stands for any characters. */
   names: string | readonly string[];
-  /** As in every toolset: of the tools found, those that pass. */
+  /** Filter for the tools that were found, as in every toolset. */
   toolFilter?: readonly string[] | ToolPredicate;
   prefix?: string;
 }
 
 const optionNames: OptionNames<MeshToolsetOptions> = { names: true, toolFilter: true, prefix: true };
 
-/** How long an answer to "is it there?" is believed, in ms: steps follow each other fast. */
-const believeMs = 1_000;
+/** Time for which the answer to "is it up?" is cached, in ms: steps follow each other fast. */
+const cacheMs = 1_000;
 
 /**
- * The tools that live on the bus, by name pattern: at every step of the agent those that have a replica then. A tool that is started later
- * is offered without a restart of anything, one that is gone is not. A tool of the agent's own of the same name comes first.
+ * The tools on the bus whose names match: at every step of the agent those that have a replica at that time.
+ * A tool that is started later is offered without any restart; one that is gone is not offered. A tool of the
+ * agent with the same name takes precedence.
  */
 export class MeshToolset extends BaseToolset {
   readonly mesh = meshBinding('a MeshToolset');
   readonly names: readonly string[];
   readonly #tools = new Map<string, RemoteTool>();
-  readonly #seen = new Map<string, { at: number; isThere: Promise<boolean> }>();
+  readonly #cached = new Map<string, { at: number; isUp: Promise<boolean> }>();
 
   /** @throws MeshError `invalid_argument` for an unknown option, or without a name */
   constructor(options: MeshToolsetOptions) {
@@ -45,9 +46,9 @@ export class MeshToolset extends BaseToolset {
 
   override async getTools(_context?: ReadonlyContext): Promise<BaseTool[]> {
     const mesh = this.mesh.get();
-    const known = toolCards(mesh).filter(({ name }) => matchesAny(this.names, name));
-    const isThere = await Promise.all(known.map(({ name }) => this.#isThere(mesh, name)));
-    return known.flatMap(({ name }, index) => (isThere[index] ? this.#tool(mesh, name) : []));
+    const cards = toolCards(mesh).filter(({ name }) => matchesAny(this.names, name));
+    const isUp = await Promise.all(cards.map(({ name }) => this.#isUp(mesh, name)));
+    return cards.flatMap(({ name }, index) => (isUp[index] ? this.#tool(mesh, name) : []));
   }
 
   #tool(mesh: Mesh, name: string): RemoteTool {
@@ -57,18 +58,18 @@ export class MeshToolset extends BaseToolset {
     return tool;
   }
 
-  async #isThere({ bus, subjects }: Mesh, name: string): Promise<boolean> {
+  async #isUp({ bus, subjects }: Mesh, name: string): Promise<boolean> {
     const now = performance.now();
-    const seen = this.#seen.get(name);
-    if (seen && now - seen.at < believeMs) return await seen.isThere;
-    // Who cannot ask offers what the mesh knows: the call itself will tell.
-    const isThere = bus.isServed(subjects.shownAs(name)).catch(() => true);
-    this.#seen.set(name, { at: now, isThere });
-    return await isThere;
+    const cached = this.#cached.get(name);
+    if (cached && now - cached.at < cacheMs) return await cached.isUp;
+    // If the bus cannot be asked, the known tools are offered: the call itself shows whether one is up.
+    const isUp = bus.isServed(subjects.shownAs(name)).catch(() => true);
+    this.#cached.set(name, { at: now, isUp });
+    return await isUp;
   }
 }
 
-/** Does a name fit one of the patterns, in which `*` stands for any characters? */
+/** Tells whether a name matches one of the patterns, in which `*` stands for any characters. */
 export function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => {
     const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -35,7 +35,7 @@ import { askHeaders } from '../messages/carrier.ts';
 import { type Callee, callService } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
-/** An agent that runs in another process; its name is all that is known here, its card tells the rest. */
+/** An agent that runs in another process. Only its name is known here; its card tells the rest. */
 export class RemoteAgent extends BaseAgent implements Askable {
   readonly mesh = meshBinding(`agent ${this.name}`);
 
@@ -43,7 +43,10 @@ export class RemoteAgent extends BaseAgent implements Askable {
     super({ name });
   }
 
-  /** Another place for the same agent: its options are those of the process that serves it. @throws MeshError `invalid_argument` for overrides */
+  /**
+   * Makes another object for the same agent. The agent's options are those of the process that serves it.
+   * @throws MeshError `invalid_argument` for overrides
+   */
   override clone(overrides: Partial<BaseAgentConfig> = {}): this {
     assertOptions(`clone of agent ${this.name}`, overrides, {});
     return Reflect.construct(this.constructor, [this.name]);
@@ -54,7 +57,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return (mesh && agentCard(mesh, this.name)?.description) ?? '';
   }
 
-  /** As its card has it. */
+  /** The input schema of its card. */
   get inputParameters(): ToolParameters | undefined {
     const mesh = this.mesh.maybe();
     return mesh && agentCard(mesh, this.name)?.inputSchema;
@@ -64,7 +67,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return true;
   }
 
-  /** Whether it does is known in its own process, which notes the paths. */
+  /** Always false: the agent's own process knows whether it orchestrates, and notes the paths. */
   override get orchestrates(): boolean {
     return false;
   }
@@ -73,7 +76,9 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return false;
   }
 
-  /** Asks the agent on behalf of a tool call; it works in a hidden session that belongs to the call. */
+  /**
+   * Asks the agent on behalf of a tool call; the agent works in a hidden session that belongs to the call.
+   */
   async ask(message: Content, toolContext: Context): Promise<AgentAnswer> {
     const mesh = this.mesh.get();
     const {
@@ -128,25 +133,26 @@ export class RemoteAgent extends BaseAgent implements Askable {
   }
 
   /**
-   * As a step of a workflow agent: it works in the same session there and commits its events itself. Below code of the user's, which may keep back or change
-   * them, they are committed here, and each step is a request of its own ({@link heldStep}).
+   * Runs the agent as a step of a workflow agent. It works in the same session, in its own process, and
+   * commits its events itself. Below user code, which may hold back or change events, this process commits
+   * them instead, and each step is a request of its own ({@link heldStep}).
    */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!context.isUnderOwnCode) {
       yield* this.#step(context);
       return;
     }
-    const heard: ReturnType<typeof hear>[] = [];
+    const heldEvents: ReturnType<typeof hear>[] = [];
     for (let request = 0; ; request += 1) {
       let more = false;
-      const known = new Set(heard.map(({ event }) => event.id));
+      const knownIds = new Set(heldEvents.map(({ event }) => event.id));
       let hasStepped = false;
-      for await (const event of this.#step(context, heldStep(context, request, heard), (answer) => {
+      for await (const event of this.#step(context, heldStep(context, request, heldEvents), (answer) => {
         more = answer.more === true;
       })) {
         if (!event.partial) {
-          heard.push(hear(context, event));
-          hasStepped ||= !known.has(event.id);
+          heldEvents.push(hear(context, event));
+          hasStepped ||= !knownIds.has(event.id);
         }
         context.noteFromElsewhere(event);
         yield event;
@@ -184,21 +190,27 @@ export class RemoteAgent extends BaseAgent implements Askable {
       ...(abortSignal && { signal: abortSignal }),
     });
     for await (const frame of frames) {
-      if (frame.type === 'event') yield this.#ownEvent(frame.data);
+      if (frame.type === 'event') yield this.#readEvent(frame.data);
       if (frame.type === 'result')
         onAnswer(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
     }
   }
 
-  /** Reads an event of a step. @throws MeshError `permission_denied` for one in the user's name: this process would commit it as their words */
-  #ownEvent(data: unknown): Event {
+  /**
+   * Reads an event of a step. @throws MeshError `permission_denied` for an event in the user's name: this
+   * process would commit it as the user's words
+   */
+  #readEvent(data: unknown): Event {
     const event = parse(eventSchema, data, `an event of agent ${this.name}`);
     if (event.author !== 'user') return event;
     throw new MeshError('permission_denied', `agent ${this.name} sent an event in the user's name`);
   }
 }
 
-/** Asked again, it would say the same for ever. */
+/**
+ * The error for an agent that claims to have more to do without doing anything: a further request would get
+ * the same answer for ever.
+ */
 function standsStill(name: string): MeshError {
   return new MeshError(
     'internal',
@@ -217,8 +229,8 @@ function answerFrom({ text, output, stateDelta, artifactDelta, openCalls }: Answ
 }
 
 /**
- * An agent that is served by another process under this name. Use it wherever an agent goes: in `AgentTool`, among `subAgents`. Nothing
- * else is configured: it is found by its card.
+ * Returns an agent that another process serves under this name. Use it wherever an agent goes: in
+ * `AgentTool`, among `subAgents`. It needs no other configuration: the mesh finds it by its card.
  */
 export function remoteAgent(name: string): RemoteAgent {
   return new RemoteAgent(name);

@@ -17,7 +17,7 @@ import { hopHeaders } from '../messages/carrier.ts';
 import { callService } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
-/** A tool that runs in another process; its card tells what it takes. */
+/** A tool that runs in another process; its card has its declaration. */
 export class RemoteTool extends BaseTool {
   readonly mesh = meshBinding(`tool ${this.name}`);
 
@@ -41,12 +41,15 @@ export class RemoteTool extends BaseTool {
     return true;
   }
 
-  /** Its service keeps results by call id. */
+  /** Always true: its service keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;
   }
 
-  /** As its card has it; undefined, and so not shown to the model, while the mesh does not know the tool. */
+  /**
+   * Returns the declaration of its card. Returns undefined, so that the model does not see the tool, while
+   * the mesh does not know it.
+   */
   override getDeclaration(): FunctionDeclaration | undefined {
     return this.#card()?.declaration;
   }
@@ -55,7 +58,7 @@ export class RemoteTool extends BaseTool {
     return this.#call(this.mesh.get(), request);
   }
 
-  /** Yields what the tool says on its way. */
+  /** Calls the tool's service and yields its progress. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
     const { inputResponse, answers, operationSubject, functionCallEventId } = toolContext;
@@ -92,15 +95,15 @@ export class RemoteTool extends BaseTool {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
     });
-    let said = 0;
-    let heard = 0;
+    let yieldedCount = 0;
+    let receivedCount = 0;
     for await (const frame of frames) {
-      // Another replica answers, and tells all from the start.
-      if (frame.type === 'accepted') heard = 0;
+      // Another replica answers, and repeats all progress from the start.
+      if (frame.type === 'accepted') receivedCount = 0;
       if (frame.type === 'progress') {
-        heard += 1;
-        if (heard <= said) continue;
-        said = heard;
+        receivedCount += 1;
+        if (receivedCount <= yieldedCount) continue;
+        yieldedCount = receivedCount;
         yield frame.data;
       }
       if (frame.type === 'result') return this.#take(this.#read(mesh, frame), toolContext);
@@ -108,7 +111,7 @@ export class RemoteTool extends BaseTool {
     throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);
   }
 
-  /** Reads a result. One of a program that is no process of the mesh must have the fields that there are, and a response. */
+  /** Reads a result. A program that is no process of the mesh must send known fields only, and a response. */
   #read({ log }: Mesh, { data, replica }: Pick<ReceivedFrame, 'replica'> & { data: unknown }): ToolResult {
     const what = `the reply of tool ${this.name}`;
     try {
@@ -124,7 +127,10 @@ export class RemoteTool extends BaseTool {
     }
   }
 
-  /** What the tool did beside is done here. @throws what the tool threw */
+  /**
+   * Applies the tool's actions to this context and returns its response. @throws the error that the tool
+   * threw
+   */
   #take(result: ToolResult, toolContext: Context): unknown {
     const { response, isLastWord, failed, actions } = result;
     if (actions) {
@@ -142,7 +148,10 @@ export class RemoteTool extends BaseTool {
   }
 }
 
-/** A tool that is served by another process under this name: found by its card, with nothing else configured. */
+/**
+ * Returns a tool that another process serves under this name. It needs no other configuration: the mesh finds
+ * it by its card.
+ */
 export function remoteTool(name: string): RemoteTool {
   return new RemoteTool(name);
 }

@@ -4,17 +4,19 @@ import { MeshToolset } from './mesh-toolset.ts';
 import { RemoteAgent } from './remote-agent.ts';
 import { RemoteTool } from './remote-tool.ts';
 
-/** What an agent and all below it use in other processes. */
+/** The remote parts that an agent and all agents below it use. */
 export interface Remotes {
-  /** Agents it may transfer to. */
+  /** Agents to which it may transfer. */
   transfers: RemoteAgent[];
-  /** Agents it asks as tools. */
+  /** Agents that it asks as tools. */
   asks: RemoteAgent[];
   tools: RemoteTool[];
   toolsets: MeshToolset[];
 }
 
-/** Finds every remote agent and tool in a tree, agents used as tools and what they use included. */
+/**
+ * Finds every remote agent and tool in a tree, including agents that are used as tools and their own remotes.
+ */
 export function remotesOf(agent: BaseAgent): Remotes {
   const remotes: Remotes = { transfers: [], asks: [], tools: [], toolsets: [] };
   for (const each of agent.tree()) {
@@ -26,7 +28,7 @@ export function remotesOf(agent: BaseAgent): Remotes {
       else if (tool instanceof AgentTool && tool.agent instanceof RemoteAgent) remotes.asks.push(tool.agent);
       else if (tool instanceof AgentTool) {
         const inner = remotesOf(tool.agent);
-        // Asked, it hands over to agents elsewhere by asking them.
+        // An agent that is used as a tool hands over to agents elsewhere by asking them.
         remotes.asks.push(...inner.asks, ...inner.transfers);
         remotes.tools.push(...inner.tools);
         remotes.toolsets.push(...inner.toolsets);
@@ -36,7 +38,7 @@ export function remotesOf(agent: BaseAgent): Remotes {
   return remotes;
 }
 
-/** Connects every remote agent and tool of a tree; `serveAgent` does it by itself. */
+/** Connects every remote agent and tool of a tree; `serveAgent` calls it. */
 export function bindRemotes(agent: BaseAgent, mesh: Mesh): Remotes {
   const remotes = remotesOf(agent);
   const { transfers, asks, tools, toolsets } = remotes;

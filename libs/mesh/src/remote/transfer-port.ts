@@ -5,8 +5,9 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { remoteAgent } from './remote-agent.ts';
 
 /**
- * Whom the agents of this process may hand over to elsewhere: agents whose cards name this one as a sub-agent (its parents on the mesh), and the
- * other sub-agents of these. On the mesh a parent is known by its card, not by an object.
+ * Returns the port through which agents of this process hand over to agents elsewhere: to agents whose cards
+ * name this one as a sub-agent (its parents on the mesh), and to the other sub-agents of these. On the mesh a
+ * parent is known by its card, not by an object.
  */
 export function transferPort(
   served: Pick<ServedAgent, 'mesh' | 'agent'>,
@@ -29,12 +30,12 @@ export function transferPort(
       return top && allBelow(cards, top.name).has(root.name) ? (top.globalInstruction ?? '') : '';
     },
     targets(name): TransferTarget[] {
-      const own = agentCard(mesh, name);
-      // Only the agent that the mesh knows has parents there; those below it have theirs in this process.
-      if (!own || name !== root.name) return [];
+      const card = agentCard(mesh, name);
+      // Only the served agent has parents on the mesh; the agents below it have theirs in this process.
+      if (!card || name !== root.name) return [];
       const parents = parentsOf(mesh, name);
-      const up = own.disallowTransferToParent ? [] : parents;
-      const peerNames = own.disallowTransferToPeers ? [] : parents.flatMap(({ subAgents }) => subAgents);
+      const up = card.disallowTransferToParent ? [] : parents;
+      const peerNames = card.disallowTransferToPeers ? [] : parents.flatMap(({ subAgents }) => subAgents);
       const peers = peerNames.flatMap((peer) => (peer === name ? [] : (agentCard(mesh, peer) ?? [])));
       const targets = new Map([...up, ...peers].map((card) => [card.name, card.description]));
       return [...targets].map(([target, description]) => ({ name: target, description }));
@@ -48,7 +49,10 @@ function parentsOf(mesh: ServedAgent['mesh'], name: string): AgentCard[] {
 
 type Relations = Pick<AgentCard, 'name' | 'subAgents'>;
 
-/** All agents that are tied to one by being sub-agents of each other, itself among them. */
+/**
+ * Returns the names of all agents that are connected to one by sub-agent relations in either direction,
+ * including itself.
+ */
 export function treeOf(cards: readonly Relations[], name: string): Set<string> {
   const tree = new Set([name]);
   for (const each of tree) {
@@ -60,10 +64,10 @@ export function treeOf(cards: readonly Relations[], name: string): Set<string> {
   return tree;
 }
 
-/** All agents below one. */
+/** Returns the names of all agents below one. */
 function allBelow(cards: readonly Relations[], name: string): Set<string> {
   const childrenOf = (parent: string) => cards.find((card) => card.name === parent)?.subAgents ?? [];
-  const found = new Set(childrenOf(name));
-  for (const each of found) for (const child of childrenOf(each)) found.add(child);
-  return found;
+  const names = new Set(childrenOf(name));
+  for (const each of names) for (const child of childrenOf(each)) names.add(child);
+  return names;
 }

@@ -6,23 +6,23 @@ import { matchesAny } from '../remote/mesh-toolset.ts';
 import { remotesOf } from '../remote/remotes.ts';
 import { treeOf } from '../remote/transfer-port.ts';
 
-/** What a service does on the bus, as far as its rights depend on it. */
+/** The facts about a service on which its rights on the bus depend. */
 export interface ServiceManifest {
   kind: ServiceKind | 'gateway' | 'client';
   name: string;
-  /** Agents it transfers to. */
+  /** Agents to which it transfers. */
   transfers: string[];
-  /** Agents it asks. */
+  /** Agents that it asks. */
   asks: string[];
-  /** Tools it calls. */
+  /** Tools that it calls. */
   calls: string[];
-  /** Patterns of tools that it calls when they are there (`MeshToolset`). */
+  /** Patterns of tools that it calls when they are up (`MeshToolset`). */
   offers?: string[];
-  /** A tool with jobs, which tells those who call it how far they are. */
+  /** True for a tool with jobs, which publishes updates to its callers. */
   longRunning?: boolean;
 }
 
-/** Reads off an agent what it needs: its remote sub-agents, agents used as tools, and tools. */
+/** Returns the manifest of an agent: its remote sub-agents, agents used as tools, and tools. */
 export function agentManifest(agent: BaseAgent): ServiceManifest {
   const { transfers, asks, tools, toolsets } = remotesOf(agent);
   const names = (each: readonly { name: string }[]) => [...new Set(each.map(({ name }) => name))];
@@ -40,7 +40,7 @@ export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): Se
   return { kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning };
 }
 
-/** A gateway gives messages to any agent and watches any invocation. */
+/** The gateway sends messages to any agent and watches any invocation. */
 export const gatewayManifest: ServiceManifest = {
   kind: 'gateway',
   name: 'gateway',
@@ -49,7 +49,7 @@ export const gatewayManifest: ServiceManifest = {
   calls: [],
 };
 
-/** Any other program that asks agents, gives them runs, and listens to what happens in sessions. */
+/** Any other program that asks agents, gives them runs, and listens to sessions. */
 export const clientManifest: ServiceManifest = {
   kind: 'client',
   name: 'client',
@@ -58,7 +58,7 @@ export const clientManifest: ServiceManifest = {
   calls: [],
 };
 
-/** Name of a service on the bus: of its NATS user and of its inboxes. */
+/** Returns the name of a service on the bus: the name of its NATS user and of its inboxes. */
 export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>): string {
   return kind === 'agent' || kind === 'tool' ? serviceName(kind, name) : name;
 }
@@ -66,11 +66,14 @@ export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>):
 export interface Permissions {
   publish: string[];
   subscribe: string[];
-  /** May it answer requests? As many frames as it takes, to those who asked. */
+  /** True if it may answer requests, with any number of frames, to the askers. */
   answers: boolean;
 }
 
-/** The least rights with which a service can do its work; `all` tells who may hand a conversation back to whom. */
+/**
+ * Returns the least rights with which a service can do its work. `all` tells which agents may hand a
+ * conversation back to which.
+ */
 export function permissionsOf(
   manifest: ServiceManifest,
   all: readonly ServiceManifest[],
@@ -87,17 +90,17 @@ export function permissionsOf(
         names.operation(every, every),
         names.pending,
         names.invocationCancel(every),
-        ...claiming(names),
+        ...claimRights(names),
       ],
       subscribe: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every), inbox],
       answers: false,
     };
   }
-  const shown = ['PING', 'INFO', 'STATS'].flatMap((verb) => {
+  const discovery = ['PING', 'INFO', 'STATS'].flatMap((verb) => {
     const subject = `$SRV.${verb}`;
     return [subject, `${subject}.${names.shownAs(name)}`, `${subject}.${names.shownAs(name)}.>`];
   });
-  const cards = cardReading(names);
+  const cards = cardRights(names);
   if (kind === 'gateway') {
     return {
       publish: [
@@ -106,14 +109,14 @@ export function permissionsOf(
         names.invocationEvent(every),
         '$SRV.PING.>',
         ...cards.publish,
-        ...artifactUse(names),
-        ...claiming(names),
+        ...artifactRights(names),
+        ...claimRights(names),
       ],
       subscribe: [
         names.invocationEvent(every),
         `${names.pending} ${queueGroup}`,
         inbox,
-        ...shown,
+        ...discovery,
         ...cards.subscribe,
       ],
       answers: true,
@@ -124,12 +127,18 @@ export function permissionsOf(
     return {
       publish: [
         announces,
-        ...artifactUse(names),
-        ...claiming(names),
-        // Whoever may publish an outcome may answer any call of that agent: no tool that need not.
+        ...artifactRights(names),
+        ...claimRights(names),
+        // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
+        // right.
         ...(manifest.longRunning ? jobRights(names, manifest, all) : []),
       ],
-      subscribe: [`${names.toolCall(name)} ${queueGroup}`, names.invocationCancel(every), inbox, ...shown],
+      subscribe: [
+        `${names.toolCall(name)} ${queueGroup}`,
+        names.invocationCancel(every),
+        inbox,
+        ...discovery,
+      ],
       answers: true,
     };
   }
@@ -137,36 +146,37 @@ export function permissionsOf(
     publish: [
       announces,
       ...cards.publish,
-      ...artifactUse(names),
-      ...claiming(names),
-      // Who ends an invocation publishes the run whose turn it is in the session: of its own, or of another agent of its tree.
+      ...artifactRights(names),
+      ...claimRights(names),
+      // The service that ends an invocation publishes the next run of the session: its own, or that of
+      // another agent of its tree.
       ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to)),
       // An agent that is asked hands over to these too, and waits for their answer.
       ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
-      // Whether another agent that claims the same app is up, and which of the offered tools are.
+      // To find out whether another agent that claims the same app is up, and which of the offered tools are.
       '$SRV.PING.*',
       names.invocationEvent(every),
       names.invocationCancel(every),
       names.allSessionEvents,
       names.allSessionPending,
       names.dead('agent', name),
-      ...workTaking(names, { kind: 'run', name }),
-      ...workTaking(names, { kind: 'operation', name }),
+      ...queueRights(names, { kind: 'run', name }),
+      ...queueRights(names, { kind: 'operation', name }),
     ],
     subscribe: [
       `${names.agentAsk(name)} ${queueGroup}`,
       `${names.agentDelegate(name)} ${queueGroup}`,
       names.invocationCancel(every),
       inbox,
-      ...shown,
+      ...discovery,
       ...cards.subscribe,
     ],
     answers: true,
   };
 }
 
-/** All agents of its tree: a tool may transfer to any of them. */
+/** Returns the other agents of its tree: a tool may transfer to any of them. */
 function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
   const agents = all.filter(({ kind }) => kind === 'agent');
   const tree = treeOf(
@@ -176,7 +186,10 @@ function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[])
   return [...tree].filter((to) => to !== name);
 }
 
-/** The tools that it names, and of those that are known now the ones that fit its patterns. NATS has no patterns within a name. */
+/**
+ * Returns the tools that it names, and the known tools that match its patterns: NATS has no patterns within a
+ * name.
+ */
 function callsTo(
   { calls, offers = [] }: ServiceManifest,
   all: readonly ServiceManifest[],
@@ -192,11 +205,11 @@ function jobRights(names: Subjects, manifest: ServiceManifest, all: readonly Ser
     names.toolJob(name),
     ...callersOf(manifest, all).map((agent) => names.operation(agent, every)),
     names.dead('tool', name),
-    ...workTaking(names, { kind: 'job', name }),
+    ...queueRights(names, { kind: 'job', name }),
   ];
 }
 
-/** The agents that may call a tool: it tells them how far its long-running calls are. */
+/** Returns the agents that may call a tool: it publishes updates of its long-running calls to them. */
 function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
   const agents = all.filter(({ kind }) => kind === 'agent');
   return agents
@@ -204,8 +217,11 @@ function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): 
     .map((agent) => agent.name);
 }
 
-/** Without a consumer: who may make one may have the server deliver to any subject. */
-function cardReading({ cardBucket }: Subjects) {
+/**
+ * Returns the rights to read cards, without a consumer: a service that may make one may have the server
+ * deliver to any subject.
+ */
+function cardRights({ cardBucket }: Subjects) {
   const stream = `KV_${cardBucket}`;
   return {
     publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`],
@@ -213,25 +229,35 @@ function cardReading({ cardBucket }: Subjects) {
   };
 }
 
-/** Any file of any user: whose it is, is known to the process and not to NATS. Nothing of it makes or deletes streams, or makes consumers. */
-function artifactUse({ artifactBucket }: Subjects): string[] {
-  return [`$KV.${artifactBucket}.>`, ...streamUse(`KV_${artifactBucket}`), ...objectUse(artifactBucket)];
+/**
+ * Returns the rights to use any file of any user: the processes know the owner of a file, NATS does not. None
+ * of them makes or deletes streams, or makes consumers.
+ */
+function artifactRights({ artifactBucket }: Subjects): string[] {
+  return [
+    `$KV.${artifactBucket}.>`,
+    ...streamRights(`KV_${artifactBucket}`),
+    ...objectRights(artifactBucket),
+  ];
 }
 
-/** Who may send or hear anything may find that it was too large for a message. */
-function claiming({ claimBucket }: Subjects): string[] {
-  return [claimBucket('news'), claimBucket('work')].flatMap(objectUse);
+/**
+ * Returns the rights to use claims: any message that a service sends or receives may be too large for the
+ * bus.
+ */
+function claimRights({ claimBucket }: Subjects): string[] {
+  return [claimBucket('news'), claimBucket('work')].flatMap(objectRights);
 }
 
-function objectUse(bucket: string): string[] {
-  return [`$O.${bucket}.C.*`, `$O.${bucket}.M.*`, ...streamUse(`OBJ_${bucket}`)];
+function objectRights(bucket: string): string[] {
+  return [`$O.${bucket}.C.*`, `$O.${bucket}.M.*`, ...streamRights(`OBJ_${bucket}`)];
 }
 
-function streamUse(stream: string): string[] {
+function streamRights(stream: string): string[] {
   return ['INFO', 'MSG.GET', 'PURGE'].map((verb) => `$JS.API.STREAM.${verb}.${stream}`);
 }
 
-function workTaking({ workStream, workConsumer }: Subjects, { kind, name }: QueueName): string[] {
+function queueRights({ workStream, workConsumer }: Subjects, { kind, name }: QueueName): string[] {
   const consumer = `${workStream(kind)}.${workConsumer(name)}`;
   return [
     `$JS.API.CONSUMER.INFO.${consumer}`,

@@ -5,11 +5,13 @@ import { publishEnd } from '../messages/publish-event.ts';
 import { startNext } from './run-queue.ts';
 
 /**
- * Cancels an invocation: what works on it, in whatever process, is told and stops; a run that waits its turn never begins. The mark is kept, so
- * that who did not hear it, or takes the run later, ends it too. Returns the record as it then is: `running` until those at work have stopped.
- * One that has ended stays as it is.
+ * Cancels an invocation: every process that works on it stops, and a run that waits for its turn never
+ * begins. The mark is kept, so a process that missed the message, or that takes the run later, ends the run
+ * too. Returns the record after the mark: `running` until the workers have stopped. An invocation that has
+ * ended stays as it is.
  *
- * @throws MeshError `not_found` for an invocation that has neither begun in this session nor waits in its queue: it may not have been taken yet
+ * @throws MeshError `not_found` for an invocation that has neither begun in this session nor waits in its
+ * queue: perhaps no replica has taken its run command yet
  */
 export async function cancelInvocation(
   mesh: Mesh,
@@ -25,17 +27,17 @@ export async function cancelInvocation(
   }
   if (record.status === 'running')
     await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
-  // What waited in the queue of its session: nobody else will tell.
-  const waited = cancelledRuns(record);
-  for (const [resume, { status, error }] of waited) {
+  // Runs that waited in the queue of the session: no other process tells that they have ended.
+  const waitingRuns = cancelledRuns(record);
+  for (const [resume, { status, error }] of waitingRuns) {
     const end = { status, lastSeq: 0, ...(error && { error }) };
     await publishEnd(mesh, { ...ref, ...(resume === '' ? {} : { resume }) }, end, {});
   }
-  if (waited.length > 0) await startNext(mesh, ref);
+  if (waitingRuns.length > 0) await startNext(mesh, ref);
   return record;
 }
 
-/** Its runs that ended by being cancelled, by their `resume`. */
+/** Returns the runs of the invocation that ended because they were cancelled, by their `resume`. */
 function cancelledRuns(record: InvocationRecord): [resume: string, end: RunEnd][] {
   const first = endOfRun(record);
   const ends: [string, RunEnd][] = record.ends ? [...record.ends] : first ? [['', first]] : [];

@@ -14,16 +14,18 @@ import { rootOf } from '../mesh/root-agent.ts';
 import { refOf } from '../messages/publish-event.ts';
 import type { Run } from './run.ts';
 
-/** @throws MeshError `failed_precondition` when invocations of the root's app are not continued */
+/**
+ * Checks that invocations of the root's app can be continued. @throws MeshError `failed_precondition` if not
+ */
 export function assertResumable({ resumable, app, name }: AgentCard): void {
   if (!resumable) throw notResumable(app ?? name);
 }
 
 /**
- * A run that continues an invocation is checked before it takes the session: one that may not would bring the invocation to life again. What
- * is said already was checked.
+ * Checks a run that continues an invocation, before the run takes the session: a run without the right to
+ * continue would revive the invocation. A message that is committed already was checked before.
  *
- * @throws MeshError `failed_precondition` and those of `readMessage`, as a refusal
+ * @throws MeshError `failed_precondition` and the errors of `readMessage`, as a refusal
  */
 export async function checkContinuation(mesh: Mesh, run: Run, session: Session): Promise<void> {
   const { app, invocationId, resume, message = {} } = run;

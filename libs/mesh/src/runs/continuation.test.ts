@@ -35,7 +35,9 @@ const readOf = async ({ events, end }: StartedRun) => ({
   end: await end,
 });
 
-/** A session whose first invocation waits for answers; the agent is up, and can be stopped and started. */
+/**
+ * Makes a session whose first invocation waits for answers; the agent is up, and can be stopped and started.
+ */
 async function waiting(model = new ScriptedLlm(bothAtOnce, says('both'))) {
   const world = memoryMesh();
   const { pay, paid } = cashier();
@@ -81,7 +83,7 @@ async function waiting(model = new ScriptedLlm(bothAtOnce, says('both'))) {
 }
 
 describe('an invocation that is continued', () => {
-  it('goes on under its id; each answer is a run with an end of its own', async () => {
+  it('continues with its id; each answer is a run with an end of its own', async () => {
     const { answer, open, log, invocationId, client, ref } = await waiting();
     const one = await answer(open[0]);
     expect(one.invocationId).toBe(invocationId);
@@ -98,7 +100,7 @@ describe('an invocation that is continued', () => {
     expect(state).toMatchObject({ status: 'completed', resume: two.resume, llmCalls: 2 });
   });
 
-  it('by two answers at once does both, one after the other; each client hears of its own', async () => {
+  it('takes two answers at once, one after the other; each client gets the events of its own', async () => {
     const { answer, open, served, serve, log, paid } = await waiting();
     await served.stop({ graceMs: 1_000 });
     const runs = [await answer(open[1]), await answer(open[0])];
@@ -114,7 +116,7 @@ describe('an invocation that is continued', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('by the same answer twice takes the first; the second changes nothing', async () => {
+  it('takes the first of two equal answers; the second changes nothing', async () => {
     const { answer, open, served, serve, paid, client, ref, invocationId, log } = await waiting();
     await served.stop({ graceMs: 1_000 });
     const [one, two] = [await answer(open[0]), await answer(open[0])];
@@ -131,7 +133,7 @@ describe('an invocation that is continued', () => {
     expect((await readOf(await answer(open[1]))).told.at(-1)).toBe('root: both');
   });
 
-  it('tells the end of a run again when its command comes again, and does nothing', async () => {
+  it('only publishes the end of a run again when its command is delivered again', async () => {
     const { answer, open, log, commands, client, paid, ref } = await waiting();
     const one = await answer(open[0]);
     await readOf(one);
@@ -156,7 +158,7 @@ describe('an invocation that is continued', () => {
     expect(state).toMatchObject({ status: 'completed', resume: two.resume });
   });
 
-  it('can be come back to: the invocation as it stands, or one of its runs', async () => {
+  it('can be followed again: the whole invocation, or one of its runs', async () => {
     const { answer, open, client, ref, invocationId, served, serve } = await waiting();
     const here = { ...ref, invocationId };
     const one = await answer(open[0]);
@@ -186,7 +188,7 @@ describe('an invocation that is continued', () => {
     expect((await told(here, all.state.lastSeq - 1)).events).toEqual(['root: both']);
   });
 
-  it('is followed to the end of the run that is at work, whatever is told of others', async () => {
+  it('is followed to the end of the present run, whatever is published about others', async () => {
     const go = Promise.withResolvers<void>();
     const model = new ScriptedLlm(calls('pay'), says('paid'));
     const { generateContentAsync } = model;
@@ -201,7 +203,7 @@ describe('an invocation that is continued', () => {
     await expect.poll(() => asked).toBe(2);
     const back = await followRun(client, { ...ref, invocationId }, { afterSeq: 4 });
     expect(back.state).toMatchObject({ status: 'running', resume: run.resume });
-    // The end of the first run, told once more.
+    // A repetition of the end of the first run.
     await client.bus.publish(
       client.subjects.invocationEvent(invocationId),
       { status: 'completed', lastSeq: 3 },
@@ -242,7 +244,7 @@ describe('an invocation that is continued', () => {
     expect([await log(), await world.sessions.pending.list(ref)]).toEqual(before);
   });
 
-  it('not by a command that goes around the check', async () => {
+  it('is not continued by a command that bypasses the check', async () => {
     const { invocationId, client, ref, world, log } = await waiting();
     const before = await log();
     const resume = newResumeId();
@@ -298,7 +300,7 @@ describe('a conversation over processes that is continued', () => {
     return await readOf(await startRun(client, { app: 'app', user: 'u', session, message, invocationId }));
   };
 
-  it('goes on where it was handed to, and may be handed on again', async () => {
+  it('continues at the agent that has it, which may hand it on again', async () => {
     const world = memoryMesh();
     const { pay } = cashier();
     const toRoot = calls('transfer_to_agent', { agentName: 'root' });
@@ -322,7 +324,7 @@ describe('a conversation over processes that is continued', () => {
     expect(end).toMatchObject({ status: 'completed' });
   });
 
-  it('goes on at an agent that had handed over before it was answered', async () => {
+  it('continues at an agent that had handed over before it got its answer', async () => {
     const world = memoryMesh();
     const { pay, paid } = cashier();
     const helper = new LlmAgent({ name: 'helper', model: new ScriptedLlm(says('I help')) });

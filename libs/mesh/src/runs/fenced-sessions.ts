@@ -3,9 +3,10 @@ import { type Attempt, overrideSessions } from '@agentmesh/agent/internal';
 import { type Headers, header } from '@agentmesh/protocol';
 
 /**
- * Sessions as one delivery of a run sees them: every commit bears its token, and is refused (`aborted`) once a later delivery has taken
- * over. An acknowledgement to the queue fences nobody off; this does. What answers an ask bears its attempt too: the same ask may have been sent
- * to another replica meanwhile.
+ * Wraps the sessions for one delivery of a run: every commit carries the delivery's fencing token and is
+ * refused (`aborted`) after a later delivery has taken over. An acknowledgement to the queue does not fence
+ * off another replica; the token does. The commits of an ask carry the ask's attempt too, because the same
+ * ask may have been sent to another replica meanwhile.
  */
 export function fencedSessions(
   sessions: SessionService,
@@ -27,7 +28,7 @@ export function fencedSessions(
   });
 }
 
-/** The token of the delivery on whose behalf a message came, if it came for one. */
+/** Returns the fencing token of the delivery for which a message was sent; undefined if there is none. */
 export function tokenOf(headers: Headers): number | undefined {
   const token = Number(headers[header.token]);
   return Number.isInteger(token) && token > 0 ? token : undefined;

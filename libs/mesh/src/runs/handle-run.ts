@@ -39,14 +39,16 @@ import { settle } from './settle-run.ts';
 import { waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 const done: WorkOutcome = { done: true };
-/** So many processes may die at a run, each before it committed anything, until it is put away. */
+/**
+ * How many processes may die at a run, each before it commits anything, until the run becomes a dead letter.
+ */
 const maxBegun = 5;
-/** How soon a copy of a run that is at work is delivered again, in ms. */
+/** Pause until the queue delivers a copy of a running run again, in ms. */
 const duplicateMs = 5_000;
 
 /**
- * Works on a run command. Order is all: what happened is committed, then published, then the command is acknowledged. Delivered again, it
- * goes on from what the log holds.
+ * Works on a run command. The order matters: commit an event, publish it, and in the end acknowledge the
+ * command. A later delivery goes on from the committed events.
  */
 export async function handleRun(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
@@ -67,7 +69,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
   try {
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
-    if (delivery.session) served.mesh.heads.keep(delivery.session);
+    if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
     return outcome;
   } catch (error) {
@@ -89,7 +91,7 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
     ...command,
     invocationId: command.invocationId ?? `e-${item.key}`,
     app: command.app ?? app ?? agent.name,
-    // Made from the command's key: the same one on every delivery.
+    // Made from the key of the command, so every delivery gets the same id.
     session: command.session ?? `s-${item.key}`,
     fresh: command.session === undefined,
   };
@@ -101,12 +103,12 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   delivery.session = session;
   const { invocationId, resume } = run;
   const ref = { ...refOf(session), invocationId, resume };
-  const over = endOfRun(await mesh.sessions.invocations.get(ref), resume);
-  if (over) return await end(mesh, ref, over, session, delivery);
+  const recordedEnd = endOfRun(await mesh.sessions.invocations.get(ref), resume);
+  if (recordedEnd) return await end(mesh, ref, recordedEnd, session, delivery);
   await checkContinuation(mesh, run, session);
-  const handed = handedElsewhere(served, run, session);
-  if (handed === 'taken') return done;
-  if (handed) return await handOver(served, run, handed.to, delivery.carrier);
+  const handover = handedElsewhere(served, run, session);
+  if (handover === 'taken') return done;
+  if (handover) return await handOver(served, run, handover.to, delivery.carrier);
   if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
     throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
   }
@@ -125,21 +127,21 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
-    const before = endOfRun(await mesh.sessions.invocations.get(ref), resume);
-    return await end(mesh, ref, before ?? { status: 'completed' }, session, delivery);
+    const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), resume);
+    return await end(mesh, ref, earlierEnd ?? { status: 'completed' }, session, delivery);
   }
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
-  // What others have committed since is not in our picture; from now on they commit nothing.
-  const before = session.seq;
-  session = (await mesh.heads.refresh(session)) ?? (await openRunSession(served, run));
+  // Others may have committed events since the session was read. From now on they cannot commit.
+  const seqBefore = session.seq;
+  session = (await mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
   delivery.session = session;
-  if (session.seq > before) {
-    const now = handedElsewhere(served, run, session);
-    // A copy of the run that read the session before another one handed over.
-    if (now === 'taken') return done;
-    if (now) return await handOver(served, run, now.to, delivery.carrier);
+  if (session.seq > seqBefore) {
+    const newHandover = handedElsewhere(served, run, session);
+    // This is a copy of the run: it read the session before another delivery handed over.
+    if (newHandover === 'taken') return done;
+    if (newHandover) return await handOver(served, run, newHandover.to, delivery.carrier);
   }
   const next = await think(served, run, delivery, session, taken.token);
   if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
@@ -148,19 +150,22 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
 }
 
-/** Names the part of the invocation that the run is: its hop, and which continuation it belongs to. */
+/** Names the part of the invocation that the run is: its hop, and the continuation to which it belongs. */
 function partOf({ hop, resume }: Run): string {
   return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
 }
 
-/** Has the invocation left calls open? An answer to them may continue it. */
+/** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
 function mayGoOn({ events }: Session, invocationId: string): boolean {
   return logIndex(events)
     .ofInvocation(invocationId)
     .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
 }
 
-/** Lets the agent go on until it is done, or hands over: returns the agent elsewhere that is the next. */
+/**
+ * Lets the agent work until it is done or hands over. Returns the name of the next agent when that agent runs
+ * elsewhere.
+ */
 async function think(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
@@ -173,7 +178,8 @@ async function think(
   using cancel = served.cancellations.signalOf(run.invocationId);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
-  // The queue counts deliveries of a message; a run that waited its turn came by several.
+  // The queue counts the deliveries of one message, but a run that waited for its turn came as several
+  // messages.
   const { number: attempt } = await mesh.sessions.invocations.beginAttempt(ref, partOf(run));
   tally.attempt = attempt;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
@@ -215,7 +221,7 @@ async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: numb
   return error;
 }
 
-/** Tells the end, and whose turn it is in the session: all again when it was delivered again. */
+/** Publishes the end of the run and starts the next run of the session. A second delivery repeats both. */
 async function end(
   mesh: Mesh,
   ref: InvocationRef,
@@ -229,8 +235,9 @@ async function end(
 }
 
 /**
- * Has the invocation been handed to an agent elsewhere? Then only the publication of its next hop may be missing: as long as nobody there
- * has said anything, the one who died before did not tell. Transfers within a workflow's step are none of ours.
+ * Tells whether the invocation was handed to an agent elsewhere. If it was, only the publication of the next
+ * hop may be missing: while no event of the other agents is in the log, an earlier delivery may have died
+ * before it published the hop. Transfers within a step of a workflow do not count here.
  */
 function handedElsewhere(
   served: ServedAgent,
@@ -238,14 +245,16 @@ function handedElsewhere(
   { id: sessionId, events }: Session,
 ): { to: string } | 'taken' | undefined {
   const index = logIndex(events);
-  const said = index.positionOf(messageEventId(run, sessionId));
-  // What the invocation did before it was continued is not handed over again.
-  if (said === undefined && run.resume !== undefined) return undefined;
-  const own = index.ofInvocations([run.invocationId], said).filter(({ nodeInfo }) => nodeInfo === undefined);
-  const at = own.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
-  const to = own[at]?.actions.transferToAgent;
+  const messageAt = index.positionOf(messageEventId(run, sessionId));
+  // The events from before the continuation must not be handed over again.
+  if (messageAt === undefined && run.resume !== undefined) return undefined;
+  const ownEvents = index
+    .ofInvocations([run.invocationId], messageAt)
+    .filter(({ nodeInfo }) => nodeInfo === undefined);
+  const at = ownEvents.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
+  const to = ownEvents[at]?.actions.transferToAgent;
   if (to === undefined || isHere(served, to)) return undefined;
-  return own.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
+  return ownEvents.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
 }
 
 function isHere({ agent }: ServedAgent, name: string): boolean {
@@ -254,13 +263,13 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
 }
 
 async function openRunSession(
-  { mesh: { sessions, heads }, agent, services }: ServedAgent,
+  { mesh: { sessions, sessionCache }, agent, services }: ServedAgent,
   run: Run,
 ): Promise<Session> {
   const request = { appName: run.app, userId: run.user, sessionId: run.session };
   const ofApp = services.contextCompactors ?? [];
   const need = turnNeed(agent, { ofApp, message: run.message });
-  const session = await heads.open({ ...request, invocationId: run.invocationId }, need);
+  const session = await sessionCache.open({ ...request, invocationId: run.invocationId }, need);
   if (session) return session;
   if (run.fresh) return await sessions.createSession(request);
   throw new MeshError(
@@ -269,7 +278,10 @@ async function openRunSession(
   );
 }
 
-/** The next hop is published before this one is acknowledged; its id keeps a second publish from being a second hop. */
+/**
+ * Publishes the next hop before this one is acknowledged. The message id keeps a second publication from
+ * becoming a second hop.
+ */
 async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: Headers): Promise<WorkOutcome> {
   const hop = run.hop + 1;
   const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;

@@ -2,10 +2,13 @@ import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** How often a holder shows that it lives, in ms: a fraction of the time for which a session is held without a sign. */
+/** Time between two renewals of the session's lease, in ms: a fraction of the duration of the lease. */
 const renewMs = 10_000;
 
-/** Shows that the run is alive, and looks whether it shall end: the message that says so may be lost. */
+/**
+ * Renews the lease of the run's session until it is disposed, and cancels the run when its record says so:
+ * the message about the cancellation may be lost.
+ */
 export function keepAlive(
   mesh: Mesh,
   ref: InvocationRef,
@@ -17,7 +20,7 @@ export function keepAlive(
       const { cancelled } = await mesh.sessions.leases.renew(ref, token);
       if (cancelled !== undefined) cancel(cancelled);
     } catch (error) {
-      // The next one may succeed; a run that was taken over finds out at its next commit.
+      // The next renewal may succeed. A run that was taken over notices it at its next commit.
       mesh.log.debug({ err: error, ...ref }, 'could not show that a run is alive');
     }
   };

@@ -8,7 +8,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 
-/** A model that answers with the user's last words, when it is told to. */
+/** A model that answers with the user's last words, when the test tells it to. */
 class SlowLlm extends BaseLlm {
   readonly #waiting: (() => void)[] = [];
   readonly seen: string[] = [];
@@ -41,7 +41,7 @@ class SlowLlm extends BaseLlm {
   }
 }
 
-/** An agent with a slow model on two replicas, and a session. */
+/** Makes an agent with a slow model on two replicas, and a session. */
 async function slowMesh() {
   const world = memoryMesh();
   const llm = new SlowLlm();
@@ -87,7 +87,7 @@ describe('runs of one session', () => {
     ]);
   });
 
-  it('do not wait when they shall not; the session is not touched', async () => {
+  it('are refused instead of waiting on request, and leave the session unchanged', async () => {
     const { llm, start, log } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
@@ -99,7 +99,7 @@ describe('runs of one session', () => {
     expect(await log()).toEqual(['user: one', 'solo: re: one']);
   });
 
-  it('may interrupt the one at work, and are the next', async () => {
+  it('may interrupt the present one, and come next', async () => {
     const { llm, start, log } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
@@ -122,7 +122,7 @@ describe('runs of one session', () => {
     ]);
   });
 
-  it('that wait are told when their session is deleted', async () => {
+  it('end with an error when their session is deleted while they wait', async () => {
     const { world, llm, start, ref } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
@@ -137,7 +137,7 @@ describe('runs of one session', () => {
 });
 
 describe('cancelling', () => {
-  it('stops the model call at once and leaves an end that everybody sees', async () => {
+  it('stops the model call at once and leaves an end that all watchers see', async () => {
     const { llm, client, start, ref, log } = await slowMesh();
     const run = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
@@ -154,7 +154,7 @@ describe('cancelling', () => {
     expect(again.status).toBe('failed');
   });
 
-  it('ends a run that waits its turn, and lets those behind it go on', async () => {
+  it('ends a run that waits for its turn, and lets the runs behind it go on', async () => {
     const { llm, client, start, ref, world } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
@@ -237,7 +237,7 @@ describe('a tool in the process of its agent', () => {
 });
 
 describe('a run that was published several times', () => {
-  it('is worked on once, and its copies count as no deaths', async () => {
+  it('is worked on once, and its copies do not count as deaths', async () => {
     const world = memoryMesh();
     const { client, ref } = await world.chat('app');
     const asked = Promise.withResolvers<void>();
@@ -282,7 +282,7 @@ describe('a run that was published several times', () => {
 });
 
 describe('a run at which every process dies', () => {
-  it('is put away with its error, and everybody is told', async () => {
+  it('becomes a dead letter with its error, and all watchers get the end', async () => {
     const world = memoryMesh();
     const { client, ref } = await world.chat('app');
     let died = 0;
@@ -309,7 +309,7 @@ describe('a run at which every process dies', () => {
   }, 20_000);
 });
 
-/** A store in which a process does nothing any more once it is dead. */
+/** Wraps a store for a process that does nothing any more once it is dead. */
 function untilDead<T extends object>(store: T, isAlive: () => boolean): T {
   return new Proxy(store, {
     get(target, key) {
@@ -322,7 +322,7 @@ function untilDead<T extends object>(store: T, isAlive: () => boolean): T {
 }
 
 describe('the ask of a program in a session', () => {
-  it('is refused while a run is at work there, and holds back runs while it is', async () => {
+  it('is refused while a run is at work in the session, and holds back runs while it is at work', async () => {
     const { world, llm, client, ref, start, log } = await slowMesh();
     const ask = async (message: string) => {
       const callee = { subject: client.subjects.agentAsk('solo'), isKnown: () => true };

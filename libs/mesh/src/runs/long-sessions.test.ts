@@ -16,7 +16,7 @@ import { serveAgent } from '../serve/serve-agent.ts';
 
 const short = { contextCompactors: [new TruncatingContextCompactor({ threshold: 4 })] };
 
-/** Fills a session with what was said long ago. */
+/** Fills a session with old events. */
 async function talk(sessions: InMemorySessionService, ref: SessionRef, count: number): Promise<void> {
   const session = (await sessions.getSession(ref)) ?? expect.fail();
   for (let n = 1; n <= count; n += 1) {
@@ -28,7 +28,7 @@ async function talk(sessions: InMemorySessionService, ref: SessionRef, count: nu
   }
 }
 
-/** Notes how many events each reading of a session has returned. */
+/** Notes how many events each read of a session has returned. */
 function watchReads(sessions: InMemorySessionService): number[] {
   const reads: number[] = [];
   const { getSession, log } = sessions;
@@ -71,7 +71,7 @@ describe('a long session whose prompts are short', () => {
     expect(texts).toEqual(['old 299', 'old 300', 'go', 'For context:', '[writer] said: draft']);
   });
 
-  it('is read from the call on whose late result has come', async () => {
+  it('is read from the call whose late result has come', async () => {
     const world = memoryMesh();
     const model = new ScriptedLlm(modelCalls('order'), says('ordered'), says('it is there'));
     const order = new LongRunningFunctionTool({

@@ -15,43 +15,48 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
 
-/** How many events are looked at first for who spoke last. */
+/** Number of events in which the last speaker is looked for first. */
 export const recentEvents = 20;
-/** And then, further and further back, at a time. */
+/** Number of older events that are then read at a time. */
 const pageSize = 200;
 
-/** Whom the next message of a session goes to. @throws MeshError `not_found` for an app or session that is not there */
+/**
+ * Returns the agent that gets the next message of a session. @throws MeshError `not_found` for an app or
+ * session that does not exist
+ */
 export async function speakerFor(
   mesh: Mesh,
   { app, user, session, message }: { app: string; user: string; session: string; message: unknown },
 ): Promise<string> {
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const head = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
-  if (!head) throw noSession(ref);
-  return await speakerOf(mesh, root, head, { message, asked: await askedFor(mesh, ref, message) });
+  const newest = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
+  if (!newest) throw noSession(ref);
+  return await speakerOf(mesh, root, newest, { message, asked: await askedFor(mesh, ref, message) });
 }
 
 /**
- * Whom the next message goes to: an answer to who asked, as `asked` tells ({@link askedFor}); anything else to the agent that spoke last, of those
- * that could give the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on agents.
+ * Returns the agent that gets the next message. An answer goes to the agent that asked, which `asked` tells
+ * ({@link askedFor}). Any other message goes to the agent that spoke last, among the agents that could give
+ * the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on
+ * agents.
  */
 export async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
-  head: Session,
+  session: Session,
   { message, asked }: { message: unknown; asked: readonly Event[] },
 ): Promise<string> {
-  const { events } = head;
-  noteUnread(events, unreadBefore(head));
-  const ref = { appName: head.appName, userId: head.userId, sessionId: head.id };
+  const { events } = session;
+  noteUnread(events, unreadBefore(session));
+  const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
   const asker = askerOf(mesh, message, asked);
   if (asker !== undefined) return asker;
-  // Where only the root keeps the conversation, nobody need look for who did.
+  // If only the root can keep the conversation, the search for the last speaker is not needed.
   if (agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name)))
     return root.name;
   let speaker = lastSpeaker(mesh, root, events);
-  for (let last = unreadBefore(head); speaker === undefined && last > 0; last -= pageSize) {
+  for (let last = unreadBefore(session); speaker === undefined && last > 0; last -= pageSize) {
     const afterSeq = Math.max(last - pageSize, 0);
     const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq, limit: last - afterSeq });
     speaker = lastSpeaker(
@@ -63,7 +68,7 @@ export async function speakerOf(
   return speaker ?? root.name;
 }
 
-/** The agent that spoke last of those that keep a conversation. */
+/** Returns the last speaker among the agents that keep a conversation. */
 function lastSpeaker(mesh: Mesh, root: AgentCard, events: readonly Event[]): string | undefined {
   for (const event of logIndex(events).visible().toReversed()) {
     const service = serviceOf(mesh, event);
@@ -72,7 +77,10 @@ function lastSpeaker(mesh: Mesh, root: AgentCard, events: readonly Event[]): str
   return undefined;
 }
 
-/** The agent whose process an event comes from: the author may be one below it that has no card. */
+/**
+ * Returns the agent whose process committed the event. The author itself may be an agent below it, without a
+ * card.
+ */
 function serviceOf(mesh: Mesh, { author, customMetadata }: Event): string | undefined {
   if (author === undefined || author === 'user') return undefined;
   if (agentCard(mesh, author)) return author;
@@ -80,7 +88,10 @@ function serviceOf(mesh: Mesh, { author, customMetadata }: Event): string | unde
   return agentCards(mesh).find(({ name }) => isReplicaOf(replica, serviceName('agent', name)))?.name;
 }
 
-/** As in one process: it could give the conversation back, and so could all above it up to the root. */
+/**
+ * Tells whether the agent keeps the conversation, by the same rule as in one process: the agent and all
+ * agents above it up to the root can give the conversation back.
+ */
 function keepsConversation(mesh: Mesh, root: AgentCard, name: string, below: string[] = []): boolean {
   if (name === root.name) return below.length === 0 || root.llm;
   const card = agentCard(mesh, name);
@@ -89,7 +100,10 @@ function keepsConversation(mesh: Mesh, root: AgentCard, name: string, below: str
   return parents.some((parent) => keepsConversation(mesh, root, parent.name, [...below, name]));
 }
 
-/** The service of the agent whose call the message answers: the workflow that runs it, or the agent itself, whichever has a card. */
+/**
+ * Returns the service of the agent whose call the message answers: the workflow that runs the agent, or the
+ * agent itself, whichever has a card.
+ */
 function askerOf(mesh: Mesh, message: unknown, asked: readonly Event[]): string | undefined {
   const { parts = [] } = parse(messageSchema, message, 'the message');
   const answered = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));

@@ -5,15 +5,16 @@ import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } 
 import type { Mesh } from '../mesh/mesh.ts';
 import { speakerFor } from './next-speaker.ts';
 
-/** How long a run whose turn it is may wait for a free slot before the next one may go first, in ms. */
+/** Time that the next run may wait for a free slot before the run behind it may go first, in ms. */
 const promotedMs = 600_000;
 
 /**
- * Publishes the run whose turn it is in a session, if any. Called by whoever ends an invocation, before it acknowledges: published and then
- * taken from the queue, so that a crash in between publishes it again under the same message id. One that this service may not publish is left to
- * its own agent's sweeper.
+ * Publishes the run whose turn it is in a session, if any. Callers call it when they end an invocation,
+ * before they acknowledge. The run is published first and taken from the queue afterwards: after a crash in
+ * between it is published again, under the same message id. A run that this service may not publish is left
+ * to the sweeper of its own agent.
  *
- * @param own the agent whose runs alone are published; default any
+ * @param own the only agent whose runs are published; default: any agent
  */
 export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Promise<void> {
   const { appName, userId, sessionId } = ref;
@@ -47,20 +48,21 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
     });
   } catch (error) {
     if (MeshError.from(error).retryable) throw error;
-    // The agent that it was for will say what is wrong.
+    // The agent to which the run was addressed reports the error.
     return agent;
   }
 }
 
-/** How often waiting runs are looked for that nobody has told, in ms. */
+/** Time between two searches for waiting runs that were not published, in ms. */
 export const defaultSweepMs = 5_000;
-/** How many sessions are looked at in one go. */
+/** Number of sessions that one search reads. */
 const sweepSize = 100;
 
 /**
- * Finds runs of an agent that a crash left waiting, in sessions that nobody has any more; and ends calls whose deadline is over.
+ * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions without
+ * a holder, and ends calls whose deadline is over.
  *
- * @param expire ends them
+ * @param expire ends these calls
  */
 export function startSweeper(
   mesh: Mesh,
@@ -81,7 +83,7 @@ export function startSweeper(
   };
   const running = (async () => {
     while (!signal.aborted) {
-      // Replicas do not all look at the same time.
+      // A random pause, so that not all replicas search at the same time.
       await delay(sweepMs / 2 + Math.random() * sweepMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       await expire().catch((error) => mesh.log.warn({ err: error }, 'could not look for overdue calls'));

@@ -5,29 +5,32 @@ import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { Tally } from '../mesh/outcomes.ts';
 
-/** A run with all that a command may leave out. */
+/** A run command with values for all fields that a command may leave out. */
 export interface Run extends RunCommand {
   invocationId: string;
   app: string;
   session: string;
-  /** The command named no session: it gets one of its own. */
+  /** True if the command named no session: the run gets a new one. */
   fresh: boolean;
 }
 
 /** One delivery of a run command. */
 export interface DeliveredRun {
   item: WorkItem;
-  /** Go with every message sent for it. */
+  /** Headers of every message that is sent for the run. */
   carrier: Headers;
-  /** What it commits under; undefined until it begins. */
+  /** The fencing token of its commits; undefined until the run begins. */
   token: number | undefined;
-  /** What it costs. */
+  /** Counts what the run costs. */
   tally: Tally;
-  /** The session that it works on; undefined until it is read. */
+  /** The session of the run; undefined until it is read. */
   session?: Session;
 }
 
-/** A run command as it may be kept: one that was not published by us may hold plain credentials. @throws as {@link sealAnswers} */
+/**
+ * Seals the credentials in a run command before it is kept: other publishers may have sent them in plain
+ * text. @throws as {@link sealAnswers}
+ */
 export async function sealRun(mesh: Pick<Mesh, 'box'>, run: Run): Promise<Run> {
   const { message, app: appName, user: userId, session: sessionId } = run;
   if (!message) return run;

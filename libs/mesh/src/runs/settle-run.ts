@@ -17,10 +17,13 @@ import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
-/** How soon work is tried again that failed because a server or a replica was away, in ms. */
+/** Pause before a retry when a server or a replica was unreachable, in ms. */
 const retryMs = 1_000;
 
-/** What a failed attempt means: try again where that can help, otherwise end the run with an error that everybody sees. */
+/**
+ * Decides what a failed delivery means: the queue delivers it again where that can help; otherwise the run
+ * ends with an error that all watchers see.
+ */
 export async function settle(
   served: ServedAgent,
   run: Run,
@@ -45,20 +48,23 @@ export async function settle(
   else log.error({ err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
-  } catch (again) {
-    const { code, retryable } = MeshError.from(again);
+  } catch (settleError) {
+    const { code, retryable } = MeshError.from(settleError);
     if (code === 'aborted') return { done: false, takenOver: true };
     if (!retryable) {
-      // What fails every time must not come again every second.
-      log.error({ err: again }, 'dropped a run whose failure cannot be written down');
+      // A failure that repeats every time must not come back every second.
+      log.error({ err: settleError }, 'dropped a run whose failure cannot be written down');
       return done;
     }
-    log.warn({ err: again }, 'could not write down how the run failed; it will be tried again');
+    log.warn({ err: settleError }, 'could not write down how the run failed; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
 }
 
-/** Writes the failure into the session, as far as this invocation has it, and tells everybody. A message that is refused leaves nothing there. */
+/**
+ * Commits the failure to the session if this invocation holds it, and publishes the end. A refused message
+ * leaves nothing in the session.
+ */
 async function fail(
   served: ServedAgent,
   run: Run,
@@ -71,8 +77,8 @@ async function fail(
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   const token = delivery.token ?? (await tokenFor(served, ref));
   const sessions = fencedSessions(mesh.sessions, token);
-  const head = { ...sessionOf(run), config: { numRecentEvents: 0 } };
-  const session = token === undefined ? undefined : await sessions.getSession(head);
+  const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
+  const session = token === undefined ? undefined : await sessions.getSession(headRequest);
   if (session) {
     const failure = createEvent({
       id: failureEventId(run),
@@ -86,7 +92,7 @@ async function fail(
     await publishEvent(mesh, session, committed, delivery.carrier);
   }
   const { code, message } = error;
-  // With its session the record went that the token stands in.
+  // If the session is gone, the record with the fencing token is gone too.
   const keeper = session ? sessions : mesh.sessions;
   await keeper.invocations.end(ref, { status: 'failed', error: { code, message } });
   const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
@@ -95,7 +101,10 @@ async function fail(
   return done;
 }
 
-/** A message that is not taken leaves nothing in the session: whoever waits for its run is told why. */
+/**
+ * Ends a run whose message was refused. Nothing is committed to the session; those who wait for the run get
+ * the reason.
+ */
 async function refuse(
   { mesh, agent }: ServedAgent,
   run: Run,
@@ -105,7 +114,7 @@ async function refuse(
   const { invocationId, resume, answeredBy } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
   const { code, message } = error;
-  // What came over the bus was taken before; nobody waits for its run who could be told.
+  // A message that came over the bus was acknowledged before: no client waits for its run.
   if (answeredBy && answeredBy.via !== 'rest')
     await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
@@ -115,18 +124,24 @@ async function refuse(
   return done;
 }
 
-/** Nothing of the run was committed. What code of an agent's throws later may bear the mark of another run's refusal. */
+/**
+ * Tells whether nothing of the run is committed. An error that user code throws later may carry the refusal
+ * mark of another run.
+ */
 function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
   return !session || !logIndex(session.events).has(messageEventId(run, run.session));
 }
 
-/** A run that failed before it had the session writes there only if it gets it now: another one's turn is not disturbed. */
+/**
+ * Takes the session for a run that failed before it had the session, so that the failure can be committed.
+ * Returns undefined if another run holds it: that run is not disturbed.
+ */
 async function tokenFor({ mesh }: ServedAgent, ref: InvocationRef): Promise<number | undefined> {
   const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   return taken.state === 'held' ? taken.token : undefined;
 }
 
-/** To be delivered again: nobody has died at it. */
+/** Hands the run back to the queue for another delivery, without counting a dead process. */
 async function giveBack(
   { mesh }: ServedAgent,
   run: Run,
@@ -135,7 +150,7 @@ async function giveBack(
 ): Promise<WorkOutcome> {
   const ref = { ...sessionOf(run), invocationId: run.invocationId };
   if (token !== undefined) {
-    // Best effort: it would only be put away a little early.
+    // Best effort: without it the run would only become a dead letter one death earlier.
     await mesh.sessions.leases.giveBack(ref, token).catch(() => {});
   }
   return { done: false, delayMs };

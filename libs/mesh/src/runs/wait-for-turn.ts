@@ -10,7 +10,7 @@ import { startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
 
-/** Puts a run into the words of its session's queue. */
+/** Returns the run in the form in which the session's queue keeps it. */
 export function waitingRun(
   { agent }: ServedAgent,
   { fresh: _fresh, ...command }: Run,
@@ -21,8 +21,9 @@ export function waitingRun(
 }
 
 /**
- * Leaves a run to the queue of its session, which another invocation has: it takes neither a slot nor deliveries there. One that does not wait ends; one that
- * interrupts cancels the other one.
+ * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
+ * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; one with `'interrupt'`
+ * also cancels the holder.
  */
 export async function waitForTurn(
   mesh: Mesh,
@@ -41,11 +42,11 @@ export async function waitForTurn(
     return done;
   }
   if (holder === undefined) await startNext(mesh, ref);
-  // What is asked at the same time is no newer message.
+  // A run of the same invocation is not a newer message.
   else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
     const interrupted = { ...ref, invocationId: holder, resume: undefined };
     await cancelInvocation(mesh, interrupted, 'a newer message interrupted it').catch((error) => {
-      // It has gone meanwhile.
+      // The holder has ended meanwhile.
       if (MeshError.from(error).code !== 'not_found') throw error;
     });
   }

@@ -31,20 +31,24 @@ import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 
 export interface ServeAgentOptions extends InvocationServices {
-  /** See and change what the agent does; asked before its own callbacks. */
+  /** Plugins that see and change what the agent does; they are called before its own callbacks. */
   plugins?: BasePlugin[];
   /** The app whose root agent this is; absent for an agent that only others use. */
   app?: string;
-  /** Of the app, where this is its root: may an answer that names the invocation which asked continue it? Default no. */
+  /**
+   * For the root of an app: whether an answer that names the invocation with the question may continue it.
+   * Default no.
+   */
   resumabilityConfig?: ResumabilityConfig;
-  /** Of the app, where this is its root, and of all agents below it in this process: how conversations are kept short. */
+  /** For the root of an app and all agents below it in this process: how conversations are kept short. */
   eventsCompactionConfig?: EventsCompactionConfig;
   version?: string;
-  /** Runs worked on at once by this replica; default 16. */
+  /** Number of runs that this replica works on at once; default 16. */
   slots?: number;
   /**
-   * How often, in ms, each replica looks for calls whose deadline is over, and for runs that a crash left waiting; on average, as replicas do not all look at the same
-   * time. Default 5 s.
+   * Average time between two sweeps of a replica, in ms: it looks for calls whose deadline is over, and for
+   * runs that a crash left waiting. The times are random, so that replicas do not all look at once. Default 5
+   * s.
    */
   sweepMs?: number;
 }
@@ -61,10 +65,11 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
 };
 
 /**
- * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same agent; they share the work.
+ * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same
+ * agent; they share the work.
  *
- * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument` for an unknown option, and for a global
- * instruction that cannot be sent to the agents in other processes
+ * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument`
+ * for an unknown option, and for a global instruction that cannot be sent to the agents in other processes
  */
 export async function serveAgent(
   mesh: Mesh,
@@ -106,42 +111,44 @@ export async function serveAgent(
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
   await bus.announce({ ...cardOf(agent, app, version), resumable: resumabilityConfig?.isResumable ?? false });
-  // In this order: who finds the service can use it.
+  // The order matters: a caller that finds the service can use it.
   const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
-  const delegated = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
+  const delegatedAsks = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
   const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
-  const shown = await bus.register({ kind: 'agent', name: subjects.shownAs(name), version, description }, [
-    ask,
-    delegate,
-    run,
-  ]);
-  // Of two that started at the same time, neither has seen the other before.
+  const registration = await bus.register(
+    { kind: 'agent', name: subjects.shownAs(name), version, description },
+    [ask, delegate, run],
+  );
+  // Of two services that started at the same time, neither saw the other before.
   await assertOnlyRoot(mesh, agent, app, (other) => other < name).catch(async (error: unknown) => {
-    await stopAll([shown, runs, asks, delegated], 0, stopping);
+    await stopAll([registration, runs, asks, delegatedAsks], 0, stopping);
     await cancellations.stop();
     throw error;
   });
   const operations = await consumeOperations(served);
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
-  const look = setTimeout(() => warnOfAbsent(mesh, name, remotes), lookAfterMs);
-  look.unref();
+  const absenceCheck = setTimeout(() => warnOfAbsent(mesh, name, remotes), checkAfterMs);
+  absenceCheck.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
-      clearTimeout(look);
-      await stopAll([shown, runs, operations, asks, delegated, sweeper], graceMs, stopping);
+      clearTimeout(absenceCheck);
+      await stopAll([registration, runs, operations, asks, delegatedAsks, sweeper], graceMs, stopping);
       await cancellations.stop();
       await closeToolsets(agent);
     },
   };
 }
 
-/** When the services that this one uses should have come, in ms: all are started together. */
-const lookAfterMs = 15_000;
+/** Time after which all used services should be up, in ms: a mesh starts them together. */
+const checkAfterMs = 15_000;
 
-/** A misspelled name is found by nobody else: to the mesh it is a service that has not come yet. */
+/**
+ * Warns of used services that are absent. Nothing else finds a misspelled name: to the mesh it is a service
+ * that has not started yet.
+ */
 function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remotes): void {
   const { directory } = mesh.bus;
   const absent = [
@@ -156,7 +163,10 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
   );
 }
 
-/** @throws MeshError `failed_precondition` when an agent that is up, and that comes first, claims the app */
+/**
+ * Checks that no other agent is the root of the app. @throws MeshError `failed_precondition` when another one
+ * is up and `comesFirst`
+ */
 async function assertOnlyRoot(
   mesh: Mesh,
   { name }: BaseAgent,
@@ -192,7 +202,10 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omi
   };
 }
 
-/** Refuses a global instruction that agents in other processes cannot get: their only source is the card, which holds a text. */
+/**
+ * Refuses a global instruction that agents in other processes cannot get: their only source is the card,
+ * which holds a text.
+ */
 function assertSharedInstruction(agent: BaseAgent): void {
   if (!(agent instanceof LlmAgent) || typeof agent.globalInstruction === 'string') return;
   const elsewhere = [...agent.tree()].filter(({ isRemote }) => isRemote).map(({ name }) => name);

@@ -22,15 +22,18 @@ import { readPayload } from '../messages/read-payload.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   version?: string;
-  /** Calls worked on at once by this replica; callers over it are turned away and try another. Default 64. */
+  /**
+   * Number of calls that this replica works on at once; further callers are refused and try another replica.
+   * Default 64.
+   */
   maxInFlight?: number;
-  /** How long a result is kept for repeats of its call, in ms; default one day. */
+  /** Time for which a result is kept for repeats of its call, in ms; default one day. */
   resultTtlMs?: number;
-  /** Of a long-running tool: jobs worked on at once by this replica; default 4. */
+  /** For a long-running tool: number of jobs that this replica works on at once; default 4. */
   jobSlots?: number;
   /**
-   * Of a long-running tool: how long the agent that called waits for the result, in ms; then its run goes on with what the tool has said so far, and
-   * the result comes later. Default 5 s.
+   * For a long-running tool: time that the calling agent waits for the result, in ms. Then its run goes on
+   * with the latest progress, and the result comes later. Default 5 s.
    */
   patienceMs?: number;
 }
@@ -45,12 +48,16 @@ export const serveToolOptions: OptionNames<ServeToolOptions> = {
 };
 
 const dayMs = 86_400_000;
-/** How long a stopping process works on at jobs, in ms: one that is about to end may; another replica goes on with the others at once. */
+/**
+ * Time that a stopping process continues its jobs, in ms: a job near its end may finish. After that another
+ * replica continues the others.
+ */
 const jobGraceMs = 2_000;
 
 /**
- * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they share the calls. The calls of a long-running
- * tool are jobs in a queue: they outlive the process that works on them, and the run of the agent that called.
+ * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they
+ * share the calls. The calls of a long-running tool are jobs in a queue: they outlive the process that works
+ * on them, and the run of the calling agent.
  *
  * @throws MeshError `invalid_argument` for an unknown option
  */
@@ -102,7 +109,7 @@ export async function serveTool(
       ]
     : [];
   const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxInFlight });
-  const shown = await mesh.bus.register(
+  const registration = await mesh.bus.register(
     { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
     [subject],
   );
@@ -110,7 +117,7 @@ export async function serveTool(
   return {
     async stop({ graceMs = 25_000 } = {}) {
       await Promise.all([
-        stopAll([shown, calls], graceMs, stopping),
+        stopAll([registration, calls], graceMs, stopping),
         stopAll(jobs, Math.min(graceMs, jobGraceMs), handingBack),
       ]);
       await cancellations.stop();
@@ -118,7 +125,7 @@ export async function serveTool(
   };
 }
 
-/** A tool as its handlers see it. */
+/** The data that the handlers of a tool need. */
 interface ServedTool {
   mesh: Mesh;
   tool: BaseTool;
@@ -126,7 +133,7 @@ interface ServedTool {
   cancellations: Cancellations;
   resultTtlMs: number;
   patienceMs: number;
-  /** Aborted when the process stops and will not wait any longer. */
+  /** Aborted when the process stops and no longer waits. */
   stopping: AbortSignal;
 }
 
@@ -143,7 +150,10 @@ function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerato
   return withOutcome(mesh.log, 'call ended', ids, answerCall(served, request, call));
 }
 
-/** Answers one call: with the result of its id, or by doing the work, or of a long-running tool by having it done. */
+/**
+ * Answers one call: with the kept result of its id, or by doing the work; the work of a long-running tool
+ * becomes a job.
+ */
 async function* answerCall(
   served: ServedTool,
   request: IncomingRequest,
@@ -163,7 +173,7 @@ async function* answerCall(
     {
       tool: tool.name,
       headers: request.headers,
-      // Whoever cannot be told later waits for the end.
+      // A caller without an operation subject gets no updates, so it waits for the end.
       patienceMs: context?.operationSubject === undefined ? Number.POSITIVE_INFINITY : served.patienceMs,
       signal,
     },

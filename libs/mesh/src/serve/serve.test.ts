@@ -42,7 +42,7 @@ describe('agents in processes of their own', () => {
     expect(String(helper.requests[1]?.config.systemInstruction)).toContain('boss: Leads.');
   });
 
-  it('do not give the conversation to an agent that is not there', async () => {
+  it('do not hand the conversation to an agent that does not exist', async () => {
     const world = memoryMesh();
     const llm = new ScriptedLlm(calls('transfer_to_agent', { agentName: 'gone' }), says('then I do it'));
     const agent = new LlmAgent({ name: 'boss', model: llm, subAgents: [remoteAgent('gone')] });
@@ -100,7 +100,7 @@ describe('agents in processes of their own', () => {
     expect(record.llmCalls).toBe(6);
   });
 
-  it('that ask each other in a circle are stopped', async () => {
+  it('are stopped when they ask each other in a circle', async () => {
     const world = memoryMesh();
     const endless = (other: string) =>
       new ScriptedLlm(
@@ -115,7 +115,7 @@ describe('agents in processes of their own', () => {
     expect(world.lines.join('')).not.toContain('"level":"error"');
   });
 
-  it('claim an app once: a second root is refused, and two that came at the same time are told apart by name', async () => {
+  it('have one root per app: a second root is refused, and of two that start at once the name decides', async () => {
     const world = memoryMesh();
     const serve = async (name: string) =>
       serveAgent(await world.connect(`agent_${name}`), new LlmAgent({ name, model: new ScriptedLlm() }), {
@@ -128,7 +128,7 @@ describe('agents in processes of their own', () => {
     });
     const late = await world.connect('late');
     await late.bus.announce({ kind: 'agent', name: 'two', app: 'app' });
-    // A card alone claims nothing; somebody who serves it does.
+    // A card alone does not claim the app; a running service does.
     expect((await rootOf(late, 'app')).name).toBe('one');
     await late.bus.register({ kind: 'agent', name: 'two', version: '1.0.0', description: '' }, []);
     await expect(rootOf(late, 'app')).rejects.toThrow(/one, and two claims it/);
@@ -158,7 +158,7 @@ describe('a run', () => {
     return { world, client, ended, send };
   };
 
-  it('from a program that names nothing but a message gets a session of its own', async () => {
+  it('gets a session of its own when its program sends only a message', async () => {
     const { world, client, send } = await served(says('hello'));
     const heard = Promise.withResolvers<string>();
     await client.bus.subscribe(client.subjects.allSessionEvents, (message) => {
@@ -170,14 +170,14 @@ describe('a run', () => {
     expect(world.lines).toEqual([]);
   });
 
-  it('for a session that is not there ends with an error', async () => {
+  it('for a session that does not exist ends with an error', async () => {
     const { send, ended } = await served();
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 'nope', message: 'hi' });
     expect(await end).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  it('past its deadline is not started, and says so in the session', async () => {
+  it('past its deadline is not started, and leaves an error in the session', async () => {
     const { world, send, ended } = await served();
     await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
     const end = ended('e-1');
@@ -190,7 +190,7 @@ describe('a run', () => {
     expect(stored?.events.map(brief)).toEqual(['solo: fails deadline_exceeded']);
   });
 
-  it('that nobody can read is put away with an error in the log; the next one is served', async () => {
+  it('that is unreadable becomes a dead letter with an error in the log; the next one is served', async () => {
     const { world, send, ended } = await served(says('hello'));
     await send('no command');
     await send({ hop: -1, message: 7 });
@@ -201,7 +201,7 @@ describe('a run', () => {
     expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(2);
   });
 
-  it('whose ids cannot be keys is put away, not tried for ever', async () => {
+  it('whose ids cannot be keys becomes a dead letter and is not tried for ever', async () => {
     const { world, send, ended } = await served(says('hello'));
     await send({ message: 'x', session: 's'.repeat(97) });
     await send({ message: 'x', user: 'ü'.repeat(40) });
@@ -213,7 +213,7 @@ describe('a run', () => {
     expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(3);
   });
 
-  it('is watched to its end whatever else is said on its subject', async () => {
+  it('is watched to its end whatever else is published on its subject', async () => {
     const world = memoryMesh();
     const gate = Promise.withResolvers<string>();
     const agent = new LlmAgent({
@@ -239,7 +239,7 @@ describe('a run', () => {
     const agent = new LlmAgent({
       name: 'solo',
       model: new ScriptedLlm(says('of the second'), says('of the first')),
-      // The first delivery hangs here, as a process that was stopped would.
+      // The first delivery hangs here, as in a process that was stopped.
       instruction: async () => (asked.push(Date.now()) === 1 ? await gate.promise : ''),
     });
     const first = await world.connect('agent_solo');
@@ -248,7 +248,7 @@ describe('a run', () => {
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'hi' };
     await client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId: 'first' });
     await until(() => asked.length === 1, { what: 'the first delivery to work' });
-    // It still reaches the sessions, and the queue hears nothing of it any more.
+    // It still reaches the sessions, but the queue gets nothing from it any more.
     world.hub.kill(first.bus);
     await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
     const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
@@ -319,7 +319,7 @@ describe('a tool in a process of its own', () => {
     ]);
   });
 
-  it('tells the model of wrong arguments as a local one does, and of a tool nobody serves', async () => {
+  it('reports wrong arguments to the model as a local tool does, and that nobody serves a tool', async () => {
     const world = memoryMesh();
     await serveTool(await world.connect('tool_add'), add());
     const llm = new ScriptedLlm(calls('add', { a: 1 }), calls('gone'), says('ok'));
@@ -333,7 +333,7 @@ describe('a tool in a process of its own', () => {
     expect(events.map(brief).at(-1)).toBe('solo: ok');
   });
 
-  it('tells the model of a result that is too large, and does the work once', async () => {
+  it('reports a result that is too large to the model, and does the work once', async () => {
     const world = memoryMesh();
     let done = 0;
     const execute = () => {
@@ -353,7 +353,7 @@ describe('a tool in a process of its own', () => {
     expect([end.status, done]).toEqual(['completed', 1]);
   });
 
-  it('of this process with a result that is too large ends the run with an error, once', async () => {
+  it('ends the run with an error, once, when it is local and its result is too large', async () => {
     const world = memoryMesh();
     const llm = new ScriptedLlm(calls('dump'));
     const execute = () => 'x'.repeat(maxPayloadBytes);
@@ -366,7 +366,7 @@ describe('a tool in a process of its own', () => {
     expect(llm.requests).toHaveLength(1);
   });
 
-  it('that is away for a moment is waited for', async () => {
+  it('may be absent for a moment: the call waits for it', async () => {
     const world = memoryMesh();
     const first = await serveTool(await world.connect('tool_add'), add());
     const llm = new ScriptedLlm(calls('add', { a: 1, b: 2 }), says('three'));
@@ -408,7 +408,7 @@ describe('a tool in a process of its own', () => {
     expect(started).toBe(1);
   });
 
-  it('keeps the results of one user from another who uses the same id', async () => {
+  it('keeps the results of a user from another user with the same call id', async () => {
     const world = memoryMesh();
     await serveTool(await world.connect('tool_add'), add());
     const { bus, subjects } = await world.connect('client');

@@ -3,23 +3,23 @@ import type { DeleteSessionOptions } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import { CallsOfLog, type KeptCalls } from './forget-calls.ts';
 
-/** The stores of what belongs to sessions and lies beside them. */
+/** The stores that keep data of sessions outside the session service. */
 export type KeptBeside = KeptCalls & { artifacts: ArtifactService };
 
 /** The deletion of one session. */
 interface Deletion {
-  /** Those of the store. */
+  /** The sessions of the store. */
   sessions: SessionService;
   kept: KeptBeside;
   ref: SessionRef;
   options: DeleteSessionOptions;
-  /** Files that were removed. */
+  /** Number of files that were removed. */
   files: number;
 }
 
 /**
- * The steps by which a session goes, in order. The session is found, and can be deleted again, until all that belongs to it is gone: another deletion
- * finishes one that was cut short between any two steps.
+ * The steps that delete a session, in order. Until all that belongs to it is gone, the session is found and
+ * can be deleted again: a second deletion finishes one that was interrupted between any two steps.
  */
 const deletionSteps = [removeFiles, forgetCallsAndSession, removeLateFiles] as const;
 
@@ -30,16 +30,20 @@ export async function deleteSession(what: Omit<Deletion, 'files'>): Promise<void
   deletion.options.onDeleted?.('artifacts', deletion.files);
 }
 
-/** Removes the session's files. A crash after it leaves a session without files, which is there for all and can be deleted again. */
+/**
+ * Removes the session's files. A crash after it leaves a session without files, which readers still find and
+ * which can be deleted again.
+ */
 async function removeFiles(deletion: Deletion): Promise<void> {
   const { appName, userId, sessionId } = deletion.ref;
   deletion.files += await deletion.kept.artifacts.deleteAll({ appName, userId, sessionId });
 }
 
 /**
- * Removes the session from its store, in the steps that the store names (Redis: `deletionSteps` in `libs/store/src/sessions/delete-session.ts`). Before a page of
- * its log, or of that of a hidden session, goes, the results of the page's calls and the records of their jobs are forgotten, and then the caller is told
- * of it. A crash in it leaves the log, and another deletion gets the same pages again.
+ * Removes the session from its store, in the steps of the store (Redis: `deletionSteps` in
+ * `libs/store/src/sessions/delete-session.ts`). Before the store removes a page of its log, or of the log of
+ * a hidden session, the results of the page's calls and the records of their jobs are forgotten, and then the
+ * caller gets the page. A crash in it leaves the log, and a second deletion gets the same pages again.
  */
 async function forgetCallsAndSession({ sessions, kept, ref, options }: Deletion): Promise<void> {
   const logs = new Map<string, CallsOfLog>();
@@ -55,7 +59,10 @@ async function forgetCallsAndSession({ sessions, kept, ref, options }: Deletion)
   });
 }
 
-/** Removes the files that a tool saved while the session went. A crash before it leaves them until a session of this id is created, or the sweep finds them. */
+/**
+ * Removes the files that a tool saved during the deletion. A crash before it leaves them until a session with
+ * this id is created, or the sweep finds them.
+ */
 async function removeLateFiles(deletion: Deletion): Promise<void> {
   await removeFiles(deletion);
 }

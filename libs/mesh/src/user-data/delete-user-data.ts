@@ -4,12 +4,12 @@ import { assertOptions, MeshError, type OptionNames, type SessionRef } from '@ag
 import type { Mesh } from '../mesh/mesh.ts';
 import { cancelInvocation } from '../runs/cancel-invocation.ts';
 
-/** How much of a user was deleted. */
+/** The amount of a user's data that was deleted. */
 export interface DeletedUserData {
-  /** Hidden ones counted. */
+  /** Sessions, including hidden ones. */
   sessions: number;
   events: number;
-  /** Files, versions not counted. */
+  /** Files; versions are not counted. */
   artifacts: number;
   memories: number;
   credentials: number;
@@ -19,32 +19,33 @@ export interface DeletedUserData {
   callResults: number;
   /** Keys of `user:` state. */
   stateKeys: number;
-  /** False when there was still something to be found at the end: something writes on; ask again. */
+  /** False when the last pass still found data, because something keeps writing: call it again. */
   complete: boolean;
 }
 
 export interface DeleteUserOptions {
-  /** How long runs that are at work may take to stop, in ms; default 5,000. */
+  /** Time for running invocations to stop, in ms; default 5,000. */
   graceMs?: number;
-  /** How often it is looked again, at most; default 5. */
+  /** Greatest number of passes; default 5. */
   maxPasses?: number;
-  /** Ends it between two sessions: what is left is deleted by asking again. */
+  /** Stops the deletion between two sessions: a second call deletes the rest. */
   signal?: AbortSignal;
 }
 
 const optionNames: OptionNames<DeleteUserOptions> = { graceMs: true, maxPasses: true, signal: true };
 
 const reason = 'all that is the user’s is being deleted';
-const lookMs = 50;
-/** Sessions that are deleted before it is looked which are left. */
-const someIds = 20;
+const pollMs = 50;
+/** Number of sessions that are deleted before the remaining ones are listed again. */
+const batchSize = 20;
 
 type Counts = Omit<DeletedUserData, 'complete'>;
 
 /**
- * Deletes all that is kept of a user in an app: sessions, `user:` state, artifacts, memories, credentials, and what waits for an answer. Runs that are
- * at work, or wait, are cancelled. What one of them writes meanwhile is found by looking again until nothing is there. Cut short, it is finished by
- * asking again; the counts are then those of the rest.
+ * Deletes all data of a user in an app: sessions, `user:` state, artifacts, memories, credentials, and
+ * pending calls. Running and waiting runs are cancelled; what they still write is found by further passes
+ * until nothing is left. If it is interrupted, a second call finishes it; its counts are then those of the
+ * rest.
  *
  * @throws MeshError `unavailable` while a store cannot be reached
  */
@@ -61,18 +62,18 @@ export async function deleteUserData(
     ...{ pending: 0, callResults: 0, stateKeys: 0 },
   };
   const until = performance.now() + graceMs;
-  let found = 0;
+  let deletedCount = 0;
   for (let pass = 1; pass <= maxPasses; pass += 1) {
     await stopRuns(mesh, user, until, signal);
-    found = await deletePass(mesh, user, counts, signal);
-    if (found === 0) break;
-    // What was under way when it was looked for has come by then.
-    await delay(lookMs, undefined, { signal });
+    deletedCount = await deletePass(mesh, user, counts, signal);
+    if (deletedCount === 0) break;
+    // Writes that were under way during the pass arrive in this time.
+    await delay(pollMs, undefined, { signal });
   }
-  return { ...counts, complete: found === 0 };
+  return { ...counts, complete: deletedCount === 0 };
 }
 
-/** Cancels what is at work in sessions of the user, or waits for them, and waits for the end of it, but not for long. */
+/** Cancels the running and waiting runs in sessions of the user, and waits for their end until `until`. */
 async function stopRuns(mesh: Mesh, user: UserOwner, until: number, signal?: AbortSignal): Promise<void> {
   const { users } = mesh.sessions;
   const cancelled: InvocationRef[] = [];
@@ -83,11 +84,14 @@ async function stopRuns(mesh: Mesh, user: UserOwner, until: number, signal?: Abo
   const isAtWork = async ({ invocationId, ...ref }: InvocationRef) =>
     (await users.runsIn(ref)).some((run) => run.invocationId === invocationId);
   for (const run of cancelled) {
-    while ((await isAtWork(run)) && performance.now() < until) await delay(lookMs, undefined, { signal });
+    while ((await isAtWork(run)) && performance.now() < until) await delay(pollMs, undefined, { signal });
   }
 }
 
-/** Cancels what is at work in a session, or waits for it, and tells who waits for the end of it. */
+/**
+ * Cancels the running and waiting runs of a session, which tells those who wait for them, and returns the
+ * runs.
+ */
 async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]> {
   const runs = await mesh.sessions.users.runsIn(ref);
   for (const run of runs) {
@@ -98,7 +102,7 @@ async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]>
   return runs;
 }
 
-/** Deletes what there is now; returns how much that was. */
+/** Deletes the data that exists now, and returns its amount. */
 async function deletePass(
   mesh: Mesh,
   user: UserOwner,
@@ -109,12 +113,12 @@ async function deletePass(
   const before = sum(counts);
   counts.pending += (await sessions.pending.list(user)).length;
   let ids = await sessions.users.sessionIds(user);
-  for (let left = ids.length; left > 0 && ids.length > 0; left -= someIds) {
-    for (const sessionId of ids.slice(0, someIds)) {
+  for (let remaining = ids.length; remaining > 0 && ids.length > 0; remaining -= batchSize) {
+    for (const sessionId of ids.slice(0, batchSize)) {
       signal?.throwIfAborted();
       await deleteOne(mesh, { ...user, sessionId }, counts);
     }
-    // Many hidden ones have gone with others.
+    // Many hidden sessions were deleted with others.
     ids = await sessions.users.sessionIds(user);
   }
   const rest = await sessions.users.deleteRest(user);
@@ -128,7 +132,7 @@ async function deletePass(
 
 async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<void> {
   const { sessions } = mesh;
-  // A hidden one goes with the session that it belongs to.
+  // A hidden session is deleted with the session to which it belongs.
   const isThere = (await sessions.users.readSession(ref)) !== undefined;
   const seen = new Set(isThere ? [ref.sessionId] : []);
   await sessions.deleteSession(ref, {
@@ -141,7 +145,7 @@ async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<v
     },
   });
   counts.sessions += seen.size;
-  // What has come into its queue since: from now on nothing does.
+  // Runs may have joined the queue meanwhile; after the deletion of the session no more can.
   await cancelRuns(mesh, ref);
   await sessions.users.forgetQueue(ref);
 }

@@ -3,15 +3,18 @@ import type { KeptCredential, KeptSession, StoredEvent, UserOwner } from '@agent
 import type { SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** One version of a file, and a way to its bytes. */
+/** One version of a file, and access to its bytes. */
 export interface ExportedArtifact extends UserArtifact, ArtifactVersion {
-  /** In the place of bytes, where the file lies elsewhere. */
+  /** The address of the file if it lies elsewhere; then there are no bytes. */
   fileUri?: string;
-  /** The bytes as they come; undefined when the file was deleted meanwhile. To be read to its end or cancelled. */
+  /**
+   * Opens the bytes as a stream; undefined when the file was deleted meanwhile. Read the stream to its end or
+   * cancel it.
+   */
   open(): Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
-/** What is kept of a user, a piece at a time. `end` comes last: what has none is not whole. */
+/** One piece of a user's data. An export without an `end` record is incomplete. */
 export type UserRecord =
   | { kind: 'user'; format: 1; appName: string; userId: string /** Epoch ms. */; exportedAt: number }
   | { kind: 'state'; state: Record<string, unknown> }
@@ -28,8 +31,8 @@ const eventsAtOnce = 100;
 const memoriesAtOnce = 100;
 
 /**
- * All that is kept of a user in an app, in pages: however much it is, little of it is in memory. Of credentials it is told what they are for, and no
- * secret. What changes meanwhile may be there as it was or as it is.
+ * Yields all data of a user in an app, in pages, so that little of it is in memory at once. Credentials come
+ * as descriptions, without secrets. Data that changes meanwhile may come in the old or the new state.
  *
  * @throws MeshError `unavailable` while a store cannot be reached
  */
@@ -88,7 +91,7 @@ async function* artifactRecords(
   user: UserOwner,
 ): AsyncGenerator<UserRecord, void, void> {
   for await (const file of artifacts.listUserArtifacts(user)) {
-    // Of those of the user any session will do.
+    // Artifacts of the user can be read under any session id.
     const ref = { ...user, sessionId: file.sessionId ?? '-', filename: file.filename };
     for (const about of await artifacts.listArtifactVersions(ref)) {
       const { version } = about;

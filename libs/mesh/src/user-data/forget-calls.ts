@@ -5,7 +5,7 @@ import type { CallResults } from '@agentmesh/store';
 import { jobOf, keyOf } from '../calls/call-key.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
-/** What is kept of calls outside of the session that made them. */
+/** The stores that keep data of calls outside the session that made them. */
 export type KeptCalls = {
   callResults: Pick<CallResults, 'forget' | 'put'>;
   jobs: Pick<Mesh['jobs'], 'forget'>;
@@ -13,34 +13,38 @@ export type KeptCalls = {
 
 interface SeenCall {
   name: string;
-  /** Those that made the call, or got its result. */
+  /** Invocations that made the call, or got its result. */
   invocations: Set<string>;
-  /** How many questions it has asked. */
+  /** Number of questions that the call has asked. */
   rounds: number;
-  /** Epoch ms of the last event about it. */
+  /** Time of the last event about it, in epoch ms. */
   last: number;
   isLongRunning: boolean;
-  /** It has its result: nobody is at work on it any more. */
+  /** True if it has its result: nobody works on it any more. */
   isOver: boolean;
 }
 
-/** Calls of a log that are remembered at a time: the questions of a call, and its result, come soon. */
+/**
+ * Number of calls of a log that are remembered at a time: the questions and the result of a call come soon
+ * after it.
+ */
 const maxSeen = 2_000;
-/** So long after its last event nothing is kept of a call, in ms: jobs are kept for a week. */
+/** Time after the last event at which no data of a call is left, in ms: jobs are kept for a week. */
 const keptMs = 8 * 86_400_000;
 const atOnce = 32;
-/** So long a call may be on its way to its tool, and so long it is known that it has ended, in ms. */
-const wayMs = 600_000;
+/** Longest time that a call may be on its way to its tool, and for which its end is remembered, in ms. */
+const inTransitMs = 600_000;
 
-/** What a tool is told, and its caller, whose call went with its session. */
-const gone: ToolResult = {
+/** The result for the tool and the caller of a call that was deleted with its session. */
+const deletedResult: ToolResult = {
   response: { status: 'cancelled', error: 'the session of the call was deleted' },
   failed: { code: 'cancelled', message: 'the session of the call was deleted' },
 };
 
 /**
- * The calls of one session's log, page by page: the keys of their results and jobs follow from the calls. Where a tool may still be at work, its call has
- * ended from now on, for some minutes: what comes is not kept.
+ * Forgets the calls of one session's log, page by page; the keys of their results and jobs follow from the
+ * calls. If a tool may still work on a call, the call gets an end that is kept for some minutes, so that a
+ * later result is not kept.
  */
 export class CallsOfLog {
   readonly #ref: SessionRef;
@@ -52,7 +56,10 @@ export class CallsOfLog {
     this.#kept = kept;
   }
 
-  /** Forgets what is kept of the calls of a page, once nothing more can come about them; an empty page is the log's end. Returns how much there was. */
+  /**
+   * Forgets the data of the page's calls as soon as no more events about them can come; an empty page is the
+   * log's end. Returns how many results and jobs there were.
+   */
   async forgetPage(page: readonly StoredEvent[]): Promise<number> {
     for (const { event } of page) this.#note(event);
     return await this.#forget(page.length === 0 ? 0 : maxSeen);
@@ -71,7 +78,8 @@ export class CallsOfLog {
     for (const { id, name = '', willContinue } of getFunctionResponses(event)) {
       const seen = id !== undefined && this.#seen.get(id);
       if (!seen || event.author === 'user') continue;
-      // The work of a long-running call may go on behind its first word, and that of another behind its question.
+      // The work of a long-running call may go on after its first response, and that of another call after
+      // its question.
       this.#touch(event, id, { ...seen, name, isOver: !willContinue && !seen.isLongRunning });
     }
   }
@@ -87,11 +95,11 @@ export class CallsOfLog {
     this.#seen.set(id, { name, isLongRunning, isOver, invocations, rounds, last });
   }
 
-  /** Forgets the calls that were seen first, until so many are left. */
-  async #forget(left: number): Promise<number> {
+  /** Forgets the oldest calls, until `remaining` calls are left. */
+  async #forget(remaining: number): Promise<number> {
     let count = 0;
-    while (this.#seen.size > left) {
-      const some = [...this.#seen].slice(0, Math.min(atOnce, this.#seen.size - left));
+    while (this.#seen.size > remaining) {
+      const some = [...this.#seen].slice(0, Math.min(atOnce, this.#seen.size - remaining));
       for (const [id] of some) this.#seen.delete(id);
       const counts = await Promise.all(some.map(([id, call]) => this.#forgetCall(id, call)));
       count = counts.reduce((sum, each) => sum + each, count);
@@ -103,21 +111,22 @@ export class CallsOfLog {
     if (isOver && last < Date.now() - keptMs) return 0;
     const { appName: app, userId: user, sessionId: session } = this.#ref;
     const context = { app, user, session, invocationId: '', agent: '', state: {} };
-    const made = [...invocations].map((invocationId) => ({
+    const firstCalls = [...invocations].map((invocationId) => ({
       context: { ...context, invocationId },
       answers: 0,
     }));
-    const again = Array.from({ length: rounds }, (_, n) => ({ context, answers: n + 1 }));
-    const final = isOver ? undefined : gone;
+    const answeredCalls = Array.from({ length: rounds }, (_, n) => ({ context, answers: n + 1 }));
+    const final = isOver ? undefined : deletedResult;
     const { callResults, jobs } = this.#kept;
-    const mayCome = !isOver && last > Date.now() - wayMs;
+    const mayArrive = !isOver && last > Date.now() - inTransitMs;
     const forgetResult = async (tool: string, key: string) => {
       const was = await callResults.forget(tool, key, final);
-      // The worker of a job looks whether its call is still there; a tool does not.
-      if (!was && mayCome) await callResults.put(tool, key, gone, wayMs);
+      // The worker of a job checks whether its call still exists; a plain tool does not, so its call gets an
+      // end in advance.
+      if (!was && mayArrive) await callResults.put(tool, key, deletedResult, inTransitMs);
       return was;
     };
-    const forgotten = [...made, ...again].flatMap((about) => {
+    const forgotten = [...firstCalls, ...answeredCalls].flatMap((about) => {
       const call = { callId, args: {}, ...about };
       return servedNames(name).flatMap((tool) => [
         forgetResult(tool, keyOf(call, callId)),
@@ -128,7 +137,7 @@ export class CallsOfLog {
   }
 }
 
-/** Under which names a tool may be served that agents know by this one: toolsets may put a prefix before it. */
+/** Returns the names under which the tool may be served: toolsets may put a prefix before its name. */
 function servedNames(name: string): string[] {
   const parts = name.split('_');
   return parts.map((_, at) => parts.slice(at).join('_')).filter((each) => each !== '');

@@ -35,27 +35,27 @@ async function setUp() {
 }
 
 describe('the deletion of a session', () => {
-  it('takes its files with it, and leaves those of the user', async () => {
+  it('deletes its files, and leaves those of the user', async () => {
     const { artifacts, sessions } = await setUp();
     await sessions.deleteSession(ref);
     expect(await sessions.getSession(ref)).toBeUndefined();
     expect(await artifacts.listArtifactKeys(ref)).toEqual(['user:kept']);
   });
 
-  it('can be done again when it was cut short', async () => {
+  it('can be repeated after an interruption', async () => {
     const { artifacts, inner, sessions } = await setUp();
     const die = async () => {
       throw new Error('died');
     };
     const dying = withFiles(overrideSessions(inner, { deleteSession: die }), artifacts);
     await expect(dying.deleteSession(ref)).rejects.toThrow('died');
-    // Whoever lists sessions finds it, and can delete it.
+    // A list of sessions still shows it, and it can be deleted.
     expect(await sessions.getSession(ref)).toBeDefined();
     await sessions.deleteSession(ref);
     expect(await sessions.getSession(ref)).toBeUndefined();
   });
 
-  it('takes what was saved while it went on', async () => {
+  it('deletes files that are saved meanwhile', async () => {
     const { artifacts, inner } = await setUp();
     const late = overrideSessions(inner, {
       async deleteSession() {
@@ -68,7 +68,7 @@ describe('the deletion of a session', () => {
   });
 });
 
-it('is deleted in the order that its steps tell', async () => {
+it('deletes in the order of its steps', async () => {
   const done: string[] = [];
   const artifacts = new InMemoryArtifactService();
   const { deleteAll } = artifacts;
@@ -107,7 +107,7 @@ it('is deleted in the order that its steps tell', async () => {
 });
 
 describe('a session under the id of one that expired', () => {
-  /** Files of a session that is not there, in a store of either kind. */
+  /** Makes files of a session that does not exist, in a store of either kind. */
   async function leftFiles(kind: string) {
     const bus = await new MemoryHub().connect({ service: 'test' });
     const artifacts = kind === 'mesh' ? new MeshArtifactService(bus, 'B') : new InMemoryArtifactService();
@@ -148,12 +148,12 @@ describe('a session under the id of one that expired', () => {
     },
   );
 
-  it('keeps what it saved while another process was at making it too', async () => {
+  it('keeps files that it saved while another process was creating it too', async () => {
     const { artifacts, inner, sessions, save } = await leftFiles('mesh');
     const slow = overrideSessions(inner, {
       async getSession() {
         const found = await inner.getSession(ref);
-        // The other one is faster by all it does.
+        // The other process is faster with all its steps.
         await sessions.createSession(ref);
         await save('left');
         return found;
@@ -165,7 +165,7 @@ describe('a session under the id of one that expired', () => {
   });
 });
 
-it('artifacts lie where the configuration says', async () => {
+it('artifacts are kept in the configured place', async () => {
   const bus = await new MemoryHub().connect({ service: 'test' });
   expect(openArtifacts('nats', bus)).toBeInstanceOf(MeshArtifactService);
   const folder = await mkdtemp(join(tmpdir(), 'artifacts-'));

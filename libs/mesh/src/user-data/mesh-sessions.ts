@@ -4,12 +4,16 @@ import { removeLeftFiles } from '../artifacts/left-files.ts';
 import { deleteSession, type KeptBeside } from './delete-session.ts';
 
 /**
- * The sessions of a store as a mesh has them: each takes its files, the results of its calls and the records of its jobs with it when it is deleted, and
- * finds no files of another one that had its id. The files of the user stay.
+ * Returns the sessions of a store with the data that the mesh keeps beside them: the deletion of a session
+ * also deletes its files, the results of its calls and the records of its jobs, and a new session has no
+ * files of an earlier one with the same id. The files of the user stay.
  */
 export function meshSessions(sessions: SessionService, kept: KeptBeside): SessionService {
   const own: SessionService = overrideSessions(sessions, {
-    /** Before the session is there, so that nobody ever sees what is left of another one; whoever dies between has made none. */
+    /**
+     * Must come before the session exists, so that no reader sees files of an earlier one. If the process
+     * dies in between, no session was created.
+     */
     async createSession(request) {
       const { sessionId } = request;
       if (sessionId !== undefined) await removeLeftFiles(sessions, kept.artifacts, { ...request, sessionId });

@@ -52,7 +52,7 @@ async function stage(...answers: ConstructorParameters<typeof ScriptedLlm>) {
     for (const each of served) await each.stop({ graceMs: 0 });
   });
   const chat = await world.chat('app');
-  /** Gives a user one of everything that is no session. */
+  /** Gives a user one record of every kind except sessions. */
   const give = async (userId: string) => {
     const owner = { appName: 'app', userId };
     const { artifacts } = chat.client;
@@ -78,8 +78,8 @@ const exported = (mesh: Mesh, userId = 'u') =>
   Array.fromAsync(exportUserData(mesh, { appName: 'app', userId }));
 const kinds = (records: UserRecord[]) => records.map(({ kind }) => kind);
 
-describe('all that is kept of a user', () => {
-  it('is handed over, without secrets', async () => {
+describe('the data of a user', () => {
+  it('is exported without secrets', async () => {
     const { client, say, give } = await stage(calls('look'), says('done'));
     await give('u');
     await say('look');
@@ -103,7 +103,7 @@ describe('all that is kept of a user', () => {
     expect((await Promise.all(texts)).sort()).toEqual(['one', 'one', 'two', 'two']);
   });
 
-  it('is deleted, and another user’s is not', async () => {
+  it('is deleted, and that of another user is not', async () => {
     const { client, say, give, callResults } = await stage(calls('look'), says('done'));
     await Promise.all([give('u'), give('other')]);
     const forgotten: string[] = [];
@@ -125,7 +125,7 @@ describe('all that is kept of a user', () => {
     expect(await deleteUserData(client, user)).toEqual(nothing);
   });
 
-  it('goes with what waits and what is at work, and what that writes later is not kept', async () => {
+  it('is deleted with waiting and running work, whose later writes are not kept', async () => {
     const { client, say, work, jobs, lines } = await stage(calls('slow'), says('it has begun'));
     const { events } = await say('begin');
     expect(events.at(-1)?.content?.parts?.[0]?.text).toBe('it has begun');
@@ -142,7 +142,7 @@ describe('all that is kept of a user', () => {
     expect(await deleteUserData(client, user)).toMatchObject({ sessions: 1, pending: 1, callResults: 1 });
     expect(kept).toContain(true);
     work.resolve({ status: 'completed', secret: 'TOO LATE' });
-    // The worker looks after its job, and finds that it has ended.
+    // The worker checks its job, and finds that it has ended.
     const state = () => jobs.take('slow', jobId, 'me', 1);
     await until(async () => (await state()).state === 'done');
     expect(JSON.stringify(await state())).not.toContain('TOO LATE');
@@ -150,7 +150,7 @@ describe('all that is kept of a user', () => {
     expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
   });
 
-  it('is looked for again as long as somebody writes, and that is said', async () => {
+  it('is deleted in several passes while somebody writes, and the result says that it is incomplete', async () => {
     const { client, sessions, give } = await stage();
     await give('u');
     const { users } = sessions;
@@ -168,7 +168,7 @@ describe('all that is kept of a user', () => {
     expect(await deleteUserData(client, user)).toMatchObject({ complete: false });
   });
 
-  it('has its deletion finished by another one', async () => {
+  it('is deleted completely by a second call after an interruption', async () => {
     const { client, give, callResults, say } = await stage(calls('look'), says('done'));
     await give('u');
     await say('look');

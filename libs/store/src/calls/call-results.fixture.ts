@@ -6,7 +6,7 @@ import { connectRedis, type RedisConnection } from '../connection/redis-connecti
 import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
 import { connectRedisStore, type RedisStore } from '../redis-store.ts';
 
-/** What `CallResults` must do, on any Redis. */
+/** Tests that `CallResults` must pass, on any Redis. */
 export function callResultsConformance(redis: () => RunningRedis): void {
   const prefix = `am:${randomUUID()}`;
   let store: RedisStore;
@@ -27,7 +27,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     requestedToolConfirmations: {},
   };
 
-  test('keeps the first of many results, and tells all of them', async () => {
+  test('keeps the first of many results, and returns it to all', async () => {
     expect(await store.callResults.get('book', 'c1')).toBeUndefined();
     const puts = Array.from({ length: 8 }, (_, n) =>
       store.callResults.put('book', 'c1', { response: { n }, actions }, 9_000),
@@ -38,14 +38,14 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     expect(kept[0]).toMatchObject({ actions });
   });
 
-  test('tells tools and calls apart', async () => {
+  test('distinguishes tools and calls', async () => {
     await store.callResults.put('a', 'b:c', { response: 1 }, 9_000);
     expect(await store.callResults.get('a:b', 'c')).toBeUndefined();
     expect(await store.callResults.get('a', 'b')).toBeUndefined();
     expect(await store.callResults.get('a', 'b:c')).toEqual({ response: 1 });
   });
 
-  test('forgets a call, and ends one that somebody is at for some minutes', async () => {
+  test('forgets a call, and for some minutes ends one that is being worked on', async () => {
     const { callResults } = store;
     const gone = { response: 'gone' };
     const ttl = () => admin.run((client) => client.pttl(keys(prefix).call('f', 'c')));
@@ -69,7 +69,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     expect(left).toBeLessThanOrEqual(5_000);
   });
 
-  test('refuses what JSON cannot hold, what is too large, and a time that is none', async () => {
+  test('refuses values that JSON cannot hold, values that are too large, and invalid times', async () => {
     const refused = { code: 'invalid_argument' };
     const large = 'x'.repeat(maxPayloadBytes);
     for (const response of [1n, large])
@@ -81,7 +81,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     expect(await store.callResults.get('t', 'x')).toBeUndefined();
   });
 
-  test('takes any call id up to 256 characters, and tells them apart', async () => {
+  test('takes any call id up to 256 characters, and distinguishes them', async () => {
     const hash = createHash('sha256').update('a/b').digest('hex');
     const ids = [
       '',
@@ -103,14 +103,14 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     await expect(store.callResults.get('ids', '\ud800')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  describe('a claim', () => {
+  describe('the lease on a call', () => {
     const tool = 'book';
     const claimed = { state: 'claimed' };
     const busy = { state: 'busy' };
     const done = (response: unknown) => ({ state: 'done', result: { response } });
     const left = (callId: string) => admin.run((client) => client.pttl(keys(prefix).call(tool, callId)));
 
-    /** A call of its own, and what can be done with it. */
+    /** Makes a call of its own, with the operations on it. */
     function call() {
       const id = randomUUID();
       return {
@@ -122,7 +122,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       };
     }
 
-    test('is one of 50 concurrent ones', async () => {
+    test('goes to one of 50 concurrent holders', async () => {
       await using other = await connectRedisStore({ ...redis().options, prefix });
       const { id } = call();
       const claims = await Promise.all(
@@ -135,7 +135,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(states.filter((state) => state === 'busy')).toHaveLength(49);
     });
 
-    test('expires, and then is open to another', async () => {
+    test('expires, and then another holder may take it', async () => {
       const { id, claim } = call();
       expect(await claim('a', 60_000)).toEqual(claimed);
       expect(await claim('b')).toEqual(busy);
@@ -144,7 +144,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await claim('a')).toEqual(busy);
     });
 
-    test('is renewed by its holder alone', async () => {
+    test('is renewed only by its holder', async () => {
       const { id, claim } = call();
       await claim('a', 10_000);
       expect(await left(id)).toBeLessThanOrEqual(10_000);
@@ -161,7 +161,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await get()).toBeUndefined();
     });
 
-    test('gives way to a result, for its holder too', async () => {
+    test('ends with a result, also for its holder', async () => {
       const { claim, put, get, release } = call();
       await claim('a');
       await put(1);
@@ -171,7 +171,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await get()).toEqual({ response: 1 });
     });
 
-    test('takes no result with it when it would have expired', async () => {
+    test('does not end the result at the time of its own end', async () => {
       const { id, claim, put } = call();
       await claim('a', 5_000);
       await put(1, 60_000);
@@ -181,7 +181,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await admin.run((client) => client.hkeys(keys(prefix).call(tool, id)))).toEqual(['result']);
     });
 
-    test('is released by its holder alone', async () => {
+    test('is released only by its holder', async () => {
       const { id, claim, release } = call();
       await claim('a');
       await release('b');
@@ -192,7 +192,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await claim('b')).toEqual(claimed);
     });
 
-    test('does not bind results: the first stays though its claim had expired', async () => {
+    test('does not decide about results: the first one stays although its lease had expired', async () => {
       const { id, claim, put } = call();
       await claim('late');
       await admin.run((client) => client.del(keys(prefix).call(tool, id)));
@@ -202,7 +202,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(await put('from next')).toEqual({ response: 'from late' });
     });
 
-    test('is the same again when its answer was lost', async () => {
+    test('is the same in a repetition after a lost reply', async () => {
       const { claim, release } = call();
       expect([await claim('a'), await claim('a')]).toEqual([claimed, claimed]);
       await Promise.all([release('a'), release('a')]);

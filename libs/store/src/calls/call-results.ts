@@ -2,38 +2,43 @@ import { type Keys, keptJson, MeshError, shortId, type ToolResult, toJson } from
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { claimCallScript, forgetCallScript, putCallScript, releaseCallScript } from './call-scripts.ts';
 
-/** What a claim came to: the work is ours, was done before, or is another's now. */
+/**
+ * The result of a try for the lease on a call's work: this holder has it, the work is done, or another holder
+ * has it.
+ */
 export type CallClaim = { state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
 
-/** Results of remote tool calls by call id: a repeated call gets the first one's result. */
+/** Results of remote tool calls by call id: a repeated call gets the result of the first one. */
 export interface CallResults {
   get(tool: string, callId: string): Promise<ToolResult | undefined>;
   /**
-   * Keeps a result for `ttlMs`, unless there is one. Returns the one that is kept: the first. Ends the claim, whoever has it.
+   * Keeps a result for `ttlMs`, unless there is one. Returns the kept result, which is the first one. Ends
+   * the lease on the work, whoever holds it.
    *
    * @throws MeshError `invalid_argument`, also for a result that is too large
    */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
   /**
-   * Claims the work of a call for `ttlMs`, so that one of many concurrent repeats does it. Again with the same holder, it renews the claim.
-   * A claim spares work and promises nothing: it may expire while its holder is still busy, so `put` keeps the first result all the same.
+   * Takes the lease on a call's work for `ttlMs`, so that one of many concurrent repeats does the work. A
+   * second call with the same holder renews the lease. The lease only saves work: it may expire while its
+   * holder is still busy, so `put` keeps the first result in any case.
    *
    * @param holder unique to one attempt, as equal holders do not keep each other out
    * @throws MeshError `invalid_argument`
    */
   claim(tool: string, callId: string, holder: string, ttlMs: number): Promise<CallClaim>;
-  /** Gives up a claim without a result; no-op for a claim of another, or none. */
+  /** Gives up a lease without a result. Does nothing for the lease of another holder, or without a lease. */
   release(tool: string, callId: string, holder: string): Promise<void>;
   /**
-   * Removes a result, or a claim. `final`: in the place of one that is there comes that result for {@link forgottenMs}, so that nobody who is still at the
-   * call keeps another.
+   * Removes a result, or the lease on the work. With `final`, this result replaces an existing one or a lease
+   * for {@link forgottenMs}, so that nobody who still works on the call can keep another result.
    *
-   * @returns whether there was one
+   * @returns whether there was a result or a lease
    */
   forget(tool: string, callId: string, final?: ToolResult): Promise<boolean>;
 }
 
-/** How long it is known that a call is not to have a result, in ms. */
+/** Time for which a deleted call is remembered, so that it gets no new result, in ms. */
 export const forgottenMs = 600_000;
 
 export function callResults(connection: RedisConnection, keys: Keys): CallResults {

@@ -1,6 +1,6 @@
 import { script } from '../scripts/script.ts';
 
-/** KEYS call. ARGV result, ttl in ms. The first result stays, with its own time, and ends all claims. */
+/** KEYS call. ARGV result, ttl in ms. Keeps the first result, with its own ttl; it ends all leases. */
 export const putCallScript = script(`
 if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then
   redis.call('HDEL', KEYS[1], 'holder')
@@ -10,8 +10,8 @@ return redis.call('HGET', KEYS[1], 'result')
 `);
 
 /**
- * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one.
- * The key expires with the claim, as it holds nothing else: a result ends the claim and sets a time of its own.
+ * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one. The key expires with
+ * the lease, as it holds nothing else: a result ends the lease and sets a ttl of its own.
  */
 export const claimCallScript = script(`
 local result = redis.call('HGET', KEYS[1], 'result')
@@ -23,7 +23,10 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return { 'claimed' }
 `);
 
-/** KEYS call. ARGV the result that takes the place of what is there, or '', and its ttl in ms. 1: there was one. */
+/**
+ * KEYS call. ARGV the result that replaces the present one, or '', and its ttl in ms. Returns 1 if there was
+ * a result or a lease.
+ */
 export const forgetCallScript = script(`
 local known = redis.call('HGET', KEYS[1], 'result')
 if known == ARGV[1] or redis.call('DEL', KEYS[1]) == 0 then return 0 end

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
 import { connectRedisStore, type RedisStore } from '../redis-store.ts';
 
-/** What `JobRecords` must do, on any Redis. */
+/** Tests that `JobRecords` must pass, on any Redis. */
 export function jobRecordsConformance(redis: () => RunningRedis): void {
   let store: RedisStore;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
   afterAll(() => store[Symbol.asyncDispose]());
 
   let count = 0;
-  /** The records of one job. */
+  /** Makes the records of one job. */
   function newJob() {
     count += 1;
     const job = `job-${count}`;
@@ -30,14 +30,14 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
   }
 
   describe('the records of a job', () => {
-    it('are one worker’s at a time', async () => {
+    it('belong to one worker at a time', async () => {
       const { take } = newJob();
       const found = await Promise.all(['a', 'b', 'c'].map((holder) => take(holder)));
       expect(found.map(({ state }) => state).sort()).toEqual(['busy', 'busy', 'taken']);
       expect(found).toContainEqual({ state: 'taken', attempt: 1, deaths: 0 });
     });
 
-    it('go to another worker when the first gives no sign of life, with its last word', async () => {
+    it('go to another worker when the lease of the first has expired, with its latest progress', async () => {
       const { take, report, finish } = newJob();
       await take('a', 50);
       expect(await report('a', 1)).toEqual({ seq: 1, isFollowed: false });
@@ -50,16 +50,16 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
           deaths: 1,
           lastProgress: { n: 2 },
         });
-      // Renewing is no new attempt.
+      // A renewal is not a new attempt.
       expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
       expect(await report('a', 3)).toBeUndefined();
       expect(await report('b', 3)).toMatchObject({ seq: 3 });
-      // What the first one has done all the same is done.
+      // A late result of the first worker counts all the same.
       expect(await finish('late')).toMatchObject({ result: { response: 'late' }, said: 3 });
       expect(await take('b')).toMatchObject({ state: 'done' });
     });
 
-    it('take no result that is too large, and can have another', async () => {
+    it('refuse a result that is too large, and then take another', async () => {
       const { take, report, finish } = newJob();
       await take('a');
       const refused = { code: 'invalid_argument', message: expect.stringContaining('as an artifact') };
@@ -87,7 +87,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await take('b')).toEqual({ state: 'done', ...kept });
     });
 
-    it('tell whoever follows, and know whether somebody did at the end', async () => {
+    it('report progress to followers, and note whether there was one at the end', async () => {
       const { take, report, finish, follow, leave } = newJob();
       expect(await follow()).toEqual({ progress: [] });
       await take('a');
@@ -95,7 +95,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
       expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
       expect(await report('a', 4)).toEqual({ seq: 4, isFollowed: true });
-      // What was said up to this moment is the caller's to hear, all else is not.
+      // The caller receives the progress up to this moment, and none of the later.
       expect(await leave(3)).toEqual({ progress: [{ seq: 4, response: { n: 4 } }] });
       expect(await report('a', 5)).toEqual({ seq: 5, isFollowed: false });
       await follow(5);
@@ -104,7 +104,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await leave(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
     });
 
-    it('are forgotten, and end for who is at them', async () => {
+    it('are forgotten, and end for a worker that has the job', async () => {
       const { take, report, finish, follow, forget } = newJob();
       const gone = { response: 'gone' };
       expect(await forget(gone)).toBe(false);
@@ -122,7 +122,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await follow()).toEqual({ progress: [], result: gone });
     });
 
-    it('know that whoever followed has left', async () => {
+    it('note that a follower has left', async () => {
       const { take, finish, follow, leave } = newJob();
       await take('a');
       await follow();

@@ -5,16 +5,16 @@ import { clock } from '../scripts/clock.ts';
 import { script } from '../scripts/script.ts';
 import { forgottenMs } from './call-results.ts';
 
-/** What a worker finds that wants a job. */
+/** The state of a job for a worker that wants it. */
 export type TakenJob =
   | {
-      /** The job is this worker's as long as it shows that it lives. */
+      /** The job is this worker's as long as it renews its lease. */
       state: 'taken';
-      /** How often the job was begun, this time counted. */
+      /** Number of times that the job was begun, including this time. */
       attempt: number;
-      /** How many workers have died at it. */
+      /** Number of workers that have died at it. */
       deaths: number;
-      /** What was said last, by whichever worker. */
+      /** The latest progress, of any worker. */
       lastProgress?: Record<string, unknown>;
     }
   | ({ state: 'done' } & FinishedJob)
@@ -23,42 +23,49 @@ export type TakenJob =
 /** A job that has its result. */
 export interface FinishedJob {
   result: ToolResult;
-  /** How much was said before. */
+  /** Number of progress messages before the result. */
   said: number;
-  /** Was a caller there who heard of the result by following? */
+  /** True if a caller followed the job and so received the result. */
   heard: boolean;
 }
 
-/** One thing that a job has said on its way; the first has the number 1. */
+/** One progress message of a job; the first has the number 1. */
 export interface JobProgress {
   seq: number;
   response: Record<string, unknown>;
 }
 
-/** What a caller hears of a job. */
+/** The progress and the result that a caller of a job receives. */
 export interface FollowedJob {
   progress: JobProgress[];
   result?: ToolResult;
 }
 
-/** What a worker learns of a word that was kept. */
+/** The state of a progress message that was kept. */
 export interface ReportedWord {
   seq: number;
-  /** Does a caller follow the job? It hears the word, in order: nobody else may tell it. */
+  /**
+   * True if a caller follows the job. The caller receives the progress in order, so nobody else may publish
+   * it.
+   */
   isFollowed: boolean;
 }
 
-/** The work of calls of long-running tools: who does it, how far it is, and what came of it. Kept for a week after its last change. */
+/**
+ * The work of calls of long-running tools: its holder, its progress and its result. A record is kept for a
+ * week after its last change.
+ */
 export interface JobRecords {
   /**
-   * Takes a job for `leaseMs`, or renews: of many workers one has it. A job whose worker gave no sign of life in time is taken over.
+   * Takes a job for `leaseMs`, or renews the lease: one worker at a time has a job. Another worker may take
+   * it over when the lease has expired.
    *
    * @param holder unique to one attempt
    */
   take(tool: string, job: string, holder: string, leaseMs: number): Promise<TakenJob>;
-  /** Hands the job back without having died at it. */
+  /** Hands the job back; this does not count as a death. */
   release(tool: string, job: string, holder: string): Promise<void>;
-  /** Keeps what the job says on its way. Undefined when the job is another worker's by now. */
+  /** Keeps a progress message of the job. Returns undefined when another worker has the job by now. */
   report(
     tool: string,
     job: string,
@@ -66,28 +73,32 @@ export interface JobRecords {
     response: Record<string, unknown>,
   ): Promise<ReportedWord | undefined>;
   /**
-   * Keeps the result, whoever has the job by now: work that was done is done. The first one stays. Returns it.
+   * Keeps the result, even if another worker has the job by now: the work is done. The first result stays.
+   * Returns it.
    *
-   * @throws MeshError `invalid_argument` for what JSON cannot hold, and for what is too large
+   * @throws MeshError `invalid_argument` for a result that JSON cannot hold, or that is too large
    */
   finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
-  /** What was said after the nth word, and the result once it is there. Who asks counts as following for some seconds. */
+  /**
+   * Returns the progress after number `after`, and the result once there is one. The caller counts as
+   * following for some seconds.
+   */
   follow(tool: string, job: string, after: number): Promise<FollowedJob>;
-  /** As {@link follow}, for the last time: what is said from now on is not the caller's to hear. */
+  /** Does the same as {@link follow}, for the last time: the caller receives no later progress. */
   leave(tool: string, job: string, after: number): Promise<FollowedJob>;
   /**
-   * Removes a job with all that it said. `final`: one that is there ends with that result, for ten minutes, so that a worker that is still at it stops and
-   * keeps none.
+   * Removes a job with all its progress. With `final`, an existing job ends with this result, which is kept
+   * for ten minutes, so that a worker that is still busy stops and keeps no result.
    *
-   * @returns whether there was one
+   * @returns whether there was a job
    */
   forget(tool: string, job: string, final?: ToolResult): Promise<boolean>;
 }
 
 const keepMs = 7 * 86_400_000;
-/** How long a caller counts as following after it has last asked, in ms. */
+/** Time for which a caller counts as following after its last question, in ms. */
 const followMs = 3_000;
-/** How many words of a job are kept for those who follow it from the start. */
+/** Number of progress messages that are kept for callers that follow the job from its start. */
 const maxProgress = 1_000;
 
 /** KEYS job. ARGV holder, lease, ttl. */
@@ -111,8 +122,9 @@ return redis.call('HINCRBY', KEYS[1], 'released', 1)
 `);
 
 /**
- * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1 when a caller follows.
- * The nonce tells a repetition of our own call from the next word: a worker says one after the other.
+ * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1
+ * when a caller follows. A worker sends one message after the other, so the nonce tells a repetition of the
+ * same call from the next message.
  */
 const reportJobScript = script(`${clock}
 local found = redis.call('HMGET', KEYS[1], 'holder', 'nonce', 'said', 'followed', 'told')
@@ -139,16 +151,16 @@ local now = redis.call('HMGET', KEYS[1], 'result', 'said', 'heard')
 return { now[1], tonumber(now[2] or 0), tonumber(now[3]) }
 `);
 
-/** KEYS job, progress. ARGV after, how long one counts as following, ttl. */
+/** KEYS job, progress. ARGV after, how long a caller counts as following, ttl. */
 const followJobScript = script(`${clock}
 local result = redis.call('HGET', KEYS[1], 'result')
 redis.call('HSET', KEYS[1], 'followed', now_ms() + tonumber(ARGV[2]))
--- What has ended has its time.
+-- A job with a result has a ttl already.
 if not result then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
 `);
 
-/** KEYS job, progress. ARGV the result that it ends with or '', and for how long, ms. 1: there was one. */
+/** KEYS job, progress. ARGV the final result or '', and its ttl in ms. Returns 1 if there was a job. */
 const forgetJobScript = script(`
 redis.call('UNLINK', KEYS[2])
 local known = redis.call('HGET', KEYS[1], 'result')

@@ -23,7 +23,7 @@ describe('TLS', () => {
       (error: unknown) => error,
     );
 
-  test('is refused when nobody vouches for the server, or somebody else', async () => {
+  test('is refused when no authority, or the wrong one, vouches for the server', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'agentmesh-stranger-'));
     onTestFinished(() => rmSync(dir, { recursive: true }));
     const stranger = makeCertificate(dir).certFile;
@@ -33,12 +33,12 @@ describe('TLS', () => {
     }
   });
 
-  test('is refused for another name than that of the certificate', async () => {
+  test('is refused for a name that the certificate does not have', async () => {
     const error = await refused({ ...redis.options, url: url.replace('localhost', '127.0.0.2') });
     expect(error).toMatchObject({ code: 'unavailable', message: expect.stringMatching(/127\.0\.0\.2/) });
   });
 
-  test('needs a file that is there, and a url that is for it', async () => {
+  test('needs an existing file, and a url with TLS', async () => {
     expect(await refused({ url, caFile: '/nowhere/ca.pem' })).toMatchObject({
       code: 'invalid_argument',
       message: expect.stringContaining('/nowhere/ca.pem'),
@@ -50,7 +50,7 @@ describe('TLS', () => {
     });
   });
 
-  test('is not found where the server speaks without it, in time', async () => {
+  test('fails in time when the server has no TLS', async () => {
     const plain = redis.admin.url.replace('redis:', 'rediss:');
     expect(await refused({ ...redis.options, url: plain })).toMatchObject({ code: 'unavailable' });
   });

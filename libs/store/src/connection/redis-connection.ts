@@ -8,22 +8,25 @@ import { type ReplicatedWrites, replicatedWrites } from './replicated-writes.ts'
 
 export interface ConnectionOptions {
   /**
-   * One server: `redis://user:password@host:6379/0`. A Redis Cluster: `redis+cluster://user:password@h1:6379,h2:6379`, of which one that answers
-   * is enough. Through Sentinels: `redis+sentinel://user:password@h1:26379,h2:26379/primary`. `rediss` in the place of `redis`: with TLS.
+   * One server: `redis://user:password@host:6379/0`. A Redis Cluster:
+   * `redis+cluster://user:password@h1:6379,h2:6379`; one host that answers is enough. Through Sentinels:
+   * `redis+sentinel://user:password@h1:26379,h2:26379/primary`. With TLS the scheme begins with `rediss`.
    */
   url: string;
-  /** File with the certificates, in PEM, that vouch for a server with TLS; default those that Node.js trusts. */
+  /**
+   * File with the certificates, in PEM, that vouch for a server with TLS; default: those that Node.js trusts.
+   */
   caFile?: string | undefined;
   /**
-   * How many replicas must have a write before it counts as done; default 0, none. Without, what was acknowledged in the moments before a
-   * replica is promoted may be lost.
+   * Number of replicas that must have a write before it counts as done; default 0. With 0, writes that were
+   * acknowledged just before the promotion of a replica may be lost.
    */
   waitReplicas?: number | undefined;
-  /** How long one call tries, over restarts and failovers of the server, ms; default 5,000. */
+  /** Time limit of one call, over restarts and failovers of the server, ms; default 5,000. */
   timeoutMs?: number;
-  /** Shown by `CLIENT LIST`. */
+  /** The name that `CLIENT LIST` shows. */
   connectionName?: string;
-  /** Told of every failure of the connection, which then is made anew. */
+  /** Called for every failure of the connection, which is then made again. */
   onError?: (error: Error) => void;
 }
 
@@ -36,24 +39,35 @@ export const connectionOptionNames: OptionNames<ConnectionOptions> = {
   onError: true,
 };
 
-/** `asking`: the slot of the key is on its way to this server, which takes one command on it, the first. */
+/**
+ * A command on one server. With `asking`, the slot of the key is being moved to this server, which takes only
+ * the next command on it.
+ */
 type Write<T> = (redis: RedisClient, asking?: boolean) => Promise<T>;
 
-/** One connection, made anew when it breaks; what is called meanwhile is tried again until it times out. */
+/**
+ * One connection, which is made again when it breaks. Calls in the meantime are repeated until they time out.
+ */
 export interface RedisConnection extends AsyncDisposable {
   /**
-   * Runs a command on one key that only reads, or one of which it does not matter whether a failover loses it, and that may safely run twice.
-   * @throws MeshError `unavailable` when the server did not answer in time: whether the command ran is then unknown
+   * Runs a command on one key. The command only reads, or its loss in a failover does no harm; it may safely
+   * run twice.
+   *
+   * @throws MeshError `unavailable` when the server did not answer in time: whether the command ran is then
+   * unknown
    */
   run<T>(command: (redis: RedisClient) => Promise<T>): Promise<T>;
-  /** As {@link run}, for a command that writes this key: waits for replicas as the options say. */
+  /** Runs a command that writes this key: waits for replicas as the options say. Otherwise as {@link run}. */
   write<T>(key: string, command: Write<T>): Promise<T>;
-  /** As {@link write}, for a script, whose keys, one at least, lie in one slot. */
+  /** Runs a script as {@link write} runs a command. Its keys, one at least, lie in one slot. */
   script<T>(script: Script, keys: string[], args: (string | number)[]): Promise<T>;
   ping(): Promise<void>;
 }
 
-/** @throws MeshError `invalid_argument`, `unavailable` or `unauthenticated`, at once, if the first connection fails */
+/**
+ * Connects to Redis. @throws MeshError `invalid_argument`, `unavailable` or `unauthenticated`, at once, if
+ * the first connection fails
+ */
 export async function connectRedis(options: ConnectionOptions): Promise<RedisConnection> {
   const { timeoutMs = 5_000, waitReplicas = 0, onError, connectionName = 'agentmesh' } = options;
   let lastError: Error | undefined;
@@ -63,7 +77,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
     caFile: options.caFile,
     connectionName,
     onError(error) {
-      // What a server said tells more than that the connection was closed because of it.
+      // A reply of the server explains more than the closed connection that follows it.
       if (!isReply(lastError) || isReply(error)) lastError = error;
       onError?.(error);
     },
@@ -72,12 +86,12 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
 
   async function tryUntilDone<T>(attempt: (until: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + timeoutMs;
-    // What the server said tells more than that it cannot be reached while we reconnect because of it.
+    // A reply of the server explains more than the failure to reach it while the connection is made again.
     let refusal: Error | undefined;
     for (;;) {
       try {
-        const left = Math.max(deadline - performance.now(), 1);
-        const result = await unlessLate(left, attempt(deadline - 50));
+        const remainingMs = Math.max(deadline - performance.now(), 1);
+        const result = await unlessLate(remainingMs, attempt(deadline - 50));
         lastError = undefined;
         return result;
       } catch (error) {
@@ -114,14 +128,17 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
   };
 }
 
-/** Writes on the very connection to the server that has the key, so that the same one can be asked for its replicas. */
+/**
+ * Returns a function that writes on the connection to the server with the key, so that WAIT on the same
+ * connection counts the replicas that have the write.
+ */
 function replicatedOn(link: RedisLink, replicas: number) {
   const writes = new WeakMap<Redis, ReplicatedWrites>();
   const carryOut = async <T>(redis: Redis | undefined, command: Write<T>, until: number) => {
     if (!redis) throw new Error('no server of the cluster has the key now');
-    const known = writes.get(redis) ?? replicatedWrites(redis, replicas);
-    writes.set(redis, known);
-    return await known.carryOut(command, until);
+    const server = writes.get(redis) ?? replicatedWrites(redis, replicas);
+    writes.set(redis, server);
+    return await server.carryOut(command, until);
   };
   return async <T>(key: string, command: Write<T>, until: number): Promise<T> => {
     try {
@@ -135,32 +152,38 @@ function replicatedOn(link: RedisLink, replicas: number) {
   };
 }
 
-/** The slot moves to this server, which takes the next command on it only. */
+/**
+ * Runs a command after ASKING: the slot is being moved to this server, which takes only the next command on
+ * it.
+ */
 async function askingFirst<T>(redis: RedisClient, command: Write<T>): Promise<T> {
-  // Sent in one go, answered in that order.
+  // Both are sent at once and answered in this order.
   const asked = redis.asking();
   const [, result] = await Promise.all([asked, command(redis, true)]);
   return result;
 }
 
-/** A server that was restarted, or that took over, does not know our scripts. */
+/**
+ * Runs a script by its digest, or by its source if the server does not know it: a server that was restarted,
+ * or that took over, does not.
+ */
 async function runScript<T>(
   redis: RedisClient,
   { sha, source }: Script,
   args: (string | number)[],
   asking = false,
 ): Promise<T> {
-  const whole = async () => (await redis.call('EVAL', [source, ...args])) as T;
-  if (asking) return await whole();
+  const runSource = async () => (await redis.call('EVAL', [source, ...args])) as T;
+  if (asking) return await runSource();
   try {
     return (await redis.call('EVALSHA', [sha, ...args])) as T;
   } catch (error) {
-    if (isReply(error) && error.message.startsWith('NOSCRIPT')) return await whole();
+    if (isReply(error) && error.message.startsWith('NOSCRIPT')) return await runSource();
     throw error;
   }
 }
 
-/** Waits for work until the time is over, then rejects. */
+/** Waits for work until the time limit, then rejects. */
 async function unlessLate<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), ms);

@@ -1,12 +1,12 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** What the server says while it will soon be fine again: the command was not run, and may be sent anew. */
+/** Errors of a server that will be ready again soon: the command did not run and may be repeated. */
 const passing =
   /\b(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED)\b|^(MOVED|ASK) \d|WAIT cannot be used with replica/;
 
-const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
+const refusals: [RegExp, (reply: string) => MeshError['code'], string][] = [
   [/\bOOM\b/, () => 'unavailable', 'redis is full (maxmemory); give it more memory'],
-  [/\bMISCONF\b/, () => 'unavailable', 'redis cannot write to its disk; mend that'],
+  [/\bMISCONF\b/, () => 'unavailable', 'redis cannot write to its disk; repair the disk'],
   [/\bNOREPLICAS\b/, () => 'unavailable', 'redis has too few replicas in reach to accept writes'],
   [/\bREADONLY\b/, () => 'unavailable', 'redis is a read-only replica; connect to the primary'],
   [
@@ -28,14 +28,19 @@ const refusals: [RegExp, (said: string) => MeshError['code'], string][] = [
   ],
 ];
 
-/** Whether a later attempt of the same command may succeed by itself: the server is away, or not ready. */
+/**
+ * Tells whether a later attempt of the same command may succeed by itself: the server is unreachable, or not
+ * ready.
+ */
 export function isPassing(error: unknown): boolean {
-  // What we have said ourselves is the last word.
+  // An error of our own is final.
   if (error instanceof MeshError) return false;
   return !isReply(error) || passing.test(error.message);
 }
 
-/** The mesh's error for one of ioredis: what the server refused, or else that it does not answer. */
+/**
+ * Returns the mesh's error for one of ioredis: the refusal of the server, or else that it does not answer.
+ */
 export function fromRedis(error: unknown, last?: Error): MeshError {
   if (error instanceof MeshError) return error;
   if (!isReply(error)) {
@@ -49,7 +54,7 @@ export function fromRedis(error: unknown, last?: Error): MeshError {
   return new MeshError('internal', 'redis refused a command', { cause: error });
 }
 
-/** An answer of the server, as opposed to a failure to reach it. */
+/** Tells whether the error is a reply of the server, and not a failure to reach it. */
 export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }

@@ -31,7 +31,7 @@ async function connect(options: RedisStoreOptions) {
   return store;
 }
 
-/** Commits as long as it is not told to stop, each event until it is acknowledged. Returns their ids. */
+/** Commits events until it is stopped, repeating each until it is acknowledged. Returns their ids. */
 async function keepCommitting(
   sessions: SessionService,
   userId: string,
@@ -63,7 +63,7 @@ describe('a cluster', () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  /** Where a slot is and where it may go. */
+  /** Returns the present server of a slot and the one to which it may move. */
   async function move(key: string) {
     const from = await cluster.primaryOf(key);
     const to = await otherPrimary(cluster, from);
@@ -86,7 +86,7 @@ describe('a cluster', () => {
     };
   }
 
-  test.each([0, 1])('goes on when a slot is moved, and %i replicas are waited for', async (waitReplicas) => {
+  test.each([0, 1])('continues while a slot is moved, waiting for %i replicas', async (waitReplicas) => {
     const { sessions, callResults } = await connect({ url: cluster.url, waitReplicas });
     const userId = `mover-${waitReplicas}`;
     await sessions.createSession({ appName, userId, sessionId: 's' });
@@ -99,7 +99,7 @@ describe('a cluster', () => {
     moved = true;
     const committed = await committing;
     expect(await idsOf(sessions, userId)).toEqual(committed);
-    // What is one key alone is asked for at the node that it goes to, while the slot is on its way.
+    // While the slot is being moved, a script on a single key is sent to the new node.
     const tool = `t${waitReplicas}`;
     const ofCall = await move(keys().call(tool, shortId('c')));
     await ofCall.begin();
@@ -110,7 +110,7 @@ describe('a cluster', () => {
     expect(await callResults.get(tool, 'c')).toEqual({ response: 1 });
   });
 
-  test('refuses in time what replicas do not get, and commits it once when they are back', async () => {
+  test('fails in time when replicas are missing, and commits once when they are back', async () => {
     const options = { url: cluster.url, waitReplicas: 1, timeoutMs: 600 };
     const { sessions } = await connect(options);
     const ref = { appName, userId: 'waiter', sessionId: 's' };
@@ -132,7 +132,7 @@ describe('a cluster', () => {
     expect(await idsOf(sessions, 'waiter')).toEqual(['e']);
   });
 
-  test('is unavailable in time while a part of it is gone, and fine again afterwards', async () => {
+  test('is unavailable in time while a part of it is gone, and works again afterwards', async () => {
     const { sessions, ping } = await connect({ url: cluster.url, timeoutMs: 500 });
     const ref = { appName, userId: 'patient', sessionId: 's' };
     const session = await sessions.createSession(ref);
@@ -152,7 +152,7 @@ describe('a cluster', () => {
     expect(await idsOf(sessions, 'patient')).toEqual(['e']);
   });
 
-  test('goes on with the replica of a primary that is frozen, within one call', async () => {
+  test('continues with the replica of a frozen primary, within one call', async () => {
     const { sessions } = await connect({ url: cluster.url, timeoutMs: 10_000 });
     const ref = { appName, userId: 'sleeper', sessionId: 's' };
     const session = await sessions.createSession(ref);
@@ -168,7 +168,7 @@ describe('a cluster', () => {
     expect(await idsOf(sessions, 'sleeper')).toEqual(['e', 'f']);
   });
 
-  test('is found by one node that lives, and refused when none does', async () => {
+  test('is found through one living node, and refused when all are dead', async () => {
     const nobody = 'redis+cluster://127.0.0.1:1';
     await expect(connectRedisStore({ url: nobody })).rejects.toMatchObject({ code: 'unavailable' });
     const { ping } = await connect({ url: `${nobody},127.0.0.1:${cluster.nodes[4]?.port}` });
@@ -187,7 +187,7 @@ describe('Sentinels', () => {
   });
   afterAll(() => sentinel[Symbol.asyncDispose]());
 
-  test('name another primary while commits go on: none is lost, none is there twice', async () => {
+  test('switch to another primary during commits, which are neither lost nor doubled', async () => {
     const { sessions } = await connect({ url: sentinel.url, waitReplicas: 1 });
     const ref = { appName, userId: 'ann', sessionId: 's' };
     await sessions.createSession(ref);
@@ -200,7 +200,8 @@ describe('Sentinels', () => {
       const named = await sentinel.primary();
       return named.port !== before.port && named;
     });
-    // The old one is alive and takes writes until it is made a replica, ten seconds later: nobody may be left there.
+    // The old primary is alive and takes writes until it becomes a replica, ten seconds later: no client may
+    // stay there.
     const isOnNew = async () => String(await after.command(['CLIENT', 'LIST'])).includes('name=agentmesh ');
     await until(isOnNew, { what: 'the store to be at the new primary', timeoutMs: 4_000 });
     expect(((await before.command(['ROLE'])) as string[])[0]).toBe('master');
@@ -214,7 +215,7 @@ describe('Sentinels', () => {
     expect(Object.keys(state ?? {})).toHaveLength(3 * committed.length);
   });
 
-  test('are asked in turn, and what is wrong with them is said', async () => {
+  test('are asked in turn, and their errors are reported', async () => {
     const { ping } = await connect({ url: sentinel.url.replace('//', '//127.0.0.1:1,') });
     await ping();
     await expect(connectRedisStore({ url: 'redis+sentinel://127.0.0.1:1/mymaster' })).rejects.toMatchObject({

@@ -12,7 +12,7 @@ function eventOf(id: string, stateDelta: Record<string, unknown> = {}): Event {
   return { id, invocationId: 'inv-1', author: 'helper', timestamp: Date.now(), actions };
 }
 
-// With `everysec`, Redis puts off its writes while a sync is under way, and a SIGKILL then loses what it has acknowledged.
+// With `everysec`, Redis delays its writes during a sync, and a SIGKILL then loses acknowledged writes.
 const durable = { appendOnly: true, extraArgs: ['--appendfsync', 'always'] };
 
 async function connect(options: RedisStoreOptions) {
@@ -21,13 +21,13 @@ async function connect(options: RedisStoreOptions) {
   return store;
 }
 
-/** A second client, for as long as the block runs. */
+/** Connects a second client for as long as the block runs. */
 function administrate({ url }: Server) {
   const redis = new Redis(url);
   return { redis, [Symbol.dispose]: () => redis.disconnect() };
 }
 
-/** The time that something takes, ms. */
+/** Returns the duration of some work, ms. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
@@ -41,7 +41,7 @@ describe('a Redis that fails', () => {
   });
   afterEach(() => server.stop());
 
-  test('loses and doubles no event of 200 when it is killed and started again', async () => {
+  test('neither loses nor doubles one of 200 events when it is killed and restarted', async () => {
     const { sessions } = await connect({ url: server.url });
     await sessions.createSession(ref);
     let committed = 0;
@@ -79,7 +79,7 @@ describe('a Redis that fails', () => {
     expect(await sessions.getSession(ref)).toMatchObject({ seq: 200, state: last });
   });
 
-  test('is unavailable in time while it is away, and fine again afterwards', async () => {
+  test('is unavailable in time while it is down, and works again afterwards', async () => {
     const errors: Error[] = [];
     const { sessions, ping } = await connect({
       url: server.url,
@@ -113,12 +113,12 @@ describe('a Redis that fails', () => {
     const append = () => sessions.appendEvent({ session, event: eventOf('e') });
     const took = await timed(() => expect(append()).rejects.toMatchObject({ code: 'unavailable' }));
     expect(took).toBeLessThan(650);
-    // What was sent meanwhile is still carried out when the server wakes up.
+    // Commands that were sent meanwhile still run when the server wakes up.
     await until(() => append().then(() => true));
     expect(await sessions.log.readEvents(ref)).toMatchObject([{ seq: 1, event: { id: 'e' } }]);
   });
 
-  test('is unavailable when it is full, alone or a replica, and says so', async () => {
+  test('is unavailable when it is full, read-only or without replicas, with the reason', async () => {
     const { sessions } = await connect({ url: server.url, timeoutMs: 200 });
     const session = await sessions.createSession(ref);
     using admin = administrate(server);
@@ -166,7 +166,7 @@ describe('connecting', () => {
     expect(took).toBeLessThan(1_000);
   });
 
-  test('fails in time when what answers is not Redis', async () => {
+  test('fails in time when another kind of server answers', async () => {
     const silent = createServer((socket) => socket.on('data', () => socket.destroy())).listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await until(() => silent.listening);

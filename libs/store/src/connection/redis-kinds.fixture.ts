@@ -14,11 +14,11 @@ import {
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { ConnectionOptions } from './redis-connection.ts';
 
-/** A Redis that tests may use; keys begin with `am:`, as its users may touch no others. */
+/** A Redis for tests; keys begin with `am:`, as its users may use no others. */
 export interface RunningRedis extends AsyncDisposable {
-  /** To connect as the mesh does. */
+  /** Options to connect as the mesh does. */
   options: Pick<ConnectionOptions, 'url' | 'caFile' | 'waitReplicas'>;
-  /** To connect as somebody who may do everything. */
+  /** Options to connect as a user with all rights. */
   admin: Pick<ConnectionOptions, 'url' | 'caFile'>;
 }
 
@@ -26,7 +26,7 @@ const password = 'p@ss:w/rd';
 const login = { user: 'sentinel', password };
 const account = `agentmesh:${encodeURIComponent(password)}`;
 
-/** Redis in each way in which operators run it; the user of the mesh has the rights of deploy/redis/users.acl. */
+/** Redis in all kinds of deployment; the user of the mesh has the rights of deploy/redis/users.acl. */
 export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
   {
     name: 'one server',
@@ -64,7 +64,7 @@ export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
   },
 ];
 
-/** Nodes that are called by a name, as certificates mostly are. */
+/** Arguments of nodes that announce a name, as certificates mostly hold names. */
 const byName = ['--cluster-announce-hostname', 'localhost', '--cluster-preferred-endpoint-type', 'hostname'];
 
 const asUser = (url: string) => url.replace('//', `//${account}@`);
@@ -83,7 +83,7 @@ export function onEachRedis(tests: (redis: () => RunningRedis) => void): void {
 
 interface Means {
   owners: AsyncDisposableStack;
-  /** Arguments of a server. */
+  /** The arguments of a server for its users. */
   acl: string[];
   tls: Certificate;
   caFile: string;
@@ -101,7 +101,10 @@ async function started(
   return { ...running, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** The users that are deployed, and the default user with all rights, as whom the tests look behind the scenes. */
+/**
+ * Returns the arguments for the deployed users and for the default user with all rights, with which the tests
+ * inspect the keys.
+ */
 function aclArgs(dir: string): string[] {
   const deployed = readFileSync(new URL('../../../../deploy/redis/users.acl', import.meta.url), 'utf8');
   const hash = createHash('sha256').update(password).digest('hex');

@@ -5,7 +5,7 @@ import { watchSentinels } from './sentinel-watch.ts';
 
 export interface LinkOptions {
   url: string;
-  /** Certificates, in PEM, that vouch for a server with TLS; default those that Node.js trusts. */
+  /** Certificates, in PEM, that vouch for a server with TLS; default: those that Node.js trusts. */
   caFile?: string | undefined;
   connectionName: string;
   onError(error: Error): void;
@@ -14,32 +14,35 @@ export interface LinkOptions {
 /** A client of Redis of any kind: single-key commands and scripts are the same on both. */
 export type RedisClient = Redis | Cluster;
 
-/** The client, and what differs between one server, Sentinel and a cluster. */
+/** The client, with the operations that differ between one server, Sentinel and a cluster. */
 export interface RedisLink {
   readonly client: RedisClient;
-  /** Tries once. Later the client connects anew by itself. */
+  /** Connects, trying once. Later the client connects again by itself. */
   connect(): Promise<void>;
-  /** The connection to the server that has a key, as far as is known now; `asking`: to the one of that address that an ASK names. */
+  /**
+   * Returns the connection to the server that has a key, as far as it is known. With `asking`, returns the
+   * connection to the server whose address an ASK reply names.
+   */
   serverOf(key: string, asking?: string): Promise<Redis | undefined>;
-  /** A command failed: who has what is found out anew. */
+  /** Starts to find out which server has which keys, after a command failed. */
   lookAgain(): void;
-  /** One server, of a cluster any, answers now. */
+  /** Asks a server for a sign of life: of a cluster, any of its servers. */
   ping(): Promise<unknown>;
   close(): Promise<void>;
 }
 
 const commandTimeoutMs = 2_000;
 
-/** @throws MeshError `invalid_argument` for the url or the file of certificates */
+/** Makes a link. @throws MeshError `invalid_argument` for the url or the file of certificates */
 export function createLink(options: LinkOptions): RedisLink {
   const address = parseRedisUrl(options.url);
   const life = { isOpen: false };
-  const again = (attempt: number) =>
+  const retry = (attempt: number) =>
     life.isOpen ? Math.min(25 * 2 ** attempt, 500) * (0.5 + Math.random() / 2) : null;
   const settings = settingsOf(address, options);
   return address.kind === 'cluster'
-    ? clusterLink(createCluster(address, settings, again), options, life)
-    : serverLink(createRedis(address, settings, again), address, options, life);
+    ? clusterLink(createCluster(address, settings, retry), options, life)
+    : serverLink(createRedis(address, settings, retry), address, options, life);
 }
 
 type Retry = (attempt: number) => number | null;
@@ -58,13 +61,14 @@ function settingsOf(address: RedisAddress, { caFile, connectionName }: LinkOptio
     ...(address.username !== undefined && { username: address.username }),
     ...(address.password !== undefined && { password: address.password }),
     connectionName,
-    // A command of Redis 7.2, which access rules of older ones cannot name.
+    // It would send a command of Redis 7.2, which the access rules of older servers cannot name.
     disableClientInfo: true,
     connectTimeout: 3_000,
     commandTimeout: commandTimeoutMs,
-    // A connection that swallows everything (a partition, a frozen server) is given up, not waited for.
+    // A connection without any reply (a partition, a frozen server) is given up.
     socketTimeout: 2 * commandTimeoutMs,
-    // We try again ourselves: a command that waited in a queue would run after its caller was told that it failed.
+    // Calls are repeated by our own code: a command that waited in a queue would run after its caller was
+    // told that it failed.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
   };
@@ -76,7 +80,7 @@ function certificatesOf(file: string): Buffer {
   } catch (cause) {
     throw new MeshError(
       'invalid_argument',
-      `the certificates of redis cannot be read from ${file}; mend the path`,
+      `the certificates of redis cannot be read from ${file}; correct the path`,
       { cause },
     );
   }
@@ -90,7 +94,8 @@ function createRedis(address: RedisAddress, settings: RedisOptions, retryStrateg
     retryStrategy,
     lazyConnect: true,
     enableOfflineQueue: false,
-    // A primary that was demoted: the connection is made anew, through Sentinel to the one that was promoted.
+    // The server was a primary and is one no more: the connection is made again, through Sentinel, to the new
+    // primary.
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
   };
   if (kind === 'single') return new Redis({ ...server, ...hosts[0] });
@@ -113,26 +118,29 @@ function createCluster(address: RedisAddress, settings: RedisOptions, retry: Ret
     redisOptions: { ...settings, connectTimeout: 1_500 },
     clusterRetryStrategy: retry,
     enableOfflineQueue: false,
-    // Its answer is whether the whole cluster is well; a part may be, and says so to each command itself.
+    // The check asks whether the whole cluster is well. A part may be well, and replies to each command
+    // itself.
     enableReadyCheck: false,
     slotsRefreshInterval: 5_000,
-    // MOVED and ASK are followed; all else is tried again by us, within the time limit of the call.
+    // The client follows MOVED and ASK; our own code repeats all other failures, within the time limit of the
+    // call.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    // Certificates are for names, and nodes may be called by one.
+    // Certificates hold names, and nodes may be announced by name.
     ...(address.tls && { dnsLookup: (host, callback) => callback(null, host) }),
   });
 }
 
 function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOptions, life: Life): RedisLink {
-  let ofSentinel: Error | undefined;
+  let sentinelError: Error | undefined;
   redis.on('sentinelError', (error: Error) => {
-    ofSentinel = understood(error);
-    onError(ofSentinel);
+    sentinelError = explainedError(error);
+    onError(sentinelError);
   });
-  // After all of them were asked, the client says that all are unreachable, whatever they have said.
+  // When it has asked all Sentinels, the client reports that all are unreachable, even if they replied with
+  // errors.
   redis.on('error', (error) =>
-    onError(error.message.startsWith('All sentinels') && ofSentinel ? ofSentinel : error),
+    onError(error.message.startsWith('All sentinels') && sentinelError ? sentinelError : error),
   );
   let watch: Disposable | undefined;
   return {
@@ -161,7 +169,7 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
     connect: () => opened(cluster, life),
     async serverOf(key, asking) {
       if (asking === undefined) return primary(cluster.slots[slotOf(key)]?.[0]);
-      // The client meets a node that has no slot yet only when a command of its own is sent there.
+      // The client connects to a node without slots only when a command is sent there.
       if (!primary(asking)) await cluster.exists(key);
       return primary(asking);
     },
@@ -171,7 +179,7 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
   };
 }
 
-function understood(error: Error): Error {
+function explainedError(error: Error): Error {
   if (!/No such master|invalid reply/.test(error.message)) return error;
   return new Error('no sentinel knows the primary that the url names', { cause: error });
 }
@@ -192,7 +200,7 @@ async function opened(client: RedisClient, life: Life): Promise<void> {
 
 async function closed(client: RedisClient, life: Life): Promise<void> {
   life.isOpen = false;
-  // What was sent is answered before the goodbye is; a server that is away is not waited for.
+  // Replies to earlier commands come before the reply to QUIT; an unreachable server is not waited for.
   await client.quit().catch(() => {});
   client.disconnect();
 }

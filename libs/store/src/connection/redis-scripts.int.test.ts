@@ -10,7 +10,7 @@ import { connectRedis, type RedisConnection } from './redis-connection.ts';
 
 const box = createSecretBox(newCredentialKeys('first'));
 
-// In a cluster, a script that touches a key which it did not declare works by luck, and not while its slot is moved.
+// In a cluster, a script that uses an undeclared key works only by chance, and not while its slot is moved.
 const guard = `
 local declared, theirs = {}, redis
 for _, key in ipairs(KEYS) do declared[key] = true end
@@ -73,7 +73,7 @@ describe('with scripts that may touch declared keys only', () => {
     await dispose();
   });
 
-  test('are found out', async () => {
+  test('are detected when they use another key', async () => {
     const connection = await connectRedis({ url: server.url });
     const wrong = script(`${guard} return redis.call('GET', 'am:other')`);
     await expect(connection.script(wrong, ['am:k'], [])).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('with scripts that may touch declared keys only', () => {
   });
 });
 
-test('a script finds under each name what its caller gave under it', async () => {
+test('a script finds the value of its caller under each name', async () => {
   const echo = defineScript(
     { keys: ['first', 'secondKey'], args: ['one', 'twoThree'], lists: ['none', 'many', 'last'] },
     'return { first, second_key, one, two_three, none, many, last }',
@@ -105,7 +105,7 @@ test('a script finds under each name what its caller gave under it', async () =>
   await connection[Symbol.asyncDispose]();
 });
 
-test('a word of a job is said once although the answer to it was lost', async () => {
+test('a progress message of a job is kept once although the reply was lost', async () => {
   const { store, dispose } = await open((connection) => ({
     script: async (...call) => {
       await connection.script(...call);

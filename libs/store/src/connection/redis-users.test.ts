@@ -7,11 +7,11 @@ const acl = readFileSync(`${here}../../../../deploy/redis/users.acl`, 'utf8');
 const [rights = ''] = /^user agentmesh .*$/m.exec(acl) ?? [];
 const granted = new Set([...rights.matchAll(/ \+(\S+)/g)].map(([, name = '']) => name));
 
-/** What the client of Redis sends of itself, and how scripts are called. */
+/** Commands that the Redis client sends by itself, and the commands that run scripts. */
 const ofTheClient = ['info', 'select', 'client|setname', 'cluster|slots', 'readonly', 'readwrite'];
 const scripts = ['eval', 'evalsha'];
 
-/** The commands in the code of the store: those of scripts, and of its connection. */
+/** Returns the commands in the code of the store: those of scripts, and of its connection. */
 function used(): string[] {
   const files = globSync(`${here}../**/*.ts`).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
@@ -24,7 +24,7 @@ function used(): string[] {
 }
 
 describe('deploy/redis/users.acl', () => {
-  it('grants what the store uses', () => {
+  it('grants the commands that the store uses', () => {
     expect(used().filter((name) => !granted.has(name))).toEqual([]);
   });
 

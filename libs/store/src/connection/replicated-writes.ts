@@ -1,22 +1,26 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
 
-/** How long one WAIT may hold up what comes behind it on the connection, in ms. */
-const patienceMs = 100;
+/** Longest time for which one WAIT holds up the next commands on the connection, in ms. */
+const waitMs = 100;
 
-/** Carries a command out and waits until enough replicas have what it wrote. */
+/** Runs commands and waits until enough replicas have their writes. */
 export interface ReplicatedWrites {
   /**
-   * @param until when it is given up, as `performance.now()` counts
-   * @throws MeshError `unavailable` when the replicas did not have it in time; Error when the connection broke meanwhile: the command is then to
-   * be repeated, as the server that answers next may be one that never had it
+   * Runs a command and waits for the replicas.
+   *
+   * @param until the time limit, as a value of `performance.now()`
+   * @throws MeshError `unavailable` when the replicas did not have the write in time; Error when the
+   * connection broke meanwhile: the command must be repeated, because the next server to answer may not have
+   * it
    */
   carryOut<T>(command: (redis: Redis) => Promise<T>, until: number): Promise<T>;
 }
 
 /**
- * WAIT on the connection that a command went over, which tells of all that the server had done by then: one at a time for all who wait, as it
- * blocks the connection. On another connection it would tell of another server's writes, or of none.
+ * Sends WAIT on the connection of the command: it counts the replicas that have all writes of this connection
+ * so far. It blocks the connection, so one WAIT at a time serves all callers. On another connection it would
+ * count other writes, or none.
  */
 export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrites {
   let breaks = 0;
@@ -30,7 +34,7 @@ export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrit
       .catch(() => 0)
       .then(() => {
         next = undefined;
-        asked = redis.wait(replicas, patienceMs);
+        asked = redis.wait(replicas, waitMs);
         return asked;
       });
     return next;
@@ -43,8 +47,8 @@ export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrit
         const enough = (await copies()) >= replicas;
         if (breaks !== before) throw new Error('the connection broke before replicas had the write');
         if (enough) return result;
-        // The server looks at the time of those that wait ten times in a second.
-        if (performance.now() + 2 * patienceMs >= until) throw tooFew(replicas);
+        // The server checks the time limits of blocked clients ten times in a second.
+        if (performance.now() + 2 * waitMs >= until) throw tooFew(replicas);
       }
     },
   };
@@ -53,6 +57,6 @@ export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrit
 function tooFew(replicas: number): MeshError {
   return new MeshError(
     'unavailable',
-    `redis did a write, and ${replicas} of its replicas did not have it in time; see to the replicas, or wait for fewer`,
+    `redis did a write, and ${replicas} of its replicas did not have it in time; check the replicas, or wait for fewer`,
   );
 }

@@ -2,8 +2,8 @@ import type { RedisAddress } from '@agentmesh/protocol';
 import { Redis, type RedisOptions } from 'ioredis';
 
 /**
- * Lets go of a primary as soon as a Sentinel says that another one has its place: one that was replaced without being dead is made a replica some
- * ten seconds later only, and loses what it has accepted until then.
+ * Disconnects from a primary as soon as a Sentinel reports another primary. An old primary that is still
+ * alive becomes a replica only some ten seconds later, and loses the writes that it accepts until then.
  */
 export function watchSentinels(redis: Redis, address: RedisAddress, tls: RedisOptions['tls']): Disposable {
   const { hosts, primary, sentinelUsername, sentinelPassword } = address;
@@ -21,7 +21,8 @@ export function watchSentinels(redis: Redis, address: RedisAddress, tls: RedisOp
       maxRetriesPerRequest: null,
       retryStrategy: () => 1_000,
     });
-    // One that is away is no fault: the others are listened to, and the connection itself reports what hinders it.
+    // An unreachable Sentinel does no harm: the others are heard, and the connection to Redis reports its own
+    // failures.
     watcher.on('error', () => {});
     watcher.on('message', (_channel: string, text: string) => {
       if (text.startsWith(`${primary} `) && redis.status === 'ready') redis.disconnect(true);

@@ -1,7 +1,7 @@
 import { noteKey } from '../scripts/expiring-key.ts';
 import { script } from '../scripts/script.ts';
 
-/** KEYS sign-in, index. ARGV sealed sign-in, ttl. The first one stays: returns the one that is kept. */
+/** KEYS sign-in, index. ARGV sealed sign-in, ttl. Keeps the first sign-in and returns the kept one. */
 export const openSignInScript = script(`${noteKey}
 if redis.call('HSETNX', KEYS[1], 'sign-in', ARGV[1]) == 1 then
   redis.call('HSET', KEYS[1], 'status', 'asked')
@@ -11,14 +11,18 @@ end
 return redis.call('HGET', KEYS[1], 'sign-in')
 `);
 
-/** KEYS credential, credentials. ARGV what is kept, last part of the key, what it is for, end in ms or ''. */
+/**
+ * KEYS credential, credentials. ARGV the sealed credential, last part of the key, its description, end in ms
+ * or ''.
+ */
 export const saveCredentialScript = script(`
 if ARGV[4] == '' then redis.call('SET', KEYS[1], ARGV[1]) else redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[4]) end
 return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 `);
 
 /**
- * KEYS credentials, then credentials and their turns. ARGV last parts of the keys. Returns how many credentials there were.
+ * KEYS credentials, then credentials and their turns. ARGV last parts of the keys. Returns how many
+ * credentials there were.
  */
 export const deleteCredentialsScript = script(`
 local count = 0
@@ -30,7 +34,7 @@ end
 return count
 `);
 
-/** KEYS sign-in. ARGV sealed answer, now. 1: it is kept. */
+/** KEYS sign-in. ARGV sealed answer, now. Returns 1 if the answer is kept. */
 export const answerSignInScript = script(`
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'asked' and status ~= 'answered' then return 0 end
@@ -38,7 +42,10 @@ redis.call('HSET', KEYS[1], 'status', 'answered', 'answer', ARGV[1], 'answered',
 return 1
 `);
 
-/** KEYS sign-in. ARGV from, to, nonce. The nonce tells a repetition of our own call from another one that was faster. */
+/**
+ * KEYS sign-in. ARGV from, to, nonce. The nonce tells a repetition of the same call from another caller that
+ * was faster.
+ */
 export const moveSignInScript = script(`
 if redis.call('HGET', KEYS[1], 'status') ~= ARGV[1] then
   return redis.call('HGET', KEYS[1], 'moved') == ARGV[3] and 1 or 0

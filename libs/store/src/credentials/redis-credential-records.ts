@@ -3,10 +3,12 @@ import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { deleteCredentialsScript } from './credential-scripts.ts';
 
-/** Credentials deleted in one go. */
+/** Number of credentials that are deleted at a time. */
 const pageSize = 100;
 
-/** What the credentials of users are for. They stay sealed: no keys to open them are needed here. */
+/**
+ * Returns the descriptions of the users' credentials. The credentials stay sealed: no keys are needed here.
+ */
 export function credentialRecords(connection: RedisConnection, keys: Keys): CredentialRecords {
   const listKey = ({ appName, userId }: CredentialOwner) => keys.credentials(appName, userId);
 
@@ -18,13 +20,13 @@ export function credentialRecords(connection: RedisConnection, keys: Keys): Cred
   return {
     async listCredentials(owner) {
       const all = await list(owner);
-      const there = await Promise.all(
+      const exists = await Promise.all(
         all.map(([, { credentialKey }]) => {
           const key = keys.credential(owner.appName, owner.userId, credentialKey);
           return connection.run((redis) => redis.exists(key));
         }),
       );
-      return all.flatMap(([, kept], at) => (there[at] === 1 ? [kept] : []));
+      return all.flatMap(([, kept], at) => (exists[at] === 1 ? [kept] : []));
     },
 
     async deleteCredentials(owner) {
@@ -33,12 +35,16 @@ export function credentialRecords(connection: RedisConnection, keys: Keys): Cred
       let count = 0;
       for (let at = 0; at < all.length; at += pageSize) {
         const some = all.slice(at, at + pageSize);
-        const own = some.flatMap(([, { credentialKey }]) => [
+        const credentialKeys = some.flatMap(([, { credentialKey }]) => [
           keys.credential(appName, userId, credentialKey),
           keys.credentialTurn(appName, userId, credentialKey),
         ]);
         const parts = some.map(([part]) => part);
-        count += await connection.script<number>(deleteCredentialsScript, [listKey(owner), ...own], parts);
+        count += await connection.script<number>(
+          deleteCredentialsScript,
+          [listKey(owner), ...credentialKeys],
+          parts,
+        );
       }
       return count;
     },

@@ -10,7 +10,7 @@ export interface SealedStore {
   box: SecretBox;
 }
 
-/** Credentials in Redis, sealed, each for its own place. */
+/** Credentials in Redis, each sealed for its own key. */
 export class RedisCredentialService implements CredentialService {
   readonly #store: SealedStore;
 
@@ -31,7 +31,8 @@ export class RedisCredentialService implements CredentialService {
     ]);
     if (sealed === null) return undefined;
     const credential: AuthCredential = JSON.parse(await box.open(sealed, key));
-    // It was kept before there was a list: without it nobody would find it to delete it.
+    // The credential was kept before there was a list. Without an entry in the list a deletion would not find
+    // it.
     if (isListed === 0) {
       const about = toJson(aboutCredential(authConfig, credential), 'the credential');
       await connection.write(list, (redis) => redis.hset(list, part, about));
@@ -50,7 +51,7 @@ export class RedisCredentialService implements CredentialService {
     await connection.script(saveCredentialScript, [key, list], [sealed, part, about, end ?? '']);
   }
 
-  /** Where it stands what the credential is for. */
+  /** Returns the place of the credential's description. */
   #listed({ credentialKey }: AuthConfig, { appName, userId }: CredentialOwner): [list: string, part: string] {
     return [this.#store.keys.credentials(appName, userId), shortId(credentialKey)];
   }

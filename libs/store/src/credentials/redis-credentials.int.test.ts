@@ -38,7 +38,7 @@ const config: AuthConfig = {
 const ann = { appName: 'app', userId: 'ann' };
 const bob = { appName: 'app', userId: 'bob' };
 
-test('Redis holds no secret in plain text, and a value that is moved to another user is not read', async () => {
+test('Redis holds no secret in plain text, and a value that was copied to another user is refused', async () => {
   const prefix = randomUUID();
   const { credentials, signIns, dispose } = await open(prefix);
   await credentials.saveCredential(config, ann);

@@ -18,7 +18,7 @@ import {
 } from './credential-scripts.ts';
 import type { SealedStore } from './redis-credential-service.ts';
 
-/** Sign-ins in Redis: how far each is in plain text, all else sealed. */
+/** Sign-ins in Redis: the status of each is in plain text, all else is sealed. */
 export class RedisSignInService implements SignInService {
   readonly #store: SealedStore;
 

@@ -15,12 +15,12 @@ import {
 import { addMemoriesScript } from './memory-scripts.ts';
 import type { MemoryVectors } from './memory-vectors.ts';
 
-/** How often an addition begins anew, as others add the same session. */
+/** Number of tries of an addition while others add the same session. */
 const maxAttempts = 30;
-/** Expired memories that one addition removes. */
+/** Number of expired memories that one addition removes. */
 const sweepSize = 100;
 
-/** Adds memories, of sessions and others, in batches that are each one step. */
+/** Adds memories, of sessions and others, in batches that are each one atomic step. */
 export class MemoryAdder {
   readonly #options: { ttlMs?: number | undefined; vectors?: MemoryVectors | undefined };
 
@@ -28,17 +28,20 @@ export class MemoryAdder {
     this.#options = options;
   }
 
-  /** @throws MeshError `aborted` when others add the same session, and something else of it, all the time */
+  /**
+   * Adds a session. @throws MeshError `aborted` when others keep adding different contents of the same
+   * session
+   */
   async addSession(place: MemoryPlace, session: Session): Promise<void> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       if (await this.#tryAddSession(place, session)) return;
-      // Somebody else is at the same session; of two that disagree on it one must get through.
+      // Another process adds the same session; the random pause lets one of them finish.
       await pause(Math.random() * 10 * attempt);
     }
     throw new MeshError('aborted', `others add session ${session.id} to memory all the time; add it again`);
   }
 
-  /** Returns false when somebody else is at the session. */
+  /** Adds a session, or returns false when another process is adding it. */
   async #tryAddSession(place: MemoryPlace, session: Session): Promise<boolean> {
     const { id: sessionId } = session;
     const field = markField(sessionId);
@@ -53,13 +56,16 @@ export class MemoryAdder {
     const isStale = (id: string) => (change.replaces ? !wanted.has(id) : rewound.has(id));
     const stale = [...numbers].flatMap(([id, number]) => (isStale(id) ? [number] : []));
     const drops = stale.length > 0 || (change.replaces && from !== '');
-    // The mark goes first: after a process that dies here the next one looks at the whole session.
+    // The mark is removed first: if this process dies, the next one reads the whole session again.
     if (drops && (await dropNumbers(place, stale, { field, from })) === undefined) return false;
     const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
     return await this.#addChange(place, sessionId, { ...change, events }, { field, from: drops ? '' : from });
   }
 
-  /** Adds in order, and with each batch moves the mark: a process that dies leaves the beginning, and the next one goes on behind it. */
+  /**
+   * Adds memories in order, and moves the mark with each batch. If the process dies, the next one continues
+   * after the last batch.
+   */
   async #addChange(
     place: MemoryPlace,
     sessionId: string,
@@ -69,7 +75,7 @@ export class MemoryAdder {
     const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
     const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
     if (!mark) return await this.add(place, memories);
-    // Each addition's marks are its own: one that was taken away and set again is another one.
+    // Each addition has its own marks: a mark that was removed and set again is a different one.
     const by = shortId(randomUUID());
     const end = JSON.stringify({ ...mark, by });
     if (memories.length === 0)
@@ -85,7 +91,10 @@ export class MemoryAdder {
     });
   }
 
-  /** Returns false when a batch was refused for its mark: those before it are added. */
+  /**
+   * Adds memories. Returns false when a batch was refused because of its mark; the batches before it are
+   * added.
+   */
   async add(
     place: MemoryPlace,
     memories: readonly StoredMemory[],
@@ -112,7 +121,7 @@ export class MemoryAdder {
     return (await place.connection.script<number>(addMemoriesScript, call.keys, call.args)) === 1;
   }
 
-  /** Removes the oldest that have expired; those of a user who adds no more expire with their keys. */
+  /** Removes the oldest expired memories. The memories of a user who adds no more expire with their keys. */
   async #sweep(place: MemoryPlace): Promise<void> {
     const { ttlMs } = this.#options;
     if (ttlMs === undefined) return;
@@ -128,12 +137,12 @@ function isAt(from: string, { seq, eventId }: MemoryMark): boolean {
   return mark.seq === seq && mark.eventId === eventId;
 }
 
-/** Where it is kept how far a session is in memory. */
+/** Returns the field of the mark that says how much of a session is in memory. */
 export function markField(sessionId: string): string {
   return `mark:${encodeToken(sessionId)}`;
 }
 
-/** As it is kept; '' when there is none. */
+/** Reads a mark as it is stored; '' when there is none. */
 export async function readMark({ connection, keys }: MemoryPlace, sessionId: string): Promise<string> {
   return (await connection.run((redis) => redis.hget(keys.meta, markField(sessionId)))) ?? '';
 }

@@ -3,7 +3,10 @@ import type { StoredMemory } from '@agentmesh/agent';
 import { impactOf, memoryJson, memoryText, textTerms } from '@agentmesh/agent/internal';
 import { type MemoryKeys, shortId } from '@agentmesh/protocol';
 
-/** How much one script does at most: some ms, in which the server does nothing else. A single memory may have more terms. */
+/**
+ * Limits of one script call: it takes some ms, in which the server does nothing else. A single memory may
+ * have more terms.
+ */
 const maxMemories = 50;
 const maxPostings = 2_000;
 
@@ -13,15 +16,15 @@ export interface MemoryCall {
   args: string[];
 }
 
-/** A memory as it is written. */
+/** A memory in the form in which it is written. */
 export interface PreparedMemory {
   memory: StoredMemory;
   entry: string;
-  /** With what each is worth in it. */
+  /** Its terms, each with its weight in the memory. */
   terms: [term: string, impact: number][];
 }
 
-/** @throws MeshError `invalid_argument` for what JSON cannot hold */
+/** Prepares a memory for writing. @throws MeshError `invalid_argument` for a memory that JSON cannot hold */
 export function prepareMemory(memory: StoredMemory, addedMs: number): PreparedMemory {
   const { counts, length } = textTerms(memoryText(memory));
   const terms = [...counts].map(([term, count]): [string, number] => [
@@ -31,13 +34,13 @@ export function prepareMemory(memory: StoredMemory, addedMs: number): PreparedMe
   return { memory, entry: `${addedMs} ${memoryJson(memory)}`, terms };
 }
 
-/** A term as a part of a key: longer ones by their hash. */
+/** Returns a term as a part of a key: a long one by its hash. */
 export function shortTerm(term: string): string {
   if (term.length <= 24) return term;
   return `#${createHash('sha256').update(term).digest('base64url').slice(0, 22)}`;
 }
 
-/** Cuts memories into what one script takes. */
+/** Cuts memories into batches that one script call may take. */
 export function batches(memories: readonly PreparedMemory[]): PreparedMemory[][] {
   const all: PreparedMemory[][] = [];
   let postings = 0;
@@ -55,14 +58,14 @@ export function batches(memories: readonly PreparedMemory[]): PreparedMemory[][]
 
 export interface AddBatch {
   memories: readonly PreparedMemory[];
-  /** Do they await vectors? */
+  /** True if the memories must get vectors. */
   embed: boolean;
   ttlMs: number | undefined;
-  /** Moves how far the session is in memory; where it does not stand as it was read, nothing is added. */
+  /** Moves the session's mark; when the stored mark is no longer `from`, nothing is added. */
   mark?: { field: string; from: string; to: string };
 }
 
-/** The call of the script that adds a batch. */
+/** Returns the call of the script that adds a batch. */
 export function addCall(keys: MemoryKeys, { memories, embed, ttlMs, mark }: AddBatch): MemoryCall {
   const all = new KeyList([keys.meta, keys.entries, keys.terms, keys.order, keys.unembedded]);
   const written = memories.map(({ memory, entry, terms }) => ({
@@ -81,7 +84,7 @@ export function addCall(keys: MemoryKeys, { memories, embed, ttlMs, mark }: AddB
   return { keys: all.keys, args: [JSON.stringify(batch)] };
 }
 
-/** A memory as it is removed. */
+/** A memory that is to be removed. */
 export interface DroppedMemory {
   number: number;
   id: string;
@@ -89,13 +92,16 @@ export interface DroppedMemory {
   terms: readonly string[];
 }
 
-/** The call of the script that removes memories, and the mark of a session. */
-/** The mark of a session that is taken away: with `from` only while it stands there, or else nothing is done. */
+/**
+ * The mark of a session that is removed. With `from`, the mark must still be this one; otherwise nothing is
+ * done.
+ */
 export interface Unmark {
   field: string;
   from?: string;
 }
 
+/** Returns the call of the script that removes memories, and the mark of a session. */
 export function dropCall(keys: MemoryKeys, memories: readonly DroppedMemory[], unmark?: Unmark): MemoryCall {
   const { meta, entries, terms, order, unembedded, vectors } = keys;
   const all = new KeyList([meta, entries, terms, order, unembedded, vectors]);
@@ -111,7 +117,7 @@ export function dropCall(keys: MemoryKeys, memories: readonly DroppedMemory[], u
   };
 }
 
-/** Keys of a script, each once. */
+/** The keys of a script call, each once. */
 export class KeyList {
   readonly keys: string[] = [];
   readonly #places = new Map<string, number>();
@@ -120,10 +126,10 @@ export class KeyList {
     for (const key of keys) this.at(key);
   }
 
-  /** Where the key is, from 1. */
+  /** Returns the index of the key in the list, from 1. */
   at(key: string): number {
-    const known = this.#places.get(key) ?? this.keys.push(key);
-    this.#places.set(key, known);
-    return known;
+    const index = this.#places.get(key) ?? this.keys.push(key);
+    this.#places.set(key, index);
+    return index;
   }
 }

@@ -4,7 +4,7 @@ import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type DroppedMemory, dropCall, type Unmark } from './memory-batch.ts';
 import { dropEmptyScript, dropMemoriesScript } from './memory-scripts.ts';
 
-/** One user's memories in Redis. */
+/** The place of one user's memories in Redis. */
 export interface MemoryPlace {
   connection: RedisConnection;
   keys: MemoryKeys;
@@ -12,19 +12,19 @@ export interface MemoryPlace {
 
 export interface MemoryText {
   memory: StoredMemory;
-  /** As it is in Redis. */
+  /** The text that Redis holds. */
   entry: string;
   addedMs: number;
 }
 
-/** Has it been kept longer than it may, ms? */
+/** Tells whether the memory was kept longer than `ttlMs`. */
 export function isExpired({ addedMs }: MemoryText, ttlMs: number | undefined): boolean {
   return ttlMs !== undefined && addedMs < Date.now() - ttlMs;
 }
 
 const dropSize = 50;
 
-/** Memories by their numbers; undefined for those that are gone. */
+/** Reads memories by their numbers; undefined for those that are gone. */
 export async function readEntries(
   { connection, keys }: MemoryPlace,
   numbers: readonly number[],
@@ -38,7 +38,7 @@ export async function readEntries(
   });
 }
 
-/** Numbers in order, after one. */
+/** Reads the numbers of memories in order, after one number. */
 export async function readOrder(
   { connection, keys }: MemoryPlace,
   after: number,
@@ -50,7 +50,7 @@ export async function readOrder(
   return found.map(Number);
 }
 
-/** The numbers of a session's memories, by event id as `shortId` writes it. */
+/** Reads the numbers of a session's memories, by event id as `shortId` writes it. */
 export async function readSession(
   { connection, keys }: MemoryPlace,
   sessionId: string,
@@ -61,8 +61,8 @@ export async function readSession(
 }
 
 /**
- * Removes memories by their numbers; returns how many it was that did, or undefined when the session's mark was no longer where `unmark` says: somebody
- * else is at it.
+ * Removes memories by their numbers. Returns how many were removed, or undefined when the session's mark is
+ * no longer the one of `unmark`: another process is adding the session.
  */
 export async function dropNumbers(
   place: MemoryPlace,
@@ -83,9 +83,9 @@ export async function dropNumbers(
         ? [{ number, id: memory.id, sessionId: memory.sessionId, terms: terms[n]?.split(' ') ?? [] }]
         : [];
     });
-    // Taken away with the first ones; from then on it must stay away.
-    const still = at > 0 && unmark?.from !== undefined ? { ...unmark, from: '' } : unmark;
-    const call = dropCall(keys, memories, still);
+    // The first batch removes the mark; later batches require that it is still absent.
+    const batchUnmark = at > 0 && unmark?.from !== undefined ? { ...unmark, from: '' } : unmark;
+    const call = dropCall(keys, memories, batchUnmark);
     const count = await connection.script<number>(dropMemoriesScript, call.keys, call.args);
     if (count < 0) return undefined;
     dropped += count;
@@ -93,7 +93,7 @@ export async function dropNumbers(
   return dropped;
 }
 
-/** Removes all of a user; a process that dies at it leaves the rest as it was. */
+/** Removes all memories of a user. If the process dies in between, the remaining memories are unchanged. */
 export async function dropAll(place: MemoryPlace): Promise<number> {
   const { connection, keys } = place;
   let dropped = 0;

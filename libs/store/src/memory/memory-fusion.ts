@@ -8,8 +8,8 @@ export interface Ranked {
 const damping = 60;
 
 /**
- * Puts rankings together whose scores cannot be compared: by reciprocal rank fusion (Cormack, Clarke and Büttcher 2009). What several found is
- * ahead of what one did.
+ * Merges rankings whose scores cannot be compared, by reciprocal rank fusion (Cormack, Clarke and Büttcher
+ * 2009). A memory that is in several rankings comes before one that is in a single ranking.
  */
 export function fuse(rankings: readonly (readonly Ranked[])[]): Ranked[] {
   const scores = new Map<number, number>();

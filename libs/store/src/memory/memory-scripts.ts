@@ -1,9 +1,9 @@
 import { script } from '../scripts/script.ts';
 
 /**
- * KEYS meta, entries, terms, order, unembedded, then those of sessions and postings.
- * ARGV: JSON of what is to be added, see `AddBatch`. Adds what its session does not have yet, all of it with its postings, and moves the session's
- * mark; or returns 0 and does nothing, when somebody else has moved that since.
+ * KEYS meta, entries, terms, order, unembedded, then those of sessions and postings. ARGV: the batch as JSON,
+ * see `AddBatch`. Adds the memories that the session does not have yet, with all their postings, and moves
+ * the session's mark. Returns 0 and does nothing when another process has moved the mark.
  */
 export const addMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
@@ -29,8 +29,9 @@ return 1
 `);
 
 /**
- * KEYS meta, entries, terms, order, unembedded, vectors, then those of sessions and postings.
- * ARGV: JSON of what is to be removed, see `DropBatch`. A number that is another memory's by now is left alone. Returns how many were removed.
+ * KEYS meta, entries, terms, order, unembedded, vectors, then those of sessions and postings. ARGV: JSON of
+ * the memories to remove, see `dropCall`. A number that now belongs to another memory is left alone. Returns
+ * how many were removed, or -1 when the mark has changed.
  */
 export const dropMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
@@ -57,11 +58,12 @@ return dropped
 `);
 
 /**
- * KEYS order, meta, then all postings of the query's words.
- * ARGV: JSON {words: lists of keys' indexes, limit, width}. Returns the numbers of the best memories, and their scores.
+ * KEYS order, meta, then all postings of the query's words. ARGV: JSON {words: lists of keys' indexes, limit,
+ * width}. Returns the numbers of the best memories, and their scores.
  *
- * Of a word that very many memories have, only those where it is worth most are candidates, `width` of them; for those that a rarer word
- * found, it counts in full. So the work is bounded by the number of words.
+ * For a word that very many memories have, only the `width` memories with its highest weights are candidates;
+ * for candidates that a rarer word found, the common word counts in full. So the number of words bounds the
+ * work.
  */
 export const searchMemoriesScript = script(`
 local query = cjson.decode(ARGV[1])
@@ -87,7 +89,7 @@ local function credit(number, score)
   end
   scores[number] = scores[number] + score
 end
--- A word of several terms is had by what has them all.
+-- A word of several terms matches the memories that have all of them.
 local function having_all(word)
   local args = { #word.keys }
   for _, key in ipairs(word.keys) do args[#args + 1] = key end
@@ -133,14 +135,19 @@ end
 return best
 `);
 
-/** KEYS order, then all keys that are not those of sessions and terms. Nothing is left of a user of whom nothing is remembered. */
+/**
+ * KEYS order, then all other keys but those of sessions and terms. Deletes the keys when no memory is left.
+ */
 export const dropEmptyScript = script(`
 if redis.call('ZCARD', KEYS[1]) > 0 then return 0 end
 for n = 1, #KEYS do redis.call('DEL', KEYS[n]) end
 return 1
 `);
 
-/** KEYS meta, entries, vectors, unembedded. ARGV name of the vectors. Vectors of another name are dropped, and all memories await theirs. */
+/**
+ * KEYS meta, entries, vectors, unembedded. ARGV name of the vectors. Deletes vectors of another name, and
+ * notes all memories as unembedded.
+ */
 export const adoptVectorsScript = script(`
 if redis.call('HGET', KEYS[1], 'vectors') == ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'vectors', ARGV[1])
@@ -149,7 +156,10 @@ for _, number in ipairs(redis.call('HKEYS', KEYS[2])) do redis.call('SADD', KEYS
 return 1
 `);
 
-/** KEYS meta, entries, vectors, unembedded. ARGV name, ttl in ms or '', then per memory its number, its entry and its vector in hexadecimal digits. */
+/**
+ * KEYS meta, entries, vectors, unembedded. ARGV name, ttl in ms or '', then per memory its number, its entry
+ * and its vector in hexadecimal digits.
+ */
 export const putVectorsScript = script(`
 if redis.call('HGET', KEYS[1], 'vectors') ~= ARGV[1] then return 0 end
 for n = 3, #ARGV, 3 do

@@ -8,24 +8,30 @@ import { adoptVectorsScript, putVectorsScript } from './memory-scripts.ts';
 export interface MemoryVectorsOptions {
   embedder: Embedder;
   ttlMs?: number | undefined;
-  /** Cosine from which on a memory counts as near, -1 to 1; default 0.5. */
+  /** Smallest cosine of a memory that counts as near, -1 to 1; default 0.5. */
   minSimilarity?: number | undefined;
-  /** Told when the embedder fails: words alone answer then, and what has no vector gets it later. */
+  /**
+   * Called when the embedder fails. Searches then go by words only, and memories without vectors get them
+   * later.
+   */
   onWarning?: ((error: unknown) => void) | undefined;
-  /** How long an embedder that has failed is left alone, ms; default 10 s. */
+  /** Pause after a failure of the embedder, ms; default 10 s. */
   restMs?: number | undefined;
 }
 
-/** Memories that one request embeds. */
+/** Number of memories that one request embeds. */
 const batchSize = 100;
-/** Newest memories that are compared with a query. */
+/** Number of newest memories that are compared with a query. */
 const maxCompared = 10_000;
 const readSize = 1_000;
-/** How long a search waits for the vector of its query, and an addition for each batch, ms. */
+/** Time limits for the vector of a query, and for each batch of an addition, ms. */
 const queryMs = 3_000;
 const batchMs = 10_000;
 
-/** Vectors of memories in Redis, a byte for each dimension, compared one by one: some thousands of a user need no index. */
+/**
+ * Vectors of memories in Redis, a byte for each dimension. A search compares them one by one: some thousands
+ * of a user need no index.
+ */
 export class MemoryVectors {
   readonly #options: MemoryVectorsOptions;
   #restsUntil = 0;
@@ -34,21 +40,21 @@ export class MemoryVectors {
     this.#options = options;
   }
 
-  /** Has all memories of the user await vectors, when those that are there were made otherwise. */
+  /** Notes all memories of the user as unembedded when their vectors came from another embedder. */
   async adopt({ connection, keys }: MemoryPlace): Promise<void> {
     const { name } = this.#options.embedder;
     const { meta, entries, vectors, unembedded } = keys;
     await connection.script(adoptVectorsScript, [meta, entries, vectors, unembedded], [name]);
   }
 
-  /** Embeds all that awaits it. The embedder may fail: then it goes on awaiting it. */
+  /** Embeds all unembedded memories. If the embedder fails, the rest stays unembedded. */
   async embedAll(place: MemoryPlace): Promise<void> {
     await this.#orWarn(async () => {
       while ((await this.#embedSome(place)) === batchSize);
     });
   }
 
-  /** The memories that are near the query in meaning, best first; none when the embedder fails. */
+  /** Returns the memories that are near the query in meaning, best first; none when the embedder fails. */
   async search(place: MemoryPlace, query: string, limit: number): Promise<Ranked[]> {
     if (query.trim() === '') return [];
     const found = await this.#orWarn(async () => {
@@ -82,7 +88,10 @@ export class MemoryVectors {
     return near.sort((a, b) => b.score - a.score || b.number - a.number).slice(0, limit);
   }
 
-  /** Two processes may embed the same: they write the same. Returns how many awaited it. */
+  /**
+   * Embeds one batch. Two processes may embed the same batch: they write the same vectors. Returns the size
+   * of the batch.
+   */
   async #embedSome(place: MemoryPlace, signal: AbortSignal = AbortSignal.timeout(batchMs)): Promise<number> {
     const { connection, keys } = place;
     const { embedder, ttlMs } = this.#options;
@@ -93,7 +102,8 @@ export class MemoryVectors {
     );
     const vectors = await this.#embed(entries, signal);
     if (entries.length > 0 && vectors.length === 0) {
-      // Is it the texts that are at fault, or the model? It throws if it is the model, and the texts go on waiting.
+      // This request throws if the model is at fault, and the memories stay unembedded; otherwise the texts
+      // are.
       await embedder.embed(['a text'], 'document', signal);
     }
     const done = new Set(vectors.map(({ number }) => number));
@@ -117,7 +127,10 @@ export class MemoryVectors {
     return waiting.length;
   }
 
-  /** A text that the model refuses is left out: of a batch that has one, the others are found by halves. */
+  /**
+   * Embeds memories, without those whose text the model refuses: it halves a refused batch until the refused
+   * texts are alone.
+   */
   async #embed(
     entries: readonly Waiting[],
     signal: AbortSignal,
@@ -153,7 +166,10 @@ export class MemoryVectors {
 
 type Waiting = MemoryText & { number: number };
 
-/** The numbers of a vector of length 1 as signed bytes, stretched so that the largest is 127; the length does not matter to the cosine. */
+/**
+ * Returns the numbers of a vector of length 1 as signed bytes, scaled so that the largest is 127; the length
+ * does not matter to the cosine.
+ */
 function toBytes(vector: Float32Array): Buffer {
   const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   return Buffer.from(Int8Array.from(vector, (value) => Math.round((value / largest) * 127)).buffer);

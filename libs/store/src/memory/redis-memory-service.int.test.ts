@@ -48,7 +48,7 @@ async function keysLeft(prefix: string): Promise<string[]> {
 const texts = Array.from({ length: 180 }, (_, n) => `tea number n${n}`);
 
 describe('a process that dies', () => {
-  /** The same place, for a process whose connection fails for good at its nth script. */
+  /** Connects to the same place, for a process whose connection fails for ever at its nth script. */
   async function dying(prefix: string, atScript: number) {
     const connection = await connectRedis({ url: server.url });
     onTestFinished(async () => await connection[Symbol.asyncDispose]());
@@ -84,7 +84,7 @@ describe('a process that dies', () => {
   );
 
   test.each([0, 1, 2, 3, 4, 5, 6, 7])(
-    'after %i steps of replacing leaves no mixture behind, once somebody adds the session again',
+    'after %i steps of replacing leaves no mixture after the session is added again',
     async (steps) => {
       const place = await open();
       await place.memory.addSessionToMemory(sessionOf('s', ...texts));
@@ -102,7 +102,7 @@ describe('a process that dies', () => {
     },
   );
 
-  test('at deleting leaves the rest whole; deleting again finishes and leaves no key', async () => {
+  test('during a deletion leaves the rest whole; a second deletion finishes and leaves no key', async () => {
     const place = await open();
     await place.memory.addSessionToMemory(sessionOf('s', ...texts));
     const dead = await dying(place.prefix, 2);
@@ -114,7 +114,7 @@ describe('a process that dies', () => {
   });
 });
 
-test('a session that has grown by one costs no more when its past is long', async () => {
+test('a session that has grown by one event costs no more when its past is long', async () => {
   const place = await open();
   const { meta } = place.keys;
   const sent = async (): Promise<number> =>
@@ -128,7 +128,7 @@ test('a session that has grown by one costs no more when its past is long', asyn
   expect(await admin.hget(meta, 'last')).toBe('2001');
 });
 
-test('two processes that add and replace a session at once end with one of both, each memory once', async () => {
+test('two processes that add and replace a session at once leave the version of one, each memory once', async () => {
   const [one, two] = await Promise.all([open('twin'), open('twin')]);
   const first = sessionOf('s', ...texts);
   const second = sessionOf('s', ...texts.slice(0, 120));
@@ -142,7 +142,7 @@ test('two processes that add and replace a session at once end with one of both,
 });
 
 test.each([0, 1, 2, 3, 4])(
-  'a process that another one overtakes at its script %i begins anew',
+  'a process that another one overtakes at its script %i starts again',
   async (atScript) => {
     const place = await open();
     const first = sessionOf('s', ...texts);
@@ -196,7 +196,7 @@ describe('by meaning', () => {
   }
   const meanings = [['beverage', 'tea', 'coffee', 'getränk']];
 
-  test('finds what has no word of the query, and puts what has both first', async () => {
+  test('finds memories without a word of the query, and puts memories that match both ways first', async () => {
     const { options, warnings } = await embedding({ meanings });
     const place = await open(randomUUID(), options);
     await place.memory.addSessionToMemory(
@@ -209,7 +209,7 @@ describe('by meaning', () => {
     expect(await admin.hstrlen(place.keys.vectors, '1')).toBe(256);
   });
 
-  test('finds by words alone while the model is away, warns, and by meaning later', async () => {
+  test('finds by words only while the model fails, with a warning, and by meaning later', async () => {
     let away = true;
     const { options, warnings } = await embedding({
       meanings,
@@ -234,7 +234,7 @@ describe('by meaning', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('gives up a text that the model refuses, and no other one', async () => {
+  test('gives up only the texts that the model refuses', async () => {
     let refusesAll = true;
     const { options, warnings } = await embedding({
       meanings,
@@ -251,7 +251,7 @@ describe('by meaning', () => {
     expect(warnings.map(String)).toContainEqual(expect.stringContaining('refuses 1 memories'));
   });
 
-  test('embeds what was there before, and all anew when the vectors are of another kind', async () => {
+  test('embeds earlier memories, and all memories again when the vectors are of another kind', async () => {
     const plain = await open();
     await plain.memory.addSessionToMemory(sessionOf('s', 'coffee', 'a red car'));
     const { model, options } = await embedding({ meanings });

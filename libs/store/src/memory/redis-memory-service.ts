@@ -31,20 +31,21 @@ import { searchWords } from './search-words.ts';
 export interface RedisMemoryOptions {
   connection: RedisConnection;
   keys: Keys;
-  /** How long a memory is kept after it was added, ms; default for ever. */
+  /** Time for which a memory is kept after it was added, ms; default: for ever. */
   ttlMs?: number | undefined;
-  /** Finds memories by their meaning too. */
+  /** Finds memories by meaning too. */
   vectors?: MemoryVectors | undefined;
 }
 
-/** Memories that a search by words, and one by meaning, bring to the common ranking. */
+/** Number of memories from a search by words, and from one by meaning, that enter the common ranking. */
 const fusedWidth = 50;
-/** Expired memories that may be among the best, beside those that are wanted. */
+/** Number of expired memories that may be among the best, beside the wanted ones. */
 const expiredWidth = 50;
 
 /**
- * Memories in Redis, found by an inverted index: for each term of a user a sorted set of the memories that have it, by what it is worth there. All of
- * a user lies in one slot of a Redis Cluster. A memory is added in one step with all its terms; so it is removed.
+ * Memories in Redis with an inverted index: for each term of a user a sorted set of the memories with the
+ * term, by its weight there. All keys of a user lie in one slot of a Redis Cluster. One atomic step adds or
+ * removes a memory with all its terms.
  */
 export class RedisMemoryService implements MemoryService {
   readonly #options: RedisMemoryOptions;
@@ -79,13 +80,14 @@ export class RedisMemoryService implements MemoryService {
     const wanted = searchLimit(limit);
     const place = this.#place(owner);
     const { vectors, ttlMs } = this.#options;
-    const many = Math.max(wanted, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
+    const candidateCount =
+      Math.max(wanted, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
     const [byWords, byMeaning] = await Promise.all([
-      searchWords(place, query, many),
-      vectors?.search(place, query, many),
+      searchWords(place, query, candidateCount),
+      vectors?.search(place, query, candidateCount),
     ]);
     const ranked = byMeaning && byMeaning.length > 0 ? fuse([byWords, byMeaning]) : byWords;
-    const best = ranked.slice(0, many);
+    const best = ranked.slice(0, candidateCount);
     const entries = await readEntries(
       place,
       best.map(({ number }) => number),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { memoryServiceConformance } from '@agentmesh/agent/conformance';
 import { connectRedisStore } from '../redis-store.ts';
 
-/** The suite of memory services on the Redis of this url, whatever it is: one server, or several that act as one. */
+/** Runs the suite of memory services on the Redis of this url: one server, or several that act as one. */
 export function redisMemoryConformance(name: string, url: () => string): void {
   memoryServiceConformance(name, async () => {
     const store = await connectRedisStore({ url: url(), prefix: randomUUID() });

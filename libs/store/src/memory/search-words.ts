@@ -4,10 +4,10 @@ import type { MemoryPlace } from './memory-entries.ts';
 import type { Ranked } from './memory-fusion.ts';
 import { searchMemoriesScript } from './memory-scripts.ts';
 
-/** Memories of a common word that are looked at. */
+/** Number of memories with a common word that a search reads. */
 const width = 400;
 
-/** The numbers of the memories that have words of the query, best first. */
+/** Returns the numbers of the memories that have words of the query, best first. */
 export async function searchWords(
   { connection, keys }: MemoryPlace,
   query: string,

@@ -12,7 +12,7 @@ export interface NamedScript<K extends string, A extends string, L extends strin
 }
 
 interface Names<K, A, L> {
-  /** In this order: the first one tells a Redis Cluster which server is meant. */
+  /** The keys in their order: the first one decides which server of a Redis Cluster runs the script. */
   keys: readonly K[];
   args?: readonly A[];
   /** Arguments of any number of values, each a table in Lua. */
@@ -20,10 +20,10 @@ interface Names<K, A, L> {
 }
 
 /**
- * Makes a script whose Lua finds each key and argument in a local variable of its name, `sessionEnds` as `session_ends`, and whose callers give them by
- * the same names: a name that is missing or wrong is an error of types. The script's text is made once.
+ * Makes a script. Its Lua finds each key and argument in a local variable of its name, `sessionEnds` as
+ * `session_ends`. Its callers pass the values by the same names: a missing or wrong name is a type error.
  *
- * @throws Error for a name that Lua cannot have, or that stands there twice
+ * @throws Error for a name that Lua cannot have, or that occurs twice
  */
 export function defineScript<
   const K extends string,
@@ -40,7 +40,7 @@ export function defineScript<
   };
 }
 
-/** The name of a local variable. */
+/** Returns the name of the local variable for a key or an argument. */
 function luaName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

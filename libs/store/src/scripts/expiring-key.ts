@@ -1,4 +1,4 @@
-// Notes a key that expires by itself in an index, where the deletion of a user's data finds it until then.
+// Notes a key that expires by itself in an index: until then the deletion of the user's data finds it there.
 export const noteKey = `
 local function note_kept(index, name, ttl)
   local time = redis.call('TIME')

@@ -6,7 +6,7 @@ export interface Script {
   sha: string;
 }
 
-/** Makes a script of Lua source. */
+/** Makes a script from Lua source. */
 export function script(source: string): Script {
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }

@@ -8,9 +8,10 @@ import { stateOf } from './state-delta.ts';
 export type Outbox = [id: string, fields: string[]][];
 
 /**
- * `app:` state lies in another slot than what a commit changes, so a commit leaves its delta in the user's outbox, and a second
- * step applies it: the later commit wins per key, whatever the order of arrival. Who dies between the steps leaves the entry; the
- * next commit or reading of that user applies it.
+ * Reads and applies `app:` state. It lies in another slot than the keys of a commit, so a commit leaves its
+ * delta in the user's outbox, and a second step applies it. For each key the later commit wins, whatever the
+ * order of arrival. If a process dies between the steps, the entry stays, and the next commit or read of that
+ * user applies it.
  */
 export function appState(connection: RedisConnection, keys: Keys) {
   const readApp = async (appName: string): Promise<Record<string, unknown>> => {
@@ -31,7 +32,7 @@ export function appState(connection: RedisConnection, keys: Keys) {
   return {
     readApp,
     applyOutbox,
-    /** Applies what the death of a process left of a user's. */
+    /** Applies the deltas of a user that a dead process left. */
     sweep: async (appName: string, userId: string): Promise<void> => {
       const outbox = await connection.run((redis) => redis.xrange(keys.appOutbox(appName, userId), '-', '+'));
       await applyOutbox(appName, userId, outbox);
@@ -41,12 +42,12 @@ export function appState(connection: RedisConnection, keys: Keys) {
 
 export type AppState = ReturnType<typeof appState>;
 
-/** Orders the commits of users at one instant, and does not tell who they are. */
+/** Returns a name that orders commits of different users at one instant, without naming the user. */
 export function writerOf(keys: Keys, { appName, userId }: { appName: string; userId: string }): string {
   return createHash('sha256').update(keys.user(appName, userId)).digest('base64url').slice(0, 16);
 }
 
-/** A field holds `<outbox id> <writer> <json>`. */
+/** Returns the JSON of a field, which holds `<outbox id> <writer> <json>`. */
 function withoutVersion(value: string): string {
   return value.slice(value.indexOf(' ', value.indexOf(' ') + 1) + 1);
 }

@@ -1,18 +1,19 @@
 import { defineScript } from '../scripts/define-script.ts';
 import { script } from '../scripts/script.ts';
 
-/** How long runs that waited for a session stay in its queue after its deletion, to be told of it, in ms. */
+/** Time for which runs stay in the queue of a deleted session, so that they can be told, in ms. */
 const tellMs = 600_000;
 
 /**
- * KEYS session. From now on it is gone for all but its deletion: nothing is committed and nobody takes it. Its hash, and its place in the user's list,
- * stay to the end of the deletion, so that one that was cut short is found again, and its id is not given anew meanwhile.
+ * KEYS session. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
+ * its place in the user's list, stay to the end of the deletion, so that a later deletion can finish an
+ * interrupted one, and the id is not used again meanwhile.
  */
 export const closeSessionScript = script(`
 return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until')
 `);
 
-/** Removes a session. Large values are freed beside the server's work. */
+/** Removes a session. UNLINK frees large values in the background. */
 export const deleteSessionScript = defineScript(
   {
     keys: [
@@ -44,7 +45,10 @@ return 1
 `,
 );
 
-/** KEYS index, then invocations that the log names. ARGV session token. One of another session keeps what is that one's. */
+/**
+ * KEYS index, then invocations that the log names. ARGV session token. An invocation of another session keeps
+ * that session's fields.
+ */
 export const deleteInvocationsScript = script(`
 local own = 'event:' .. ARGV[1] .. ':'
 for n = 2, #KEYS do
@@ -73,7 +77,10 @@ end
 return count
 `);
 
-/** KEYS index, then keys in its slot. ARGV members of the index that go too. Returns how many keys there were. */
+/**
+ * KEYS index, then keys in its slot. ARGV further members of the index to remove. Returns how many keys there
+ * were.
+ */
 export const deleteKeptScript = script(`
 local count = 0
 for n = 2, #KEYS do
@@ -91,7 +98,9 @@ redis.call('UNLINK', KEYS[1], KEYS[2])
 return counts
 `);
 
-/** KEYS app. ARGV how the user stands there as the one who wrote a value last. The values are the app's, and stay. */
+/**
+ * KEYS app. ARGV the names of the user as the last writer of a value. The values belong to the app and stay.
+ */
 export const forgetWriterScript = script(`
 local all = redis.call('HGETALL', KEYS[1])
 for n = 1, #all, 2 do

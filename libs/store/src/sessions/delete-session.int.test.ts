@@ -25,15 +25,15 @@ async function connect() {
   const box = createSecretBox(newCredentialKeys());
   const store = await connectRedisStore({ url: server.url, prefix, box });
   onTestFinished(() => store[Symbol.asyncDispose]());
-  /** Every key, without the prefix. */
-  const left = async () =>
+  /** Returns all keys, without the prefix. */
+  const remainingKeys = async () =>
     (await admin.keys(`${prefix}:*`)).map((key) => key.slice(prefix.length + 1)).sort();
-  return { ...store, keys: keysOf(prefix), left };
+  return { ...store, keys: keysOf(prefix), remainingKeys };
 }
 
 type Store = Awaited<ReturnType<typeof connect>>;
 
-/** Uses all that a session can have. */
+/** Creates everything that a session can have. */
 async function use({ sessions, credentials }: Store): Promise<void> {
   const token = async (invocationId: string) => {
     const taken = await sessions.leases.take({ ...ref, invocationId }, { run: 'r', whenBusy: 'enqueue' });
@@ -57,7 +57,7 @@ async function use({ sessions, credentials }: Store): Promise<void> {
     { ...ref, questionId: 'adk-3-credential-1' },
     { authConfig: { credentialKey: 'k', authScheme: { type: 'apiKey' } } },
   );
-  // Of a question that was never put, as the process died.
+  // The sign-in of a question that was not committed, as the process died.
   await credentials?.signInService.open(
     { ...ref, questionId: 'lost-credential-1' },
     { authConfig: { credentialKey: 'k', authScheme: { type: 'apiKey' } } },
@@ -70,16 +70,16 @@ async function use({ sessions, credentials }: Store): Promise<void> {
   await token('e-waits');
 }
 
-test('the deletion of a session leaves nothing but who is to be told of it, for minutes', async () => {
+test('the deletion of a session leaves only its waiting runs, for some minutes', async () => {
   const store = await connect();
   await use(store);
-  const { sessions, left, keys } = store;
-  const before = await left();
+  const { sessions, remainingKeys, keys } = store;
+  const before = await remainingKeys();
   expect(before).toContain('asking:adk-2');
   expect(before).toContain('{shop:ann}:session:sess:sign-in:lost-credential-1');
   expect(before).toContain('{shop:ann}:invocation:e-silent');
   await sessions.deleteSession(ref);
-  expect(await left()).toEqual([
+  expect(await remainingKeys()).toEqual([
     'waiting-sessions',
     '{shop:ann}:session:sess:waiting',
     '{shop:ann}:session:sess:waiting-runs',
@@ -87,30 +87,30 @@ test('the deletion of a session leaves nothing but who is to be told of it, for 
   expect(await admin.pttl(keys.waiting(ref))).toBeLessThanOrEqual(600_000);
   expect(await admin.pttl(keys.waitingRuns(ref))).toBeLessThanOrEqual(600_000);
   await sessions.users.forgetQueue(ref);
-  expect(await left()).toEqual([]);
+  expect(await remainingKeys()).toEqual([]);
 });
 
-test('calls with a deadline are not looked at any more', async () => {
-  const { sessions, left, keys } = await connect();
+test('calls with a deadline are not found any more', async () => {
+  const { sessions, remainingKeys, keys } = await connect();
   const session = await sessions.createSession(ref);
   await sessions.pending.list(ref);
   const pending = sessions.pending as unknown as {
     before(of: typeof ref, changes: { opened: object[]; closed: [] }): Promise<void>;
   };
-  // As of a commit that never came.
+  // The note of a commit that never came.
   await pending.before(ref, {
     opened: [{ id: 'c', deadline: Date.now() + 9_000, service: 'a' }],
     closed: [],
   });
   expect(await admin.zcard(keys.deadlines('a'))).toBe(1);
   await sessions.deleteSession({ ...ref, sessionId: session.id });
-  expect(await left()).toEqual([]);
+  expect(await remainingKeys()).toEqual([]);
 });
 
-test.each([0, 1, 2])('a deletion that was cut short at page %i is finished by another', async (at) => {
+test.each([0, 1, 2])('a deletion that was interrupted at page %i is finished by a second one', async (at) => {
   const store = await connect();
   await use(store);
-  const { sessions, left } = store;
+  const { sessions, remainingKeys } = store;
   let pages = 0;
   const options: DeleteSessionOptions = {
     async onEvents() {
@@ -119,7 +119,7 @@ test.each([0, 1, 2])('a deletion that was cut short at page %i is finished by an
     },
   };
   await expect(sessions.deleteSession(ref, options)).rejects.toThrow('died');
-  // For all others it is gone, and its name is not free.
+  // All others find the session gone, and its id is not free.
   expect(await sessions.getSession(ref)).toBeUndefined();
   expect((await sessions.listSessions(ref)).sessions).toEqual([]);
   await expect(sessions.createSession(ref)).rejects.toMatchObject({ code: 'already_exists' });
@@ -128,11 +128,11 @@ test.each([0, 1, 2])('a deletion that was cut short at page %i is finished by an
   expect(await sessions.users.sessionIds(ref)).toContain('sess');
   await sessions.deleteSession(ref);
   await sessions.users.forgetQueue(ref);
-  expect(await left()).toEqual([]);
+  expect(await remainingKeys()).toEqual([]);
 });
 
-test('a long log is looked through in pages', async () => {
-  const { sessions, left } = await connect();
+test('a long log is read in pages', async () => {
+  const { sessions, remainingKeys } = await connect();
   const events = Array.from({ length: 950 }, (_, n) =>
     createEvent({
       invocationId: `e-${n}`,
@@ -145,12 +145,12 @@ test('a long log is looked through in pages', async () => {
   const pages: number[] = [];
   await sessions.deleteSession(ref, { onEvents: async (_ref, page) => void pages.push(page.length) });
   expect(pages).toEqual([200, 200, 200, 200, 150, 0]);
-  expect(await left()).toEqual([]);
+  expect(await remainingKeys()).toEqual([]);
 });
 
-test('of a user whose sessions have gone before, all else is found', async () => {
+test('all other data of a user is found after the sessions are gone', async () => {
   const store = await connect();
-  const { sessions, credentials, credentialRecords, left } = store;
+  const { sessions, credentials, credentialRecords, remainingKeys } = store;
   await use(store);
   await sessions.createSession({ ...ref, sessionId: 'other', state: { 'user:u': 1, 'app:a': 1 } });
   const config = {
@@ -159,7 +159,7 @@ test('of a user whose sessions have gone before, all else is found', async () =>
     exchangedAuthCredential: { authType: 'apiKey', apiKey: 'SECRET' },
   } as const;
   await credentials?.credentialService.saveCredential(config, ref);
-  const prefix = (await left()).filter((key) => /:session:(?!.*sign-in)/.test(key));
+  const prefix = (await remainingKeys()).filter((key) => /:session:(?!.*sign-in)/.test(key));
   await admin.del(...prefix.map((key) => `${store.keys.app('x').split(':')[0]}:${key}`));
   for (const sessionId of await sessions.users.sessionIds(ref)) {
     await sessions.deleteSession({ ...ref, sessionId });
@@ -167,12 +167,12 @@ test('of a user whose sessions have gone before, all else is found', async () =>
   }
   await sessions.users.deleteRest(ref);
   expect(await credentialRecords.deleteCredentials(ref)).toBe(1);
-  expect(await left()).toEqual(['{shop}:app']);
-  // The value is the app's; who wrote it is not told any more.
+  expect(await remainingKeys()).toEqual(['{shop}:app']);
+  // The value belongs to the app; its writer is no longer named.
   expect(await admin.hget(store.keys.app('shop'), 'a')).toMatch(/^\S+ - 1$/);
 });
 
-test('a credential that was kept before there was a list of them stands in it once it is used', async () => {
+test('a credential from before the list of credentials is added to the list when it is used', async () => {
   const { credentials, credentialRecords, keys } = await connect();
   const config = {
     credentialKey: 'k',

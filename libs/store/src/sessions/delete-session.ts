@@ -30,32 +30,34 @@ export interface Deletion {
 type DeletionStep = (deletion: Deletion) => Promise<void>;
 type PageStep = (deletion: Deletion, page: readonly StoredEvent[]) => Promise<void>;
 
-/** Events that are looked at in one go: so long Redis is busy with nothing else. */
+/** Number of events per script call, which bounds the time that Redis is blocked. */
 const pageSize = 200;
 
 /**
- * The steps by which a session of a call goes, in order. The log goes last, as it tells what else there is: another deletion finishes one that
- * was cut short between any two steps.
+ * The steps that delete the session of a call, in order. The log goes last, because it names all other keys:
+ * a second deletion finishes one that was interrupted between any two steps.
  */
 const hiddenSteps: readonly DeletionStep[] = [closeSession, removeMentioned, removeSession];
 
-/** The steps by which a session goes, in order. */
+/** The steps that delete a session, in order. */
 const deletionSteps: readonly DeletionStep[] = [removeUnmentioned, ...hiddenSteps];
 
 /** The steps of {@link removeMentioned} for each page of the log, in order. */
 const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, removeInvocations];
 
 /**
- * Removes a session with all that belongs to it: its log and state, the records of its invocations, sign-ins, the calls that wait, and the hidden
- * sessions of its calls. Runs that wait for it stay in its queue for a while, to be told that it is gone.
+ * Removes a session with all that belongs to it: its log and state, the records of its invocations, its
+ * sign-ins, its pending calls, and the hidden sessions of its calls. Waiting runs stay in its queue for a
+ * while, so that they can be told that the session is gone.
  */
 export async function deleteSession(deletion: Deletion): Promise<void> {
   for (const step of deletionSteps) await step(deletion);
 }
 
 /**
- * Removes what the log does not mention, as a process died before it committed: calls, sign-ins and records of invocations in the list of what
- * expires by itself. A crash before or after it leaves a session that is still there for all.
+ * Removes keys that the log does not mention, because a process died before it committed: calls, sign-ins and
+ * records of invocations in the index of expiring keys. A crash before or after it leaves a session that is
+ * still open.
  */
 async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<void> {
   const index = keys.index(ref.appName, ref.userId);
@@ -79,16 +81,17 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
 }
 
 /**
- * Closes the session: from now on it is gone for all but its deletion, its lease too. A crash after it leaves the session's keys, its place in the
- * user's list among them: its id is not free, and a deletion finds it.
+ * Closes the session: only its deletion can use it from now on, and its lease ends. A crash after it leaves
+ * the session's keys, including its place in the user's list: the id is not free, and a deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
   await connection.script(closeSessionScript, [keys.session(ref)], []);
 }
 
 /**
- * Removes what the log mentions, page by page, and tells the caller of each page, of an empty one at the end. A crash in it leaves the log, which
- * another deletion looks through from its beginning: what is gone already does no harm.
+ * Removes the keys that the log mentions, page by page, and gives each page to the caller, in the end an
+ * empty one. A crash in it leaves the log, which a second deletion reads from its beginning: keys that are
+ * gone do no harm.
  */
 async function removeMentioned(deletion: Deletion): Promise<void> {
   const { log, ref, options } = deletion;
@@ -102,7 +105,10 @@ async function removeMentioned(deletion: Deletion): Promise<void> {
   }
 }
 
-/** Removes the hidden sessions of the calls of a page: the session of an ask belongs to the call that it was made for. */
+/**
+ * Removes the hidden sessions of the calls of a page: the session of an ask belongs to the call for which it
+ * was made.
+ */
 async function removeHiddenSessions(deletion: Deletion, page: readonly StoredEvent[]): Promise<void> {
   const { connection, keys, ref } = deletion;
   for (const call of new Set(callIds(page).filter(isToken))) {
@@ -113,23 +119,26 @@ async function removeHiddenSessions(deletion: Deletion, page: readonly StoredEve
   }
 }
 
-/** Removes what leads to the calls of a page that waited, and the sign-ins of its questions. */
+/** Removes the entries that lead to the pending calls of a page, and the sign-ins of its questions. */
 async function removeCalls({ connection, keys, ref }: Deletion, page: readonly StoredEvent[]): Promise<void> {
-  const waited: string[] = [];
+  const callMembers: string[] = [];
   for (const { event } of page) {
     for (const { id, service } of pendingChanges(event, ref.sessionId).opened.filter(isNamed)) {
       await forgetCall({ connection, keys }, ref, { id, service });
-      waited.push(keptCall(ref, { id, service }));
+      callMembers.push(keptCall(ref, { id, service }));
     }
   }
   const questions = [...new Set(callIds(page))].filter(isCredentialQuestion);
   const signIns = questions.map((id) => keys.signIn(ref, id));
   const index = keys.index(ref.appName, ref.userId);
-  if (signIns.length + waited.length > 0)
-    await connection.script(deleteKeptScript, [index, ...signIns], waited);
+  if (signIns.length + callMembers.length > 0)
+    await connection.script(deleteKeptScript, [index, ...signIns], callMembers);
 }
 
-/** Removes the records of the invocations of a page; one that another session owns keeps what is that one's. */
+/**
+ * Removes the records of the invocations of a page. A record that another session owns keeps that session's
+ * fields.
+ */
 async function removeInvocations(
   { connection, keys, ref }: Deletion,
   page: readonly StoredEvent[],
@@ -142,8 +151,8 @@ async function removeInvocations(
 }
 
 /**
- * Removes the session itself in one step: its hash, log and state, its answers and open calls, and its place in the user's list. A crash after it
- * leaves its queue alone, which expires.
+ * Removes the session itself in one atomic step: its hash, log and state, its answers and open calls, and its
+ * place in the user's list. A crash after it leaves only its queue, which expires.
  */
 async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
   const { appName, userId, sessionId } = ref;
@@ -165,12 +174,12 @@ async function removeSession({ connection, keys, ref }: Deletion): Promise<void>
   );
 }
 
-/** The ids of all calls of a page. */
+/** Returns the ids of all calls of a page. */
 function callIds(page: readonly StoredEvent[]): string[] {
   return page.flatMap(({ event }) => getFunctionCalls(event)).flatMap(({ id }) => id ?? []);
 }
 
-/** Removes what leads from a call to its session, which lies in other slots. */
+/** Removes the entries that lead from a call to its session, which lie in other slots. */
 export async function forgetCall(
   { connection, keys }: Pick<Deletion, 'connection' | 'keys'>,
   ref: SessionRef,

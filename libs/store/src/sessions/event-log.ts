@@ -9,14 +9,14 @@ import {
 import { type Event, type EventActions, keptJson, toJson } from '@agentmesh/protocol';
 import { assignDelta } from './state-delta.ts';
 
-/** An entry of the stream as Redis gives it: `0-<seq>` and the fields. */
+/** An entry of the stream as Redis returns it: `0-<seq>` and the fields. */
 export type LogEntry = [id: string, fields: string[]];
 
 export function storedEventOf([id, fields]: LogEntry): StoredEvent {
   return { seq: Number(id.slice('0-'.length)), event: decodeEvent(fields[1] ?? '') };
 }
 
-/** Maps that every event has; where nothing is in them they are not stored. */
+/** Maps that every event has; empty ones are not stored. */
 const emptyActions = (): EventActions => ({
   stateDelta: {},
   artifactDelta: {},
@@ -25,7 +25,7 @@ const emptyActions = (): EventActions => ({
 });
 
 /**
- * The event as it is stored: JSON without `temp:` keys, and without the maps of its actions that are empty.
+ * Returns the stored form of an event: JSON without `temp:` keys, and without the empty maps of its actions.
  *
  * @throws MeshError `invalid_argument`
  */
@@ -34,22 +34,26 @@ export function encodeEvent(event: Event): string {
   const { actions } = event;
   const stateDelta = pickScopes(actions.stateDelta, ['app', 'user', 'session']);
   const entries = Object.entries({ ...actions, stateDelta });
-  const said = entries.filter(([name, value]) => !(name in emptyActions()) || !isEmpty(value));
+  const entriesToStore = entries.filter(([name, value]) => !(name in emptyActions()) || !isEmpty(value));
   const { actions: _all, ...rest } = event;
-  const stored = said.length === 0 ? rest : { ...rest, actions: Object.fromEntries(said) };
+  const stored =
+    entriesToStore.length === 0 ? rest : { ...rest, actions: Object.fromEntries(entriesToStore) };
   return keptJson('event', toJson(stored, 'the event'));
 }
 
-/** An event and what is stored of it. */
+/** An event and its stored form. */
 export interface EncodedEvent {
   event: Event;
   json: string;
 }
 
-/** How much goes to Redis at once, in characters: it answers nobody else meanwhile. */
+/** Longest text that goes to Redis at once, in characters: Redis answers nobody else meanwhile. */
 const longestGroup = 4 * 1024 * 1024;
 
-/** In order, in groups that are not too much for one write; an event that is large has one of its own. */
+/**
+ * Returns the events in order, in groups that are small enough for one write; a large event is a group of its
+ * own.
+ */
 export function inGroups(events: readonly EncodedEvent[]): EncodedEvent[][] {
   const groups: EncodedEvent[][] = [];
   let length = Number.POSITIVE_INFINITY;
@@ -64,7 +68,7 @@ export function inGroups(events: readonly EncodedEvent[]): EncodedEvent[][] {
   return groups;
 }
 
-/** The event that was stored. */
+/** Returns the event of its stored form. */
 export function decodeEvent(json: string): Event {
   const event = JSON.parse(json) as Omit<Event, 'actions'> & { actions?: Partial<EventActions> };
   return { ...event, actions: { ...emptyActions(), ...event.actions } };
@@ -74,13 +78,18 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** Which part of a log has the events that are wanted: the last ones, and behind which seq. */
+/**
+ * The part of a log that a reader wants: the number of last events, and the number after which they begin.
+ */
 export interface LogPart {
   count: number;
   afterSeq: number;
 }
 
-/** Timestamps are their authors', in no order: all must be looked at. @throws MeshError `invalid_argument` */
+/**
+ * Returns the part of the log that a request needs. Timestamps are set by authors and in no order, so a
+ * request by time needs all events. @throws MeshError `invalid_argument`
+ */
 export function logPart({ numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSessionConfig): LogPart {
   if (numRecentEvents !== undefined) assertCount('numRecentEvents', numRecentEvents);
   assertCount('afterSeq', afterSeq);
@@ -88,7 +97,7 @@ export function logPart({ numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSe
   return { count: count ?? Number.MAX_SAFE_INTEGER, afterSeq };
 }
 
-/** The events that a reader wants, of a part of the log in order. */
+/** Returns the wanted events of a part of the log, in order. */
 export function chooseEvents(
   log: StoredEvent[],
   { numRecentEvents, afterTimestamp = Number.NEGATIVE_INFINITY }: GetSessionConfig,
@@ -97,9 +106,12 @@ export function chooseEvents(
   return numRecentEvents === undefined ? events : events.slice(Math.max(0, events.length - numRecentEvents));
 }
 
-/** Adds the events that the session object does not know yet, its own among them. Returns whether there were any. */
+/**
+ * Adds the events that the session object lacks, including those that it committed itself. Returns whether
+ * there were any.
+ */
 export function bringUpToDate(session: Session, events: StoredEvent[]): boolean {
-  // Another call may have brought them while these were read.
+  // Another call may have added some while these were read.
   const news = events.filter(({ seq }) => seq > session.seq);
   for (const { seq, event } of news) {
     deepFreeze(event);

@@ -2,7 +2,7 @@ import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent/
 
 const endPrefix = 'end:';
 
-/** The record from the flat list of its hash. */
+/** Returns the record from the flat list of its hash. */
 export function recordOf(fields: string[]): InvocationRecord {
   const values = new Map<string, string>();
   for (let at = 0; at + 1 < fields.length; at += 2) values.set(fields[at] ?? '', fields[at + 1] ?? '');
@@ -21,7 +21,7 @@ export function recordOf(fields: string[]): InvocationRecord {
   };
 }
 
-/** How its runs ended, by their `resume`, the first one's by ''. */
+/** Returns how the runs of an invocation ended, by their `resume`; the first run has ''. */
 function endsOf(values: ReadonlyMap<string, string>): Map<string, RunEnd> {
   const first = values.get('end');
   const later = [...values].flatMap(([field, json]): [string, RunEnd][] =>

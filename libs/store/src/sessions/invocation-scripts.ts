@@ -1,7 +1,8 @@
 import { defineScript } from '../scripts/define-script.ts';
 import { noteKey } from '../scripts/expiring-key.ts';
 
-// Of a continued invocation, `run` is the run that continued it last, by its name; each run has an end of its own.
+// For a continued invocation, `run` is the name of the last run that continued it; each run has an end of its
+// own.
 const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run
@@ -20,8 +21,9 @@ local function touch_invocation(key, index, session, running_ms, ended_ms)
 end
 `;
 
-// The fence: whoever took over counted the token up, in the same hash, so that no write of the former holder comes after. Without a token
-// there, the session was deleted since; another one of its id is none of this run's.
+// The fence: a takeover increments the token in the same hash, so later writes of the former holder are
+// refused. If the hash has no token, the session was deleted since; a new session with the same id is not
+// this run's.
 export const isFenced = `
 local function is_fenced(key, token)
   local current = redis.call('HGET', key, 'token')
@@ -29,7 +31,7 @@ local function is_fenced(key, token)
 end
 `;
 
-// What an invocation that has ended no longer has: the session, or its place in the queue.
+// Releases what an ended invocation holds: the session, or its place in the queue.
 export const leaveSession = `
 local function leave_session(session, waiting, runs, id)
   if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until') end
@@ -38,7 +40,7 @@ local function leave_session(session, waiting, runs, id)
 end
 `;
 
-// Of the hash that an invocation is, all but what makes repeated commits harmless.
+// Returns all fields of an invocation's hash but those that make repeated commits harmless.
 export const readInvocation = `
 local function read_invocation(key)
   local all, wanted = redis.call('HGETALL', key), {}
@@ -81,8 +83,9 @@ return calls
 );
 
 /**
- * Ends a run: `fencingToken` is the invocation's or '', `run` the run's name, `resume` the same for a run that continues or '', `refused` 1 when it was
- * refused: then the invocation is again what it was before.
+ * Ends a run: `fencingToken` is the invocation's or ''; `run` is the run's name; `resume` is the same for a
+ * run that continues an invocation, or ''; `refused` is 1 when the run was refused: then the invocation
+ * returns to its state before the run.
  */
 export const endScript = defineScript(
   {

@@ -2,7 +2,7 @@ import { clock } from '../scripts/clock.ts';
 import { defineScript } from '../scripts/define-script.ts';
 import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
-// Who has the session: nobody, when the holder gave no sign of life in time.
+// Returns the run that holds the session; nil when the lease has expired.
 export const holderOf = `
 local function holder_of(session)
   local lease = redis.call('HMGET', session, 'lease', 'until')
@@ -11,10 +11,10 @@ end
 `;
 
 /**
- * Takes a session: `run` is the run's name, `resume` the same for a run that continues or '', `message` what to publish when it is its turn, `part` and
- * `delivery` the part of the invocation and the message that this delivery brings, each or ''.
- * The nonce tells a repetition of our own call, which must not fence ourselves, from another taker.
- * Returns the word for what was found, then what belongs to it.
+ * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
+ * ''; `message` is published when it is the run's turn; `part` and `delivery` name the part of the invocation
+ * and the message of this delivery, each or ''. The nonce tells a repetition of the same call, which must not
+ * fence off itself, from another taker. Returns the state, then the values that belong to it.
  */
 export const takeScript = defineScript(
   {
@@ -77,7 +77,7 @@ return { 'held', tonumber(found[1]), tonumber(found[2] or 0), found[3] or '' }
 `,
 );
 
-/** Renews a lease. Returns why the invocation shall end, or ''. */
+/** Renews a lease. Returns the reason why the invocation was cancelled, or ''. */
 export const renewScript = defineScript(
   { keys: ['invocation', 'session'], args: ['fencingToken', 'invocationId', 'leaseMs'] },
   `${clock}${isFenced}
@@ -96,7 +96,7 @@ return redis.call('HDEL', invocation, 'begun')
 `,
 );
 
-/** Returns whether any runs wait, and the one whose turn it is, or ''. */
+/** Returns whether any runs wait, and the run whose turn it is, or ''. */
 export const nextRunScript = defineScript(
   { keys: ['session', 'waiting', 'waitingRuns'] },
   `${clock}${holderOf}
@@ -107,7 +107,7 @@ return { 1, redis.call('HGET', waiting_runs, first) or '' }
 `,
 );
 
-/** Gives the session to a run, by its name, that was the first in the queue. */
+/** Gives the session to the first run of the queue, by its name. */
 export const promoteScript = defineScript(
   { keys: ['session', 'waiting', 'waitingRuns'], args: ['run', 'leaseMs'] },
   `${clock}${holderOf}
@@ -120,9 +120,9 @@ return redis.call('HDEL', waiting_runs, run)
 );
 
 /**
- * Marks that an invocation shall end: `endJson` is the end of its runs that wait, `prefix` how the names begin of runs that continue it, `only` the name of the
- * one of these that alone is meant or ''.
- * Returns 'unknown' for one that is not this session's, or has not begun.
+ * Marks an invocation as cancelled. `endJson` is the end of its waiting runs; `prefix` is the beginning of
+ * the names of runs that continue it; `only` is the name of the single run to cancel, or ''. Returns
+ * 'unknown' for an invocation of another session, or one that has not begun.
  */
 export const cancelScript = defineScript(
   {

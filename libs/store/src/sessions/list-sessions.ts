@@ -6,7 +6,7 @@ import type { SessionPlace } from './session-place.ts';
 import { dropEndedScript } from './session-scripts.ts';
 import { stateOf } from './state-delta.ts';
 
-/** Reads a part of a user's list of sessions. @throws MeshError `invalid_argument` for a part of the list that is none */
+/** Reads a part of a user's list of sessions. @throws MeshError `invalid_argument` for an invalid part */
 export async function listSessions(
   place: SessionPlace,
   request: ListSessionsRequest,
@@ -30,7 +30,7 @@ export async function listSessions(
   ]);
   const shared = { ...appFields, ...stateOf('user', Object.entries(user).flat()) };
   const sessions = found.map((head) => head && { ...head, state: { ...shared, ...head.state } });
-  // A session may be deleted between the two steps.
+  // A session may be deleted between the two reads.
   return listed(
     sessions.filter((session) => session !== undefined),
     totalItems,
@@ -38,14 +38,22 @@ export async function listSessions(
   );
 }
 
-/** Reads a session without its events and the state that it shares. */
+/** Reads a session without its events and its shared state. */
 async function readHead({ connection, keys }: SessionPlace, ref: SessionRef): Promise<Session | undefined> {
   const [[updated, seq], state] = await Promise.all([
     connection.run((redis) => redis.hmget(keys.session(ref), 'updated', 'seq')),
     connection.run((redis) => redis.hgetall(keys.state(ref))),
   ]);
   if (updated == null) return undefined;
-  const own = stateOf('session', Object.entries(state).flat());
+  const sessionState = stateOf('session', Object.entries(state).flat());
   const { appName, userId, sessionId: id } = ref;
-  return { id, appName, userId, state: own, events: [], lastUpdateTime: Number(updated), seq: Number(seq) };
+  return {
+    id,
+    appName,
+    userId,
+    state: sessionState,
+    events: [],
+    lastUpdateTime: Number(updated),
+    seq: Number(seq),
+  };
 }

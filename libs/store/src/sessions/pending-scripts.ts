@@ -3,11 +3,16 @@ import { noteKey } from '../scripts/expiring-key.ts';
 import { script } from '../scripts/script.ts';
 import { holderOf } from './lease-scripts.ts';
 
-/** How long a claim holds whose run has left no trace, in ms: its record may have expired, or it still lies in its queue. */
+/**
+ * Time for which an accepted answer stands whose run has left no trace, in ms: the run's record may have
+ * expired, or the run may still be in its queue.
+ */
 const tracelessMs = 600_000;
 
-// How a call was answered stands in fields of its own, each with the call's id behind it: a: by whom ('user', 'agent', or 'claim'), and a
-// fingerprint; of a claim k: its key, t: when, r: key of the invocation whose run takes the answer in, f: field there that says that the run is over.
+// The answer of a call is kept in fields that end with the call's id. a: who answered ('user', 'agent', or
+// 'claim' for an answer that was accepted for a run), and a fingerprint. For an accepted answer also k: its
+// key, t: its time, r: the key of the invocation whose run takes it in, f: the field there that says that the
+// run has ended.
 const readClaim = `
 local function read_claim(key, id)
   local found = redis.call('HMGET', key, 'a:' .. id, 'k:' .. id, 't:' .. id, 'r:' .. id, 'f:' .. id)
@@ -20,7 +25,7 @@ local function drop_claim(key, id)
 end
 `;
 
-/** KEYS index. ARGV what stands for the call, ttl in ms. */
+/** KEYS index. ARGV the member for the call, ttl in ms. */
 export const noteCallScript = script(`${noteKey}
 note_kept(KEYS[1], ARGV[1], ARGV[2])
 return 1
@@ -33,10 +38,11 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `);
 
 /**
- * KEYS pending, answered, session, and the invocation that the claim names which is there, if there is one that names any.
- * ARGV field, call id, key of the claim, digest, key of the invocation whose run takes the answer in or '', its field, then for each caller its
- * run's name and how the names of those begin that continue it. Returns the state, and who answered; or 'changed' when another claim is there
- * than the keys were made for: a script may touch declared keys only.
+ * KEYS pending, answered, session, and the invocation that the accepted answer names, if there is one. ARGV
+ * field, call id, key of the answer, digest, key of the invocation whose run takes the answer in or '', its
+ * field, then for each caller its run's name and the prefix of the names of runs that continue it. Returns
+ * the state, and who answered; or 'changed' when another accepted answer is there than the keys were made
+ * for: a script may touch declared keys only.
  */
 export const acceptScript = script(`${clock}${holderOf}${readClaim}
 local id, is_open, claim = ARGV[2], redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1, read_claim(KEYS[2], ARGV[2])
@@ -67,7 +73,7 @@ if ARGV[5] ~= '' then redis.call('HSET', KEYS[2], 'r:' .. id, ARGV[5], 'f:' .. i
 return { 'accepted' }
 `);
 
-/** KEYS pending, answered. ARGV field, call id, key of the claim. */
+/** KEYS pending, answered. ARGV field, call id, key of the accepted answer. */
 export const releaseClaimScript = script(`${readClaim}
 local claim = read_claim(KEYS[2], ARGV[2])
 if not claim or claim.key ~= ARGV[3] or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -81,7 +87,10 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'open' end
 return redis.call('HEXISTS', KEYS[2], 'a:' .. ARGV[2]) == 1 and 'answered' or 'unknown'
 `);
 
-/** KEYS pending, answered. ARGV field, call id, number. Returns 1 when nothing newer is known, of a call that is open. */
+/**
+ * KEYS pending, answered. ARGV field, call id, number. Returns 1 when the call is open and has no newer
+ * progress.
+ */
 export const progressScript = script(`
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 local known = redis.call('HGET', KEYS[2], 'p:' .. ARGV[2])

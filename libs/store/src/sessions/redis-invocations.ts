@@ -31,13 +31,13 @@ export class RedisInvocations implements Invocations {
   }
 
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
-    const values = { ...this.#recordKeys(ref), ...this.#kept(ref), part };
+    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), part };
     const number = await this.#place.connection.script<number>(...attemptScript.call(values));
     return { part, number };
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
-    const values = { ...this.#recordKeys(ref), ...this.#kept(ref), fencingToken: token ?? '' };
+    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), fencingToken: token ?? '' };
     return unlessFenced(await this.#place.connection.script<number | 'fenced'>(...countScript.call(values)));
   }
 
@@ -48,7 +48,7 @@ export class RedisInvocations implements Invocations {
       ...cancelScript.call({
         ...this.#recordKeys(ref),
         ...sessionKeys(keys, ref),
-        ...this.#kept(ref),
+        ...this.#recordOptions(ref),
         reason,
         invocationId: ref.invocationId,
         endJson: toJson(end, 'the end'),
@@ -62,13 +62,13 @@ export class RedisInvocations implements Invocations {
   async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
     const { status, error, refused, waits } = end;
     const { connection, keys } = this.#place;
-    const kept = this.#kept(ref);
+    const recordOptions = this.#recordOptions(ref);
     const found = await connection.script<string[] | 'fenced'>(
       ...endScript.call({
         ...this.#recordKeys(ref),
         ...sessionKeys(keys, ref),
-        ...kept,
-        endedMs: waits ? kept.runningMs : kept.endedMs,
+        ...recordOptions,
+        endedMs: waits ? recordOptions.runningMs : recordOptions.endedMs,
         fencingToken: token ?? '',
         endJson: toJson({ status, ...(error && { error }) }, 'the end'),
         run: runName(ref),
@@ -84,14 +84,14 @@ export class RedisInvocations implements Invocations {
     return { invocation: keys.invocation(appName, userId, invocationId), index: keys.index(appName, userId) };
   }
 
-  /** The session that an invocation without a record becomes part of, and how long the record is kept. */
-  #kept({ sessionId }: InvocationRef) {
+  /** Returns the session to which a new record belongs, and how long a record is kept. */
+  #recordOptions({ sessionId }: InvocationRef) {
     const { running, ended } = this.#place.invocationTtlMs;
     return { sessionToken: encodeToken(sessionId), runningMs: running, endedMs: ended };
   }
 }
 
-/** @throws MeshError `aborted` when a script refused the token */
+/** Returns the result of a script, unless the script refused the token. @throws MeshError `aborted` */
 function unlessFenced<T>(result: T | 'fenced'): T {
   if (result === 'fenced') throw takenOver();
   return result;

@@ -24,14 +24,17 @@ import {
 } from './pending-scripts.ts';
 
 const dayMs = 86_400_000;
-/** How long a call is found by its id alone, in ms: as long as it may wait, and a while after its answer. */
+/**
+ * Time for which a call is found by its id alone, in ms: its longest waiting time, and a while after its
+ * answer.
+ */
 const askingMs = 90 * dayMs;
 const answeredMs = dayMs;
 
 type Accepted = [AnswerState['state'] | 'changed', ('agent' | 'user')?];
 type Changes = ReturnType<typeof pendingChanges>;
 
-/** What waits for an answer, in the user's slot; found by call id and by deadline through keys of their own. */
+/** The pending calls, in the user's slot. Other keys find them by call id and by deadline. */
 export class RedisPendingCalls implements PendingCalls {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
@@ -41,12 +44,15 @@ export class RedisPendingCalls implements PendingCalls {
     this.#keys = keys;
   }
 
-  /** Before the commit: an entry too many, of a commit that never came, is found to be none; one too few would never be found. */
+  /**
+   * Notes the calls that a commit opens, before the commit. If the commit fails, readers find that the call
+   * does not exist. In the other order a crash would leave a call that cannot be found.
+   */
   async before(ref: SessionRef, { opened }: Changes): Promise<void> {
     const { appName, userId } = ref;
     for (const { id, deadline, service } of opened.filter(isNamed)) {
       const keptMs = Math.max(askingMs, (deadline ?? 0) - Date.now() + dayMs);
-      // First, so that nothing is kept of the user that the user's deletion would not find.
+      // Must come first, so that the user's deletion finds everything.
       await this.#connection.script(
         noteCallScript,
         [this.#keys.index(appName, userId)],
@@ -59,7 +65,7 @@ export class RedisPendingCalls implements PendingCalls {
     }
   }
 
-  /** After the commit. */
+  /** Lets the entries of the closed calls expire, after the commit. */
   async after(_ref: SessionRef, { closed }: Changes): Promise<void> {
     for (const { id } of closed.filter(isNamed)) {
       await this.#connection.run((redis) => redis.pexpire(this.#keys.asking(id), answeredMs));
@@ -73,9 +79,9 @@ export class RedisPendingCalls implements PendingCalls {
       .map((json) => JSON.parse(json) as PendingCall)
       .filter((call) => sessionId === undefined || call.sessionId === sessionId);
     const gone = await this.#goneSessions({ appName, userId }, calls);
-    const left = calls.filter((call) => gone.has(call.sessionId));
-    if (left.length > 0) {
-      const fields = left.map((call) => pendingField(call.sessionId, call.id));
+    const obsolete = calls.filter((call) => gone.has(call.sessionId));
+    if (obsolete.length > 0) {
+      const fields = obsolete.map((call) => pendingField(call.sessionId, call.id));
       await this.#connection.script(forgetPendingScript, [key], fields);
     }
     return calls
@@ -83,18 +89,18 @@ export class RedisPendingCalls implements PendingCalls {
       .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
   }
 
-  /** Of calls: the sessions that have expired. What waits there is of no use to anybody. */
+  /** Returns the expired sessions of these calls, whose pending calls are of no use. */
   async #goneSessions(
     user: Omit<SessionRef, 'sessionId'>,
     calls: readonly PendingCall[],
   ): Promise<Set<string>> {
     const ids = [...new Set(calls.map(({ sessionId }) => sessionId))];
-    const there = await Promise.all(
+    const exists = await Promise.all(
       ids.map((sessionId) =>
         this.#connection.run((redis) => redis.hexists(this.#keys.session({ ...user, sessionId }), 'seq')),
       ),
     );
-    return new Set(ids.filter((_, at) => there[at] === 0));
+    return new Set(ids.filter((_, at) => exists[at] === 0));
   }
 
   async get(ref: CallRef): Promise<PendingCall | undefined> {
@@ -120,12 +126,12 @@ export class RedisPendingCalls implements PendingCalls {
       continuationPrefix(invocationId),
     ]);
     for (;;) {
-      const named = await this.#connection.run((redis) =>
+      const runKey = await this.#connection.run((redis) =>
         redis.hget(this.#keys.answered(ref), `r:${callId}`),
       );
       const [state, by] = await this.#connection.script<Accepted>(
         acceptScript,
-        [...this.#callKeys(ref), this.#keys.session(ref), ...(named === null ? [] : [named])],
+        [...this.#callKeys(ref), this.#keys.session(ref), ...(runKey === null ? [] : [runKey])],
         [fieldOf(ref), callId, key, digest, ...end, ...names],
       );
       if (state === 'changed') continue;
@@ -177,18 +183,21 @@ export class RedisPendingCalls implements PendingCalls {
   }
 }
 
-/** Ids of calls are ours; one of another make that no key can hold is found by its session alone. */
+/**
+ * Tells whether the id can be part of a key. Ids of our own calls can; a call with another id is found by its
+ * session only.
+ */
 export const isNamed = ({ id }: { id: string }) => isToken(id);
 
 const sessionMember = z.tuple([z.string(), z.string(), z.string()]);
 const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);
 
-/** A member of the sets that lead from a call to its session. */
+/** Returns the member of the sets that lead from a call to its session. */
 export function memberOf({ appName, userId, sessionId }: SessionRef, ...more: string[]): string {
   return JSON.stringify([appName, userId, sessionId, ...more]);
 }
 
-/** The member of the user's index that stands for what is kept of a call under other keys. */
+/** Returns the member of the user's index for the entries of a call under other keys. */
 export function keptCall(
   { sessionId }: SessionRef,
   { id, service }: { id: string; service?: string | undefined },
@@ -196,25 +205,25 @@ export function keptCall(
   return `call ${JSON.stringify([sessionId, id, service ?? ''])}`;
 }
 
-/** Where the end of a run stands in its invocation's hash; see `endField`. */
+/** Returns the field for the end of a run in its invocation's hash; see `endField` of the scripts. */
 function endField(run: RunId): string {
   return run.resume === undefined ? 'end' : `end:${runName(run)}`;
 }
 
-/** Field of a call in the hash of what waits. */
+/** Returns the field of a call in the hash of pending calls. */
 export function pendingField(sessionId: string, callId: string): string {
   return `${encodeToken(sessionId)}:${callId}`;
 }
 
 const fieldOf = ({ sessionId, callId }: CallRef) => pendingField(sessionId, callId);
 
-/** The arguments of the commit script that say what turns to come need to know of an event. */
+/** Returns the arguments of the commit script that later turns need to know about an event. */
 export function turnValues({ asks, answers, summary, isRewind, author }: ReturnType<typeof turnChanges>) {
   const { agent, throughSeq } = summary ?? { agent: '', throughSeq: isRewind ? 'rewound' : '' };
   return { asks, answers, agent, through: throughSeq, author };
 }
 
-/** The arguments of the commit script that say which calls an event opens and closes. */
+/** Returns the arguments of the commit script for the calls that an event opens and closes. */
 export function pendingValues({ opened, closed }: Changes, sessionId: string) {
   return {
     opened: opened.flatMap((call) => [pendingField(sessionId, call.id), JSON.stringify(call)]),

@@ -17,7 +17,7 @@ import type { SessionPlace } from './session-place.ts';
 
 type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
 
-/** Who has a session, and who waits for it, in the session's own slot. */
+/** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {
   readonly #place: SessionPlace;
 
@@ -52,7 +52,8 @@ export class RedisSessionLeases implements SessionLeases {
       return { state, token, begun, ...(cancelled && { cancelled }) };
     }
     if (state !== 'busy') return { state };
-    // Behind the script: what a crash in between leaves out is found by whoever ends the invocation that has the session.
+    // Comes after the script. If a crash in between leaves it out, the service that ends the holding
+    // invocation finds the waiting run.
     if (whenBusy !== 'reject') await noteWaiting(connection, keys, ref);
     const [holder] = found as [string];
     return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
@@ -83,13 +84,13 @@ export class RedisSessionLeases implements SessionLeases {
 
   async nextRun(ref: SessionRef): Promise<string | undefined> {
     const { connection, keys } = this.#place;
-    const look = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
-    const [waits, run] = await look();
+    const readNext = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
+    const [waits, run] = await readNext();
     if (waits) return run || undefined;
     await connection.run((redis) => redis.zrem(keys.waitingSessions, memberOf(ref)));
-    // One may have come between the two.
-    const [again] = await look();
-    if (again) await noteWaiting(connection, keys, ref);
+    // A run may have come between the two steps.
+    const [waitsNow] = await readNext();
+    if (waitsNow) await noteWaiting(connection, keys, ref);
     return undefined;
   }
 
@@ -109,12 +110,12 @@ export class RedisSessionLeases implements SessionLeases {
   }
 }
 
-/** The keys of a session that leases concern, by their names in scripts. */
+/** Returns the keys of a session for leases, by their names in scripts. */
 export function sessionKeys(keys: Keys, ref: SessionRef) {
   return { session: keys.session(ref), waiting: keys.waiting(ref), waitingRuns: keys.waitingRuns(ref) };
 }
 
-/** The name of a run that continues its invocation, for scripts; of the one that began it, nothing. */
+/** Returns the name of a run that continues its invocation, for scripts; '' for the run that began it. */
 export function resumeName(ref: InvocationRef): string {
   return ref.resume === undefined ? '' : runName(ref);
 }

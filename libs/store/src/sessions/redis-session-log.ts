@@ -28,12 +28,18 @@ import { appendHistoryScript, readScript, readTurnScript } from './session-scrip
 import { splitDelta, stateOf } from './state-delta.ts';
 
 const pageSize = 1_000;
-/** So many of a session's last events come with its state in one answer; those before them page by page. */
+/**
+ * Number of a session's last events that come with its state in one reply; earlier events are read page by
+ * page.
+ */
 const newestSize = 200;
 
-/** What the scripts that read a session return; the number of the first event that a turn needs comes from one of them. */
+/**
+ * The reply of the scripts that read a session; only one of them returns the number of the first event that a
+ * turn needs.
+ */
 type Picture = [
-  /** `first` is the number of the first event that is kept, where others were cut off. */
+  /** `first` is the number of the first kept event, if older ones were cut off. */
   meta: [updated: string, seq: string, first: string | null, nonce?: string],
   state: string[],
   user: string[],
@@ -111,7 +117,7 @@ export class RedisSessionLog implements SessionLog {
     };
   }
 
-  /** The session of a picture, and its log behind a number. */
+  /** Returns the session of a picture, and its log after a number. */
   async #view(
     ref: SessionRef,
     script: Promise<Picture | null>,
@@ -120,19 +126,19 @@ export class RedisSessionLog implements SessionLog {
     const { appName, userId, sessionId: id } = ref;
     const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
     if (!picture) return undefined;
-    const [[updated, lastSeq, firstKept], own, user, newestFirst, outbox, firstSeq] = picture;
+    const [[updated, lastSeq, firstKept], sessionState, user, newestFirst, outbox, firstSeq] = picture;
     const seq = Number(lastSeq);
     const newest = newestFirst.reverse().map(storedEventOf);
-    // What is older never changes: it may be read later than the picture.
-    const cut = Number(firstKept ?? 1) - 1;
-    const [first, last] = [Math.max(behind({ seq, first: firstSeq }), cut), seq - newest.length];
+    // Older events never change, so they may be read after the picture.
+    const cutOff = Number(firstKept ?? 1) - 1;
+    const [first, last] = [Math.max(behind({ seq, first: firstSeq }), cutOff), seq - newest.length];
     const older = await this.readRange(ref, first, last);
     if (older.length < last - first) {
       throw new MeshError('unavailable', `session ${id} was deleted while it was read; try again`);
     }
     await this.#app.applyOutbox(appName, userId, outbox);
     const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
-    const state = { ...app, ...stateOf('user', user), ...stateOf('session', own) };
+    const state = { ...app, ...stateOf('user', user), ...stateOf('session', sessionState) };
     return { id, appName, userId, state, log: [...older, ...newest], lastUpdateTime: Number(updated), seq };
   }
 
@@ -148,7 +154,7 @@ export class RedisSessionLog implements SessionLog {
     return log.map(storedEventOf);
   }
 
-  /** The events with `after` < seq <= `last`. */
+  /** Reads the events with `after` < seq <= `last`. */
   async readRange(ref: SessionRef, after: number, last: number): Promise<StoredEvent[]> {
     const events: StoredEvent[] = [];
     for (let at = after; at < last; at += pageSize) {
@@ -163,7 +169,7 @@ export class RedisSessionLog implements SessionLog {
     const groups = inGroups(events.map((event) => ({ event, json: encodeEvent(event) })));
     const isThere = `${afterSeq + events.length} ${last.id}`;
     const key = this.#keys.session(ref);
-    // Each group alone knows itself again; who had written all of them knows it by the last.
+    // The mark of a group tells whether this group was appended; the mark of the last group tells it for all.
     if (groups.length > 1 && (await this.#connection.run((redis) => redis.hget(key, 'history'))) === isThere)
       return;
     let at = afterSeq;

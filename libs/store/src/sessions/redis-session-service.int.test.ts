@@ -49,7 +49,7 @@ describe('RedisSessionService', () => {
     return store;
   }
 
-  /** A service of a process that dies between a commit and the second step. */
+  /** Makes a service of a process that dies between a commit and the second step. */
   async function dying(): Promise<RedisSessionService> {
     const connection = await connectRedis({ url: server.url });
     onTestFinished(() => connection[Symbol.asyncDispose]());
@@ -156,7 +156,7 @@ describe('RedisSessionService', () => {
     expect(await ourKeys()).not.toContain(keys(prefix).appOutbox(appName, userId));
   });
 
-  test('heals by the repetition of the commit, which changes nothing else', async () => {
+  test('is repaired by a repetition of the commit, which changes nothing else', async () => {
     const { sessions } = await connect();
     const session = await sessions.createSession(ref);
     const event = eventOf('e', { 'app:a': 1, own: 1 });
@@ -166,7 +166,7 @@ describe('RedisSessionService', () => {
     expect(await sessions.getSession(ref)).toEqual(session);
   });
 
-  test('does not let a late leftover win over a later commit', async () => {
+  test('does not let an old outbox entry win over a later commit', async () => {
     const { sessions, sweep } = await connect();
     const session = await sessions.createSession(ref);
     const other = await sessions.createSession({ appName, userId: 'bob' });
@@ -176,7 +176,7 @@ describe('RedisSessionService', () => {
     expect((await sessions.getSession(ref))?.state).toEqual({ 'app:both': 'late', 'app:only': 'early' });
   });
 
-  test('does everything once although every answer is lost the first time', async () => {
+  test('does everything once although every first reply is lost', async () => {
     const connection = await connectRedis({ url: server.url });
     onTestFinished(() => connection[Symbol.asyncDispose]());
     const twice: RedisConnection = {
@@ -240,7 +240,7 @@ describe('RedisSessionService', () => {
     expect(await ttl()).toBeGreaterThan(0);
   });
 
-  test('keeps the record of an invocation that may be continued as long as that of one at work', async () => {
+  test('keeps the record of an invocation that may be continued as long as that of a running one', async () => {
     const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
     await sessions.createSession(ref);
     const invocation = { ...ref, invocationId: 'inv-1' };
@@ -285,7 +285,7 @@ describe('RedisSessionService', () => {
     expect(await ourKeys()).not.toContain(keys(prefix).appOutbox(appName, userId));
   });
 
-  test('stores an event once, and next to nothing beside it', async () => {
+  test('stores an event once, with little overhead', async () => {
     const { sessions } = await connect();
     const session = await sessions.createSession(ref);
     const text = 'x'.repeat(10_000);
@@ -295,7 +295,7 @@ describe('RedisSessionService', () => {
     expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)).toBeLessThan(15_000);
   });
 
-  test('goes on when the server has forgotten the scripts', async () => {
+  test('continues when the server has lost the scripts', async () => {
     const { sessions } = await connect();
     const session = await sessions.createSession(ref);
     await admin.script('FLUSH');
@@ -303,7 +303,7 @@ describe('RedisSessionService', () => {
     expect(session.seq).toBe(1);
   });
 
-  test('takes a key of a wrong kind for a defect', async () => {
+  test('reports a key of a wrong kind as a defect', async () => {
     const { sessions } = await connect();
     await admin.set(keys(prefix).session(ref), 'not a hash');
     const read = sessions.getSession(ref);

@@ -40,8 +40,9 @@ import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
 type RedisSessionServiceOptions = Omit<SessionPlace, 'retention'> & Partial<Pick<SessionPlace, 'retention'>>;
 
 /**
- * Sessions on Redis: a commit is one Lua script on the slot of the user. Everything here may be tried again after an unknown
- * outcome, and is, within the connection's time limit; only a model call may then be counted once too often.
+ * Sessions in Redis: a commit is one Lua script on the slot of the user. Every call here may be repeated
+ * after an unknown outcome, and is, within the connection's time limit; only a model call may then be counted
+ * twice.
  */
 export class RedisSessionService implements SessionService {
   readonly #place: SessionPlace;
@@ -89,9 +90,9 @@ export class RedisSessionService implements SessionService {
     if (!made) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
     const [user, outbox] = made;
     await app.applyOutbox(appName, userId, outbox);
-    const own = stateOf('session', delta.session.flat());
-    const all = { ...(await app.readApp(appName)), ...stateOf('user', user), ...own };
-    return { id, appName, userId, state: all, events: [], lastUpdateTime: now, seq: 0 };
+    const sessionState = stateOf('session', delta.session.flat());
+    const allState = { ...(await app.readApp(appName)), ...stateOf('user', user), ...sessionState };
+    return { id, appName, userId, state: allState, events: [], lastUpdateTime: now, seq: 0 };
   }
 
   async getSession({ config = {}, ...ref }: GetSessionRequest): Promise<Session | undefined> {
@@ -125,7 +126,7 @@ export class RedisSessionService implements SessionService {
         : await this.log.readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
     const news = bringUpToDate(session, missed);
     if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
-    // The session's own stays as it is, whatever becomes of what is returned.
+    // A copy: changes of the returned event do not reach the session's own.
     return structuredClone(missed.at(-1)?.event) ?? decodeEvent(json);
   }
 

@@ -13,10 +13,10 @@ interface Place {
   app: AppState;
 }
 
-/** Members of the index that are looked at in one go. */
+/** Number of members of the index that are read at a time. */
 const pageSize = 200;
 
-/** What Redis keeps of a user beside the sessions. */
+/** The records that Redis keeps of a user beside the sessions. */
 export class RedisUserRecords implements UserRecords {
   readonly #place: Place;
 
@@ -35,7 +35,7 @@ export class RedisUserRecords implements UserRecords {
 
   async readSession(ref: SessionRef): Promise<KeptSession | undefined> {
     const { connection, keys } = this.#place;
-    const [[created, updated, seq, hidden, initial], own] = await Promise.all([
+    const [[created, updated, seq, hidden, initial], stateFields] = await Promise.all([
       connection.run((redis) =>
         redis.hmget(keys.session(ref), 'created', 'updated', 'seq', 'hidden', 'initial'),
       ),
@@ -48,7 +48,7 @@ export class RedisUserRecords implements UserRecords {
       created: Number(created),
       updated: Number(updated),
       seq: Number(seq),
-      state: stateOf('session', Object.entries(own).flat()),
+      state: stateOf('session', Object.entries(stateFields).flat()),
       initialState: JSON.parse(initial ?? '{}'),
     };
   }
@@ -72,7 +72,8 @@ export class RedisUserRecords implements UserRecords {
   async deleteRest(user: UserOwner) {
     const { connection, keys, app } = this.#place;
     const { appName, userId } = user;
-    // What the user wrote for all users of the app is theirs: it must not be lost with the outbox.
+    // The values that the user wrote for all users of the app belong to the app: they must not be lost with
+    // the outbox.
     await app.sweep(appName, userId);
     const others = await this.#deleteKept(user);
     const [stateKeys, pending] = await connection.script<[number, number]>(
@@ -80,7 +81,7 @@ export class RedisUserRecords implements UserRecords {
       [keys.user(appName, userId), keys.pending(appName, userId)],
       [],
     );
-    // As it is written now, and as it was before it was hashed.
+    // The name of the writer today, and the name from before it was hashed.
     const names = [writerOf(keys, user), keys.user(appName, userId)];
     await connection.script(forgetWriterScript, [keys.app(appName)], names);
     return { stateKeys, pending, others };
@@ -94,7 +95,7 @@ export class RedisUserRecords implements UserRecords {
     await connection.write(waitingSessions, (redis) => redis.zrem(waitingSessions, memberOf(ref)));
   }
 
-  /** All that the index names: in pages, what lies in other slots first. */
+  /** Deletes all that the index names, in pages; keys in other slots first. */
   async #deleteKept(user: UserOwner): Promise<number> {
     const { connection, keys } = this.#place;
     const index = keys.index(user.appName, user.userId);
@@ -104,9 +105,9 @@ export class RedisUserRecords implements UserRecords {
       if (page.length === 0) return count;
       const kept = page.map(readKept);
       for (const { call } of kept) if (call) await forgetCall(this.#place, { ...user, ...call }, call);
-      const own = kept.flatMap(({ key }) => key ?? []);
+      const ownKeys = kept.flatMap(({ key }) => key ?? []);
       const others = page.filter((_, at) => kept[at]?.key === undefined);
-      count += await connection.script<number>(deleteKeptScript, [index, ...own], others);
+      count += await connection.script<number>(deleteKeptScript, [index, ...ownKeys], others);
     }
   }
 }

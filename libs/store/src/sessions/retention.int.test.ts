@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createEvent, forkSession, importSession, rewindSession, type Session } from '@agentmesh/agent';
-import { logIndex, SessionHeads, unreadBefore } from '@agentmesh/agent/internal';
+import { logIndex, SessionCache, unreadBefore } from '@agentmesh/agent/internal';
 import { keys as keysOf } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
@@ -21,7 +21,9 @@ afterAll(async () => {
 
 const ref = { appName: 'shop', userId: 'ann', sessionId: 's' };
 
-/** A store that keeps sessions of the shop so long, and those of all other apps for ever. */
+/**
+ * Connects a store that keeps sessions of the shop app by `retention`, and those of all other apps for ever.
+ */
 async function connect(retention: Retention) {
   const prefix = randomUUID();
   const ofApp = (app: string) => (app === 'shop' ? retention : {});
@@ -42,7 +44,7 @@ const asks = (id: string, invocationId: string) =>
   });
 
 describe('a session with an end', () => {
-  test('goes so long after its last event, with all that belongs to it', async () => {
+  test('is deleted some time after its last event, with all that belongs to it', async () => {
     const { sessions, prefix } = await connect({ sessionTtlMs: 400 });
     const session = await sessions.createSession({ ...ref, state: { a: 1 } });
     const other = await sessions.createSession({ ...ref, appName: 'other' });
@@ -61,7 +63,7 @@ describe('a session with an end', () => {
     });
   });
 
-  test('stays as long as something is said in it', async () => {
+  test('stays as long as it gets events', async () => {
     const { sessions, keys } = await connect({ sessionTtlMs: 60_000 });
     const session = await sessions.createSession(ref);
     await admin.pexpire(keys.session(ref), 1_000);
@@ -72,7 +74,7 @@ describe('a session with an end', () => {
     expect(await admin.pttl(keys.session(ref))).toBeGreaterThan(50_000);
   });
 
-  test('made of events from elsewhere has one too', async () => {
+  test('is also kept for a time when it was imported', async () => {
     const { sessions, keys } = await connect({ sessionTtlMs: 60_000 });
     await sessions.createSession(ref);
     await sessions.log.appendHistory(ref, { afterSeq: 0, events: [said(1, { b: 1 })] });
@@ -82,7 +84,7 @@ describe('a session with an end', () => {
 });
 
 describe('a session among others', () => {
-  test('is on the list as long as it is there, whatever time its events bear', async () => {
+  test('is listed as long as it exists, whatever the times of its events', async () => {
     const { sessions } = await connect({ sessionTtlMs: 86_400_000 });
     const old = createEvent({
       invocationId: 'e-1',
@@ -95,7 +97,7 @@ describe('a session among others', () => {
     expect((await sessions.listSessions({ appName: 'shop', userId: 'ann' })).totalItems).toBe(1);
   });
 
-  test('of an agent that is used as a tool is there for long, whatever is said in its parent', async () => {
+  test('of an agent that is used as a tool is kept for long, independent of its parent', async () => {
     const { sessions, keys } = await connect({ sessionTtlMs: 400 });
     const child = await sessions.createSession({ ...ref, sessionId: 'child', hidden: true });
     await sessions.appendEvent({ session: child, event: asks('c1', 'e-1') });
@@ -113,7 +115,7 @@ describe('a session of which only the last events are kept', () => {
     for (let n = 1; n <= count; n += 1) await sessions.appendEvent({ session, event: said(n, { n }) });
   };
 
-  test('has them, with their numbers, and its state', async () => {
+  test('keeps them with their numbers, and its state', async () => {
     const { sessions, keys } = await connect({ maxEvents: 50 });
     const session = await sessions.createSession(ref);
     await talk(sessions, session, 300);
@@ -133,7 +135,7 @@ describe('a session of which only the last events are kept', () => {
     });
   });
 
-  test('keeps all that a call which waits goes back to', async () => {
+  test('keeps all events that a pending call needs', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
     const session = await sessions.createSession(ref);
     await talk(sessions, session, 10);
@@ -143,7 +145,7 @@ describe('a session of which only the last events are kept', () => {
     expect(events[0]?.invocationId).toBe('asking');
   });
 
-  test('keeps what the run at work goes back to, whoever commits beside it', async () => {
+  test('keeps the events that the present run needs, whoever commits beside it', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
     const session = await sessions.createSession(ref);
     const run = { ...ref, invocationId: 'run' };
@@ -157,17 +159,17 @@ describe('a session of which only the last events are kept', () => {
     expect(events).toHaveLength(61);
   });
 
-  test('shows nothing of what was rewound, also when its beginning is cut off later', async () => {
+  test('hides rewound events, also when their beginning is cut off later', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
-    const heads = new SessionHeads({ sessions });
+    const sessionCache = new SessionCache({ sessions });
     const session = await sessions.createSession(ref);
     const add = async (invocationId: string) =>
       await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'helper' }) });
     for (let n = 1; n <= 60; n += 1) await add(`e-${n}`);
     await rewindSession(sessions, ref, 'e-50');
     const shown = async (need = {}) => {
-      const opened = (await heads.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
-      heads.keep(opened);
+      const opened = (await sessionCache.open({ ...ref, invocationId: 'new' }, need)) ?? expect.fail();
+      sessionCache.keep(opened);
       const events = logIndex(opened.events).visible();
       return events.map(({ invocationId }) => invocationId).filter((id) => Number(id.slice(2)) >= 50);
     };
@@ -180,7 +182,7 @@ describe('a session of which only the last events are kept', () => {
     }
   });
 
-  test('is copied as it is, and goes back only as far as its state is known', async () => {
+  test('is copied in its present form, and is rewound only as far as its state is known', async () => {
     const { sessions } = await connect({ maxEvents: 20 });
     const session = await sessions.createSession({ ...ref, state: { first: 1 } });
     await sessions.appendEvent({ session, event: said(0, { old: 1 }) });

@@ -1,23 +1,30 @@
-/** How long sessions are kept, and how much of them. */
+/** How long sessions are kept, and how many of their events. */
 export interface Retention {
-  /** A session goes so long after its last event, ms; absent: never. */
+  /** Time after its last event at which a session is deleted, ms; absent: never. */
   sessionTtlMs?: number;
-  /** Of a session the last so many events are kept, and those that a run, or a call that waits, still needs; absent: all. */
+  /**
+   * Number of last events that a session keeps, beside those that a run or a pending call still needs;
+   * absent: all.
+   */
   maxEvents?: number;
 }
 
-/** What applies to an app. */
+/** Returns the retention of an app. */
 export type RetentionOf = (appName: string) => Retention;
 
-/** The arguments of {@link retain} and `trim`: '' for what is kept for ever. */
+/** Returns the arguments of {@link retain} and `trim`: '' where all is kept for ever. */
 export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
   return { ttl: sessionTtlMs ?? '', most: maxEvents ?? '' };
 }
 
-/** A hidden session goes with the one whose call it belongs to; this long at least it waits for an answer by itself, ms. */
+/**
+ * Least time for which a hidden session waits for an answer, ms. It is also deleted with the session of its
+ * call.
+ */
 const hiddenMs = 90 * 86_400_000;
 
-// All keys of a session end at one instant: none outlives the others. Events bear their authors' times: when a session ends is kept beside the list.
+// All keys of a session expire at the same instant. Events carry their authors' times, so the end of a
+// session is kept beside the list.
 export const retain = `
 local function retain(session, events, state, sessions, ends, answered, id, ttl)
   if ttl == '' then return end
@@ -28,7 +35,7 @@ local function retain(session, events, state, sessions, ends, answered, id, ttl)
   for _, key in ipairs({ session, events, state, answered }) do redis.call('PEXPIREAT', key, at) end
   if not is_hidden then redis.call('ZADD', ends, at, id) end
 end
--- What is left over by a tenth is cut off in one go, which costs less than an event at a time.
+-- Cuts off events when there are a tenth too many, which costs less than one event at a time.
 local function trim(session, events, pending, answered, invocation, token, seq, most)
   if most == '' or seq <= most * 1.1 + tonumber(redis.call('HGET', session, 'first') or 1) - 1 then return end
   local work = tonumber(redis.call('HGET', session, 'work') or seq)

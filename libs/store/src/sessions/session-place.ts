@@ -3,13 +3,13 @@ import type { RedisConnection } from '../connection/redis-connection.ts';
 import type { AppState } from './app-state.ts';
 import type { RetentionOf } from './retention.ts';
 
-/** The place where sessions lie, and how long they stay there: all parts of the session service share it. */
+/** The place and the retention of sessions, which all parts of the session service share. */
 export interface SessionPlace {
   connection: RedisConnection;
   keys: Keys;
   app: AppState;
-  /** How long the record of an invocation is kept after its last write, and after its end, ms. */
+  /** Time for which the record of an invocation is kept after its last write, and after its end, ms. */
   invocationTtlMs: { running: number; ended: number };
-  /** How long sessions of an app are kept, and how much of them. */
+  /** How long sessions of an app are kept, and how many of their events. */
   retention: RetentionOf;
 }

@@ -3,15 +3,17 @@ import { script } from '../scripts/script.ts';
 import { isFenced, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
 
-// Lua's unpack() takes some 8,000 values and a delta may have more: fields are written one by one, each name before its value.
+// Lua's unpack() takes some 8,000 values and a delta may have more, so fields are written one by one, each
+// name before its value.
 const writeFields = `
 local function write_fields(key, prefix, fields)
   for n = 1, #fields, 2 do redis.call('HSET', key, prefix .. fields[n], fields[n + 1]) end
 end
 `;
 
-// The outbox entry's id is the commit's time in microseconds, which orders the commits of all users. The clock may step back, as that of a
-// replica does that is promoted: those of one session continue from its last id, and '*' continues from the stream's, as ids must grow.
+// The id of an outbox entry is the commit's time in microseconds, which orders the commits of all users. The
+// clock may step back, for example when a replica is promoted. Then the commits of one session continue from
+// its last id, and '*' continues from the stream's last id, as ids must grow.
 const writeOutbox = `
 local function write_outbox(key, session, fields)
   for first = 1, #fields, 4000 do
@@ -27,7 +29,8 @@ local function write_outbox(key, session, fields)
 end
 `;
 
-// Notes for turns to come where an invocation, and the call of one, begins in the log, and what a summary stands for. Reads the names of `commitScript`.
+// Notes for later turns where an invocation, and a call of it, begins in the log, and which events a summary
+// stands for. Uses the local variables of `commitScript`.
 const noteTurn = `
 local function note_turn(seq)
   redis.call('HSET', session, 'by:' .. author, seq)
@@ -48,8 +51,8 @@ end
 `;
 
 /**
- * Creates a session: `list` is the one that it belongs in, `initial` its own state as JSON, `ttl` how long it is kept in ms or ''.
- * The nonce tells a repetition of our own call from a second creator.
+ * Creates a session: `list` is the list to which it belongs, `initial` its own state as JSON, `ttl` its
+ * retention in ms or ''. The nonce tells a repetition of the same call from a second creator.
  */
 export const createScript = defineScript(
   {
@@ -74,12 +77,15 @@ return { redis.call('HGETALL', user), redis.call('XRANGE', outbox, '-', '+') }
 );
 
 /**
- * Commits an event. `knownSeq` is the last event that the caller knows, `fencingToken` the invocation's or '', `part` and `attempt` the attempt's or '',
- * `whileOpen` the field of the call that must wait or ''. Of the turn: `asks` are the calls that the event leaves open, `answers` those that it says something
- * to, `agent` and `through` whose summary stands for what, or '' and '' or, where all summaries are void, 'rewound'. `opened` are the calls that wait
- * from now on, each its field and JSON; `closed` those that wait no longer, each its field, its id and its answer. `aside` is 1 for an event that
- * comes aside.
- * Returns seq, 1 for a repetition, the outbox; or the word for why nothing was done.
+ * Commits an event. `knownSeq` is the last event that the caller knows, `fencingToken` the invocation's or
+ * '', `part` and `attempt` the attempt's or '', `whileOpen` the field of the call that must be pending or ''.
+ * For later turns: `asks` are the calls that the event leaves open, `answers` those to which it responds,
+ * `agent` and `through` are the agent of a summary and the last event that it stands for, or '' and '', or ''
+ * and 'rewound' where all summaries are void. `opened` are the new pending calls, each its field and JSON;
+ * `closed` are the calls that are no longer pending, each its field, its id and its answer. `aside` is 1 for
+ * an event that is committed beside a run.
+ *
+ * Returns seq, 1 for a repetition, and the outbox; or a word for the reason why nothing was done.
  */
 export const commitScript = defineScript(
   {
@@ -154,7 +160,7 @@ for n = 1, #closed, 3 do
   if redis.call('HDEL', pending, closed[n]) == 1 then redis.call('HSETNX', answered, closed[n + 1], closed[n + 2]) end
 end
 local first = note_turn(seq)
--- What the run that has the session goes back to, also where others commit beside it.
+-- The first event that the holding run needs; events that others commit beside it do not change it.
 if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
 if aside == '1' and not is_known then redis.call('HSET', invocation, 'end', '{"status":"completed"}') end
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
@@ -164,7 +170,7 @@ return { seq, 0, redis.call('XRANGE', outbox, '-', '+') }
 `,
 );
 
-/** Reads a session, and of its events behind `after` the last `count`, newest first: one consistent picture. */
+/** Reads a session, and the last `count` events after `after`, newest first: one consistent picture. */
 export const readScript = defineScript(
   { keys: ['session', 'state', 'user', 'events', 'outbox'], args: ['count', 'after'] },
   `
@@ -179,8 +185,8 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
 );
 
 /**
- * Reads a session for a turn, with `count` events at most, and the number of the first event that is needed: see `TurnNeed`. `known` is the last event that the
- * reader has or 0; `last` and `fromSeq` may be ''.
+ * Reads a session for a turn, with `count` events at most, and the number of the first event that the turn
+ * needs: see `TurnNeed`. `known` is the last event that the reader has, or 0; `last` and `fromSeq` may be ''.
  */
 export const readTurnScript = defineScript(
   {
@@ -214,8 +220,9 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
 );
 
 /**
- * Appends history behind the event `after`: `lastId` is the id of its last event, `sessionState` its changes of the session's own state, `authors` each author
- * and the number of its last event, `ttl` how long the session is kept in ms or ''. Returns 1, 'gone', or the seq that the session has instead.
+ * Appends history after the event `after`: `lastId` is the id of its last event, `sessionState` its changes
+ * of the session's own state, `authors` each author and the number of its last event, `ttl` the session's
+ * retention in ms or ''. Returns 1, 'gone', or the actual seq of the session.
  */
 export const appendHistoryScript = defineScript(
   {
@@ -242,7 +249,10 @@ return 1
 `,
 );
 
-/** KEYS sessions, ends of sessions. Takes those that have ended off the list: Redis itself has removed them. */
+/**
+ * KEYS sessions, ends of sessions. Removes expired sessions from the list: Redis itself has removed their
+ * keys.
+ */
 export const dropEndedScript = script(`
 local time = redis.call('TIME')
 local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -254,8 +264,9 @@ return 1
 `);
 
 /**
- * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs.
- * A field holds '<id> <user token> <json>'; the later commit wins whatever the order of arrival, so that applying again is harmless.
+ * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs. A field holds
+ * '<id> <user token> <json>'; the later commit wins whatever the order of arrival, so a repetition is
+ * harmless.
  */
 export const applyAppScript = script(`
 local at = 0
@@ -281,7 +292,10 @@ end
 return 1
 `);
 
-/** KEYS outbox. ARGV ids of applied entries. The empty stream goes, as thousands of users would each leave one. */
+/**
+ * KEYS outbox. ARGV ids of applied entries. Deletes the empty stream: otherwise thousands of users would each
+ * leave one.
+ */
 export const dropOutboxScript = script(`
 for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
 if redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) end

@@ -5,7 +5,10 @@ const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp:
 
 export type Delta = Record<StateScope, JsonEntry[]>;
 
-/** A delta by scope, keys without their prefixes. @throws MeshError `invalid_argument` for what JSON cannot hold */
+/**
+ * Splits a delta by scope, with keys without their prefixes. @throws MeshError `invalid_argument` for values
+ * that JSON cannot hold
+ */
 export function splitDelta(record: Record<string, unknown>, what: string): Delta {
   const delta: Delta = { app: [], user: [], temp: [], session: [] };
   for (const [key, json] of jsonEntries(record, what)) {
@@ -15,17 +18,17 @@ export function splitDelta(record: Record<string, unknown>, what: string): Delta
   return delta;
 }
 
-/** State of one scope, keys with their prefix, from the flat list of a hash. */
+/** Returns the state of one scope, keys with their prefix, from the flat list of a hash. */
 export function stateOf(scope: StateScope, fields: readonly string[]): Record<string, unknown> {
   const entries: [string, unknown][] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     entries.push([`${prefixes[scope]}${fields[at]}`, JSON.parse(fields[at + 1] ?? 'null')]);
   }
-  // Own properties even for keys that an assignment treats specially (`__proto__`).
+  // `fromEntries` makes own properties even of keys that an assignment treats specially (`__proto__`).
   return Object.fromEntries(entries);
 }
 
-/** Takes a delta into a state that somebody holds; the values are copies. */
+/** Applies a delta to a state object; the values are copies. */
 export function assignDelta(state: Record<string, unknown>, record: Record<string, unknown>): void {
   for (const [key, json] of jsonEntries(record, 'the delta')) {
     const value: unknown = JSON.parse(json);

@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: have the text summarised, then present the summary. */
+/** A model's answers: have the text summarised, then present the summary. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) return { text: `Here is the summary: ${result.response?.result ?? result.response?.error}` };

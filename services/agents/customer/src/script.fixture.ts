@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: have the urgency checked, then answer what is not urgent. */
+/** A model's answers: have the urgency checked, then answer a request that is not urgent. */
 export const script: ModelScript = (request) => {
   if (latestFunctionResponses(request).length > 0)
     return { text: 'No hurry, then. How can I help you with it?' };

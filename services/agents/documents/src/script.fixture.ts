@@ -1,14 +1,14 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: have the document analysed, and say where the analysis is. */
+/** A model's answers: have the document analysed, then say where the analysis is. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) {
     const { status, analysisArtifact, version, available, error } = result.response ?? {};
     if (status === 'success') return { text: `The analysis is in ${analysisArtifact}, version ${version}.` };
-    const there = Array.isArray(available) ? available.join(', ') : '';
+    const names = Array.isArray(available) ? available.join(', ') : '';
     return {
-      text: error ? `It failed: ${error}.` : `There is no such document; there are: ${there || 'none'}.`,
+      text: error ? `It failed: ${error}.` : `There is no such document; there are: ${names || 'none'}.`,
     };
   }
   const text = latestUserText(request);

@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: have the file processed, say how far it is, and in the end what came of it. */
+/** A model's answers: have the file processed, report the progress, and in the end the result. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) {

@@ -6,10 +6,10 @@ import {
   type ModelScript,
 } from '@agentmesh/testing';
 
-/** From this amount on a manager must approve. */
+/** Smallest amount that a manager must approve. */
 const limit = 100;
 
-/** What a model would do here: pay what is small, ask for what is not, and pay it when the answer is yes. */
+/** A model's answers: pay small amounts, ask the manager for larger ones, and pay these after a yes. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result?.name === 'reimburse') return { text: sayPaid(result.response) };
@@ -24,12 +24,12 @@ export const script: ModelScript = (request) => {
 function afterManager(request: ModelRequest, answer: Record<string, unknown> = {}): ModelReply {
   const { status, ticketId, error } = answer;
   if (status === 'pending') return { text: `Your manager has to approve this first (${ticketId}).` };
-  if (status === 'approved') return { calls: [{ name: 'reimburse', args: askedFor(request) }] };
+  if (status === 'approved') return { calls: [{ name: 'reimburse', args: approvalArguments(request) }] };
   return { text: `I have paid nothing: ${error ?? `your manager has ${status} it`}.` };
 }
 
-/** What the manager was asked: the last such call. */
-function askedFor({ contents }: ModelRequest): Record<string, unknown> {
+/** Returns the arguments of the last request for approval. */
+function approvalArguments({ contents }: ModelRequest): Record<string, unknown> {
   const calls = contents.flatMap(({ parts = [] }) => parts.flatMap(({ functionCall }) => functionCall ?? []));
   return calls.findLast(({ name }) => name === 'ask_for_approval')?.args ?? {};
 }

@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: look the ticker up, then say the price. */
+/** A model's answers: look the ticker up, then say the price. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) {

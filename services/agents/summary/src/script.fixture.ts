@@ -1,6 +1,6 @@
 import { latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What stands in for a summary here: the first sentence, and how much there was. */
+/** A stand-in for a summary: the first sentence, and the number of words. */
 export const script: ModelScript = (request) => {
   const text = latestUserText(request);
   const first = /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;

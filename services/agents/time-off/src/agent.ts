@@ -1,7 +1,7 @@
 import { FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { z } from 'zod';
 
-/** What the manager fills in. */
+/** The form that the manager fills in. */
 const approval = z.object({ approvedDays: z.number().int().min(0) });
 
 const requestTimeOff = new FunctionTool({

@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: request the days, then say how many were approved. */
+/** A model's answers: request the days, then say how many were approved. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) {

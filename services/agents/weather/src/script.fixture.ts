@@ -1,6 +1,6 @@
 import { latestFunctionResponses, latestUserText, type ModelScript } from '@agentmesh/testing';
 
-/** What a model would do here: ask for the report of the city, then tell it. */
+/** A model's answers: ask for the report of the city, then repeat it. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result) {

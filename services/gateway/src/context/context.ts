@@ -2,11 +2,11 @@ import type { ConnectedMesh } from '@agentmesh/mesh';
 import type { Logger } from '@agentmesh/service';
 import type { GatewayConfig } from './config.ts';
 
-/** What handlers may use. */
+/** The parts that handlers may use. */
 export interface GatewayContext {
   readonly mesh: ConnectedMesh;
   readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'>;
   readonly log: Logger;
-  /** Aborted when the gateway stops and waits no longer for runs in hand. */
+  /** Aborted when the gateway stops and no longer waits for runs in hand. */
   readonly stopping: AbortSignal;
 }

@@ -9,6 +9,6 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   handle: Handler;
-  /** The body is bytes of any type, and comes as a stream. */
+  /** True if the body is bytes of any type, and comes as a stream. */
   takesBytes?: true;
 }

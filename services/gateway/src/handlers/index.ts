@@ -47,7 +47,10 @@ const invocation = `${session}/invocations/:invocation`;
 const artifacts = `${session}/artifacts`;
 const artifact = `${artifacts}/:artifact`;
 
-/** Where a request enters. Paths, bodies and answers are those of ADK's API server; what is below `invocations` and the log are our own. */
+/**
+ * The routes by which requests enter. Paths, bodies and answers are those of ADK's API server; the log and
+ * the routes below `invocations` are our own.
+ */
 export const routes: Route[] = [
   { method: 'GET', url: '/', handle: listRoutes(() => routes) },
   { method: 'GET', url: '/health', handle: health },

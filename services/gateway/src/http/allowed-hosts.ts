@@ -2,17 +2,19 @@ import { isIP } from 'node:net';
 import { MeshError } from '@agentmesh/protocol';
 
 /**
- * Refuses requests whose `Host` names another machine: a page of that name may have had it point here, and would read what this machine alone may
- * (DNS rebinding). Names of this machine always pass.
+ * Returns a check that refuses requests whose `Host` names another machine: a page could have pointed that
+ * name to this machine, to read data that only this machine may read (DNS rebinding). Names of this machine
+ * always pass.
  *
- * @param httpHost the address that the gateway listens on; where others reach it, any name passes unless `allowed` says which
+ * @param httpHost the address of the gateway; if other machines reach it, any name passes unless `allowed`
+ * restricts them
  * @param allowed names beside those of this machine; `*` is any
  */
 export function hostCheck(httpHost: string, allowed: readonly string[] | undefined): (host?: string) => void {
   const names = allowed ?? (isLoopback(httpHost) ? [] : ['*']);
   if (names.includes('*')) return () => {};
   return (host) => {
-    // Programs that speak HTTP/1.0 name none; browsers always do.
+    // Programs with HTTP/1.0 send no host; browsers always do.
     if (host === undefined) return;
     const name = nameIn(host);
     if (name !== undefined && (isLoopback(name) || name === httpHost || names.includes(name))) return;
@@ -23,7 +25,7 @@ export function hostCheck(httpHost: string, allowed: readonly string[] | undefin
   };
 }
 
-/** The name in a `Host` header, without the port and the brackets of IPv6. */
+/** Returns the name in a `Host` header, without the port and the brackets of IPv6. */
 function nameIn(host: string): string | undefined {
   try {
     return new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');

@@ -9,7 +9,7 @@ import type { GatewayContext } from '../context/context.ts';
 const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
 const traceId = expect.stringMatching(/^[0-9a-f]{32}$/);
 
-/** A gateway whose mesh is missing: every route that needs it has a defect. */
+/** Makes a gateway without a mesh: every route that needs the mesh has a defect. */
 function gateway() {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
@@ -65,7 +65,7 @@ it('a frame of an error has the ids too', async () => {
   expect(logged()).toMatchObject([{ traceId: 'ab'.repeat(16) }]);
 });
 
-it('what is no HTTP is answered with an id too', async () => {
+it('bytes that are not HTTP are answered with an id too', async () => {
   const { server, logged } = gateway();
   const { port } = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
   const socket = connect(Number(port), '127.0.0.1');

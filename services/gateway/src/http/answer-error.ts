@@ -6,10 +6,11 @@ import { idsOf, newIds, type RequestIds } from './request-ids.ts';
 import { dataBlock } from './sse-stream.ts';
 
 /**
- * Logs an error of a request, and returns the body for its client: ADK's `error` text, and our code, details and ids beside it. Every error that
- * the gateway tells goes through here, so that the log line and the body carry the same ids.
+ * Logs an error of a request, and returns the body for its client: ADK's `error` text, with our code, details
+ * and ids beside it. All errors of the gateway go through here, so that the log line and the body have the
+ * same ids.
  *
- * @param about more for the log line
+ * @param about more fields for the log line
  */
 export function reportError(
   log: Logger,
@@ -42,7 +43,10 @@ export function answerError(
   else reply.send(body);
 }
 
-/** ADK's web UI reads the frames of `/run_sse` whatever the status is, and shows no other body. */
+/**
+ * Tells whether the client reads the error as a frame: ADK's web UI reads the frames of `/run_sse` with any
+ * status, and shows no other body.
+ */
 function readsEvents(url: string, accept = ''): boolean {
   return url.split('?')[0] === '/run_sse' && accept.includes('text/event-stream');
 }
@@ -52,7 +56,10 @@ const hints: Record<number, string> = {
   415: 'send the body as JSON, with the header content-type: application/json',
 };
 
-/** The server's own complaints of a request, with their status: too large, wrong content type, an address that is none. */
+/**
+ * Returns an error of the HTTP server itself about a request, with its status: too large, wrong content type,
+ * an invalid address.
+ */
 function complaintOf(thrown: unknown): { status: number; error: MeshError } | undefined {
   if (!(thrown instanceof Error) || thrown instanceof MeshError || !('statusCode' in thrown))
     return undefined;
@@ -73,7 +80,7 @@ const clientErrors: Record<string, { status: string; message: string }> = {
   },
 };
 
-/** What a client gets that does not even speak HTTP as it should; there is no request to answer. */
+/** Answers a client whose bytes are not valid HTTP; there is no request object to answer. */
 export function answerClientError(log: Logger, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const { status, message } = clientErrors[error.code ?? ''] ?? {
@@ -84,6 +91,6 @@ export function answerClientError(log: Logger, error: Error & { code?: string },
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // Who sends a byte now and then would keep its half open.
+  // A client that sends a byte now and then would keep its half of the connection open.
   socket.destroySoon();
 }

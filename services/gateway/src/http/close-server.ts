@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** How often connections are looked for that have nothing more to do, in ms. */
-const lookMs = 50;
+/** Time between two searches for connections without work, in ms. */
+const sweepMs = 50;
 
 /**
- * Prepares a server to be closed in order. Requests in hand end; what has none does not hold the server up: Node closes just those connections that
- * are idle at that moment, not those that become so later, nor those that never had a request (browsers open some ahead).
+ * Prepares a server for an orderly close. Requests in hand end. Other connections do not hold up the close:
+ * Node itself closes only the connections that are idle at that moment, not those that become idle later, nor
+ * those that never had a request (browsers open some ahead).
  *
- * @returns closes the server, and resolves when the last connection has ended
+ * @returns a function that closes the server, and resolves when the last connection has ended
  */
 export function orderlyClose(server: FastifyInstance): () => Promise<void> {
   const unused = new Set<Socket>();
@@ -18,14 +19,14 @@ export function orderlyClose(server: FastifyInstance): () => Promise<void> {
   });
   server.server.on('request', ({ socket }) => unused.delete(socket));
   return async () => {
-    const look = setInterval(() => {
+    const sweep = setInterval(() => {
       server.server.closeIdleConnections();
       for (const socket of unused) socket.destroy();
-    }, lookMs);
+    }, sweepMs);
     try {
       await server.close();
     } finally {
-      clearInterval(look);
+      clearInterval(sweep);
     }
   };
 }

@@ -1,10 +1,13 @@
 import { type Headers, nextTrace, traceIdOf } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 
-/** The ids by which a request is found in its error, in the gateway's log, and in the logs of the services that work on it. */
+/**
+ * The ids by which a request is found in its error, in the gateway's log, and in the logs of the services
+ * that work on it.
+ */
 export interface RequestIds {
   readonly traceId: string;
-  /** The invocation that the request is about, from when it is known. */
+  /** The invocation of the request, as soon as it is known. */
   invocationId?: string;
 }
 

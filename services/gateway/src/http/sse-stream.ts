@@ -1,28 +1,31 @@
 import type { ServerResponse } from 'node:http';
 import { MeshError } from '@agentmesh/protocol';
 
-/** A line now and then keeps proxies from closing a connection on which a model thinks, in ms. */
+/**
+ * Time between two keep-alive lines, in ms: they keep proxies from closing a connection while the model
+ * thinks.
+ */
 const keepAliveMs = 15_000;
-/** How long a client has for the rest when nobody can wait for it any longer, in ms. */
+/** Time that a client has for the rest when the gateway cannot wait any longer, in ms. */
 const lastMs = 1_000;
 
 export interface SseFrame {
   data: unknown;
-  /** By which the client comes back. A frame without one leaves the client at the last. */
+  /** The id with which the client comes back. A frame without an id leaves the client at the last one. */
   id?: number | undefined;
 }
 
 export interface SseOptions {
   headers: Record<string, string>;
-  /** Ends the waiting for a slow client. */
+  /** Stops the waiting for a slow client. */
   signal: AbortSignal;
-  /** How long a client may leave what it was sent unread, in ms. */
+  /** Longest time for which a client may read nothing, in ms. */
   unreadMs: number;
   /** Aborted when the gateway stops. */
   stopping: AbortSignal;
   /**
-   * Where the id of a frame stands. `before` its data, in one block, as most servers write it; `behind` it, in a block of its own: ADK's clients take
-   * only blocks that begin with `data: `.
+   * The place of a frame's id. `before` puts it before its data, in one block, as most servers do. `behind`
+   * puts it after the data, in a block of its own: ADK's clients accept only blocks that begin with `data: `.
    */
   idPlace: 'before' | 'behind';
 }
@@ -30,9 +33,10 @@ export interface SseOptions {
 /** Server-sent events (WHATWG HTML, "Server-sent events") to one client. */
 export interface SseStream {
   /**
-   * Resolves when the client can take more, so that it slows down the reading and nothing heaps up here.
+   * Sends a frame, and resolves when the client can take more. So a slow client slows down the reading, and
+   * no frames pile up here.
    *
-   * @throws MeshError `resource_exhausted` when it has not read for `unreadMs`
+   * @throws MeshError `resource_exhausted` when the client has not read for `unreadMs`
    */
   send(frame: SseFrame): Promise<void>;
   /** Ends the answer, and the connection if the client does not read the rest in time. */
@@ -74,7 +78,7 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   };
 }
 
-/** A block of data alone. */
+/** Returns a block with data only. */
 export function dataBlock(data: unknown): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
@@ -83,12 +87,15 @@ function blockWithId({ id, data }: SseFrame): string {
   return `${id === undefined ? '' : `id: ${id}\n`}${dataBlock(data)}`;
 }
 
-/** A block without data dispatches no event, but its id counts as the last one (WHATWG HTML, "Interpreting an event stream"). */
+/**
+ * Returns a block of data, then a block with the id. A block without data dispatches no event, but its id
+ * counts as the last one (WHATWG HTML, "Interpreting an event stream").
+ */
 function blockAndId({ id, data }: SseFrame): string {
   return `${dataBlock(data)}${id === undefined ? '' : `id: ${id}\n\n`}`;
 }
 
-/** Resolves when all was read or the signal aborts, or with false after `ms`. */
+/** Resolves with true when all was read or the signal aborts, or with false after `ms`. */
 function drained(raw: ServerResponse, signal: AbortSignal, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (isRead: boolean) => {

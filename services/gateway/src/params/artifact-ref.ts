@@ -15,19 +15,19 @@ const params = z.object({ artifact: z.string().min(1), version });
 const versionQuery = z.strictObject({ version });
 const noQuery = z.strictObject({});
 
-/** The file of a path, in the version that the path or the query names; by default the latest. */
+/** Reads the file of a path, in the version of the path or the query; by default the latest. */
 export async function readVersionRef(
   context: GatewayContext,
   request: FastifyRequest,
 ): Promise<ArtifactRef & { version?: number | undefined }> {
   const path = parse(params, request.params, 'the path');
   const isNamed = (request.params as { version?: string }).version !== undefined;
-  const asked = isNamed ? assertNoQuery(request) : readQuery(versionQuery, request);
+  const query = isNamed ? assertNoQuery(request) : readQuery(versionQuery, request);
   const session = await readSession(context, request);
-  return { ...session, filename: path.artifact, version: path.version ?? asked.version };
+  return { ...session, filename: path.artifact, version: path.version ?? query.version };
 }
 
-/** The file of a path, with all its versions. */
+/** Reads the file of a path, for all its versions. */
 export async function readArtifactRef(
   context: GatewayContext,
   request: FastifyRequest,
@@ -37,23 +37,29 @@ export async function readArtifactRef(
   return { ...(await readSession(context, request)), filename };
 }
 
-/** What nobody reads must not look as if it were heeded. @throws MeshError `invalid_argument` */
+/**
+ * Refuses a query where none is read, so that no parameter is ignored silently. @throws MeshError
+ * `invalid_argument`
+ */
 export function assertNoQuery(request: FastifyRequest): { version?: undefined } {
   return readQuery(noQuery, request);
 }
 
-/** In either spelling. */
+/** Reads a query in either spelling of its keys. */
 function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
   return parse(schema, camelizeKeys(request.query ?? {}), 'the query');
 }
 
-/** A file that is to be saved: of a session that there is, unless it is the user's. @throws MeshError `not_found` */
+/**
+ * Checks that the session of a file to save exists, unless the file is the user's. @throws MeshError
+ * `not_found`
+ */
 export async function readOwner(context: GatewayContext, ref: ArtifactRef): Promise<ArtifactRef> {
   if (!ref.filename.startsWith('user:')) await requireSession(context, ref, { numRecentEvents: 0 });
   return ref;
 }
 
-/** @throws MeshError `not_found` */
+/** Returns the artifact if there is one. @throws MeshError `not_found` */
 export function found<T>(
   artifact: T | undefined,
   { filename, version: wanted }: { filename: string; version?: number | undefined },

@@ -23,7 +23,7 @@ export const wholeNumber = z
   .transform(Number);
 
 const pageAllowed = 'must be 1 to 1000';
-/** How much of a list is wanted at once. */
+/** The size of a page of a list. */
 export const pageSize = wholeNumber.pipe(z.number().min(1, pageAllowed).max(1_000, pageAllowed));
 
 /** The number of an event in its session, as a client sends it. */
@@ -32,7 +32,7 @@ export const position = z
   .regex(/^\d{1,15}$/, 'must be a whole number: the id of the last event that came')
   .transform(Number);
 
-/** The user of a path, in an app that there is. @throws MeshError `not_found` */
+/** Reads the user of a path, in an app that exists. @throws MeshError `not_found` */
 export async function readUser(
   { mesh }: GatewayContext,
   request: FastifyRequest,
@@ -42,31 +42,37 @@ export async function readUser(
   return { appName: app, userId: user };
 }
 
-/** The user of a path, in any app: what is kept of users outlives the agents of an app. */
+/** Reads the user of a path, in any app: data of users outlives the agents of an app. */
 export function readAnyUser(request: FastifyRequest): { appName: string; userId: string } {
   const { app, user } = parse(userParams, request.params, 'the path');
   return { appName: app, userId: user };
 }
 
-/** The session of a path, in an app that there is. @throws MeshError `not_found` */
+/** Reads the session of a path, in an app that exists. @throws MeshError `not_found` */
 export async function readSession(context: GatewayContext, request: FastifyRequest) {
   const { session } = parse(sessionParams, request.params, 'the path');
   return { ...(await readUser(context, request)), sessionId: session };
 }
 
-/** The invocation of a path, in an app that there is. @throws MeshError `not_found` */
+/** Reads the invocation of a path, in an app that exists. @throws MeshError `not_found` */
 export async function readInvocationRef(context: GatewayContext, request: FastifyRequest) {
   const { invocation: invocationId } = parse(invocationParams, request.params, 'the path');
   idsOf(request).invocationId = invocationId;
   return { ...(await readSession(context, request)), invocationId };
 }
 
-/** A query in either spelling of its keys. @throws MeshError `invalid_argument` also for keys that it does not have: who misspells one means something by it */
+/**
+ * Reads a query in either spelling of its keys. @throws MeshError `invalid_argument`, also for unknown keys:
+ * a misspelled key must not be ignored
+ */
 export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, request: FastifyRequest) {
   return parse(z.strictObject(shape), camelizeKeys(request.query), 'the query');
 }
 
-/** A body in either spelling of its keys; an absent one is empty. @throws MeshError `invalid_argument` also for misspelled fields */
+/**
+ * Reads a body in either spelling of its keys; an absent one is empty. @throws MeshError `invalid_argument`,
+ * also for misspelled fields
+ */
 export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$ZodObjectConfig>(
   schema: z.ZodObject<Shape, Config>,
   request: FastifyRequest,

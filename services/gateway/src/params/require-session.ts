@@ -3,7 +3,7 @@ import { noSession } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import type { GatewayContext } from '../context/context.ts';
 
-/** The session of this id. @throws MeshError `not_found` */
+/** Returns the session with this id. @throws MeshError `not_found` */
 export async function requireSession(
   { mesh }: GatewayContext,
   ref: SessionRef,

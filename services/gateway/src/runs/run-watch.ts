@@ -2,18 +2,24 @@ import { deadlineSignal } from '@agentmesh/mesh';
 import type { FastifyReply } from 'fastify';
 import type { GatewayContext } from '../context/context.ts';
 
-/** How long the gateway waits past the deadline of a run for the word that it is over, in ms. */
+/** Time that the gateway waits for a run's end past its deadline, in ms. */
 const lateMs = 2_000;
 
-/** How long a client's run is watched. */
+/** The signals that end the watching of a client's run. */
 export interface RunWatch extends Disposable {
-  /** Aborted when the watching shall end: by `left`, when the gateway stops, or some time after the run's deadline. */
+  /**
+   * Aborted when the watching must end: by `left`, when the gateway stops, or some time after the run's
+   * deadline.
+   */
   signal: AbortSignal;
   /** Aborted when the client goes away before its answer is complete. */
   left: AbortSignal;
 }
 
-/** Dispose it: a timer that runs on would keep the answer in memory. */
+/**
+ * Returns the signals for the run of a request. Dispose them: a running timer would keep the answer in
+ * memory.
+ */
 export function watchUntil({ config, stopping }: GatewayContext, { raw }: FastifyReply): RunWatch {
   const left = new AbortController();
   const onClose = () => {

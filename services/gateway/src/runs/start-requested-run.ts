@@ -7,10 +7,10 @@ import type { GatewayContext } from '../context/context.ts';
 import { idsOf } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 
-/** Model calls of one run at most: what runs have that are not told. */
+/** Greatest number of model calls of one run: the default of runs without a limit. */
 const { maxLlmCalls: mostLlmCalls } = runConfigSchema.parse({});
 
-/** A client may have a run cost less than the mesh allows, not more: ADK's 0 for no limit is refused too. */
+/** A client may lower the limit of the mesh, not raise it: ADK's 0 for no limit is refused too. */
 const callsAllowed = `may be 1 to ${mostLlmCalls}`;
 const maxLlmCalls = z
   .number(callsAllowed)
@@ -34,7 +34,9 @@ const body = z.object({
   whenBusy: whenBusySchema.default('enqueue'),
 });
 
-/** Reads a run request and starts it. When `signal` aborts, the watching ends; the run itself goes on. */
+/**
+ * Reads a run request and starts the run. When `signal` aborts, the watching ends; the run itself goes on.
+ */
 export async function startRequestedRun(
   { mesh, config }: GatewayContext,
   request: FastifyRequest,
@@ -45,7 +47,7 @@ export async function startRequestedRun(
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   const ids = idsOf(request);
   if (invocationId) ids.invocationId = invocationId;
-  // Only agents call functions: a call in a person's message would be a forged one.
+  // Only agents call functions: a call in a person's message would be forged.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
   }
@@ -60,7 +62,7 @@ export async function startRequestedRun(
       app: appName,
       user: userId,
       session: sessionId,
-      // Whoever comes in here is the user, whatever role it claims.
+      // Every message through this door is the user's, whatever role it has.
       message: { ...newMessage, role: 'user' },
       ...(invocationId && { invocationId }),
       ...(stateDelta && { stateDelta }),

@@ -16,14 +16,18 @@ export interface StreamedRun {
   idPlace?: SseOptions['idPlace'];
 }
 
-/** By which a client comes back to a run: the invocation and, where the run continues one, the run. */
+/**
+ * Returns the headers with which a client comes back to a run: the invocation and, if the run continues one,
+ * the run.
+ */
 export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocationId' | 'resume'>) {
   return { 'x-invocation-id': invocationId, ...(resume !== undefined && { 'x-resume-id': resume }) };
 }
 
 /**
- * Tells a client what happens in a run, as server-sent events, until the end. A committed event comes with its number in the session as its id, a
- * piece of one without. What goes wrong is told by a last frame `{"error": …}`. Returns whether the run is over.
+ * Sends the events of a run to a client, as server-sent events, until the end. The id of a committed event is
+ * its number in the session; a piece of an event has no id. An error is the last frame, `{"error": …}`.
+ * Returns whether the run has ended.
  */
 export async function streamRun(
   { config, stopping, log }: GatewayContext,
@@ -44,7 +48,7 @@ export async function streamRun(
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
       log.warn({ traceId: ids.traceId, invocationId }, 'let go of a client that does not read');
-    // A client that has left is told nothing.
+    // A client that has left gets no frame.
     if (!left.aborted) last = { data: reportError(log, thrown, ids) };
   } finally {
     sse.close(last);

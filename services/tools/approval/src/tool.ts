@@ -1,12 +1,12 @@
 import { LongRunningFunctionTool } from '@agentmesh/agent';
 import { z } from 'zod';
 
-/** So long a manager has to answer, in ms: a week. */
+/** Time that a manager has to answer, in ms: a week. */
 const answerWithinMs = 7 * 86_400_000;
 
 /**
- * Opens a ticket, and that is all it does. The call stays open without any process; the manager's answer is published on its operation
- * subject, as `docs/examples/approve.mjs` does.
+ * A tool that only opens a ticket. The call stays open without any process; the manager's answer is published
+ * on its operation subject, as `docs/examples/approve.mjs` does.
  */
 export const approvalTool = new LongRunningFunctionTool({
   name: 'ask_for_approval',
@@ -17,7 +17,7 @@ export const approvalTool = new LongRunningFunctionTool({
   }),
   answerWithinMs,
   execute({ purpose, amount }, context) {
-    // Named by the call: made again after a crash, it is the same ticket.
+    // The name contains the call id, so a repetition of the call after a crash has the same ticket.
     return { status: 'pending', ticketId: `ticket-${context?.functionCallId}`, amount, purpose };
   },
 });

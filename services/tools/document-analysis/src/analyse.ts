@@ -1,13 +1,13 @@
-/** Words that are counted as no subject of a text. */
+/** Length of the shortest word that counts as a subject of a text. */
 const shortest = 4;
 
-/** What a text is about, in words for people: a stand-in for a model that would read it. */
+/** Describes the contents of a text for people: a stand-in for a model that would read it. */
 export function analyse(text: string, query: string, remembered: readonly string[]): string {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
-  const asked = new Set(query.toLowerCase().match(/\p{L}+/gu) ?? []);
+  const queryWords = new Set(query.toLowerCase().match(/\p{L}+/gu) ?? []);
   const lines = text.split('\n').filter((line) => {
-    const own = line.toLowerCase().match(/\p{L}+/gu) ?? [];
-    return own.some((word) => word.length >= shortest && asked.has(word));
+    const lineWords = line.toLowerCase().match(/\p{L}+/gu) ?? [];
+    return lineWords.some((word) => word.length >= shortest && queryWords.has(word));
   });
   return [
     `Asked for: ${query}`,

@@ -28,20 +28,20 @@ async function withReport(artifact: object = { text }) {
 }
 
 describe('process_document', () => {
-  it('saves what it found as a new artifact', async () => {
+  it('saves its findings as a new artifact', async () => {
     const { response, kept, delta } = await analyse({ artifactService: await withReport() });
     expect(response).toEqual({ status: 'success', analysisArtifact: 'analysis_report.txt', version: 0 });
     expect(kept).toBe('Asked for: profit in spring\nWords: 9\nLines about it:\n- Profit rose in spring.');
     expect(delta).toEqual({ 'analysis_report.txt': 0 });
   });
 
-  it('reads what was uploaded as bytes', async () => {
+  it('reads a document that was uploaded as bytes', async () => {
     const data = Buffer.from(text).toString('base64');
     const artifactService = await withReport({ inlineData: { mimeType: 'text/plain', data } });
     expect((await analyse({ artifactService })).kept).toContain('- Profit rose in spring.');
   });
 
-  it('uses what it finds in memory, where there is one', async () => {
+  it('uses memories if the mesh keeps them', async () => {
     const memoryService = new InMemoryMemoryService();
     const content = { role: 'user', parts: [{ text: 'Profit is what the board asks for.' }] };
     await memoryService.addMemory({ appName: place.appName, userId: place.userId, memories: [{ content }] });
@@ -49,14 +49,14 @@ describe('process_document', () => {
     expect(kept).toContain('From earlier talks:\n- Profit is what the board asks for.');
   });
 
-  it('names the documents that there are when there is no such one', async () => {
+  it('names the existing documents when the document does not exist', async () => {
     const artifactService = new InMemoryArtifactService();
     await artifactService.saveArtifact({ ...place, filename: 'other.txt', artifact: { text } });
     const { response } = await analyse({ artifactService });
     expect(response).toMatchObject({ status: 'error', available: ['other.txt'] });
   });
 
-  it('saves one analysis for a call that is made again', async () => {
+  it('saves one analysis for a repeated call', async () => {
     const artifactService = await withReport();
     await analyse({ artifactService });
     expect((await analyse({ artifactService })).response).toMatchObject({ version: 0 });

@@ -24,11 +24,11 @@ export const documentAnalysisTool = new FunctionTool({
     const analysis = analyse(text, analysisQuery, await remembered(context, analysisQuery));
     const analysisArtifact = `analysis_${documentName}`;
     const of = { document: documentName, version: about.version };
-    // A call that is made again after a crash finds what it saved.
-    const done = await context.getArtifactVersion(analysisArtifact);
+    // A repetition of the call after a crash finds the version that it saved.
+    const savedAnalysis = await context.getArtifactVersion(analysisArtifact);
     const version =
-      done && done.customMetadata.call === context.functionCallId
-        ? done.version
+      savedAnalysis && savedAnalysis.customMetadata.call === context.functionCallId
+        ? savedAnalysis.version
         : await context.saveArtifact(
             analysisArtifact,
             { text: analysis },
@@ -39,7 +39,7 @@ export const documentAnalysisTool = new FunctionTool({
   },
 });
 
-/** What fits of earlier talks with the user; nothing where no memory is kept. */
+/** Returns memories of earlier talks that match the query; none if the mesh keeps no memory. */
 async function remembered(context: Context, query: string): Promise<string[]> {
   if (!context.services.memoryService) return [];
   const { memories } = await context.searchMemory(query);

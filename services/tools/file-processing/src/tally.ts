@@ -1,20 +1,23 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
-/** What is known of a file after its first parts. All that is needed to go on, in any process. */
+/** The counts of a file after its first parts: all that a process needs to go on. */
 export const tallySchema = z.object({
   parts: z.number().int().min(0),
   lines: z.number().int(),
   words: z.number().int(),
-  /** Of the digest before and the last part: unlike the state of a hash function it can be handed on. */
+  /**
+   * The digest of the previous digest and the last part: unlike the state of a hash function it can be handed
+   * on.
+   */
   digest: z.string(),
 });
 export type Tally = z.infer<typeof tallySchema>;
 
-/** Of a file of which nothing was read. */
+/** The counts before the first part. */
 export const noTally: Tally = { parts: 0, lines: 0, words: 0, digest: '' };
 
-/** Counts one more part of a file. Parts end with a line. */
+/** Counts one more part of a file. A part ends with a whole line. */
 export function addPart({ parts, lines, words, digest }: Tally, text: string): Tally {
   return {
     parts: parts + 1,

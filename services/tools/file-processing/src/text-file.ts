@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const bytes = 750_000;
 
 /**
- * The nth megabyte of a file, from 0: words and lines. There is no disk that all replicas share, so a file is made of its name, the same in every
- * process.
+ * Returns the nth megabyte of a file, from 0: words and lines. The replicas share no disk, so the file is
+ * made from its name and is the same in every process.
  */
 export function readPart(name: string, part: number): string {
   const hash = createHash('shake256', { outputLength: bytes }).update(`${name}/${part}`);

@@ -7,7 +7,7 @@ import { fileProcessingTool } from './tool.ts';
 const session = { id: 's1', appName: 'app', userId: 'u1', state: {} };
 const origin = { invocationId: 'e-1', agentName: 'file_agent', session };
 
-/** What the tool says on its way, and in the end. */
+/** Returns the tool's progress and its result. */
 async function work(
   megabytes: number,
   options: { attempt?: number; lastProgress?: Record<string, unknown> },
@@ -25,7 +25,7 @@ const countFrom = (parts: number[]) =>
   parts.reduce((tally, part) => addPart(tally, readPart('a.txt', part)), noTally);
 
 describe('process_large_file', () => {
-  it('says how far it is, and in the end what is in the file', async () => {
+  it('reports its progress, and in the end the contents of the file', async () => {
     const { said, end } = await work(2, {});
     expect(said).toMatchObject([
       { status: 'running', progress: '0%', estimatedSeconds: 1, attempt: 1, tally: noTally },
@@ -34,14 +34,14 @@ describe('process_large_file', () => {
     expect(end).toMatchObject({ response: { status: 'completed', ...countFrom([0, 1]) }, isLastWord: true });
   });
 
-  it('goes on where an attempt before it had come to, with the same result', async () => {
+  it('continues where an earlier attempt stopped, with the same result', async () => {
     const lastProgress = { status: 'running', tally: countFrom([0]) };
     const { said, end } = await work(2, { attempt: 2, lastProgress });
     expect(said).toMatchObject([{ progress: '50%', attempt: 2, tally: countFrom([0]) }]);
     expect(end).toMatchObject({ response: { ...countFrom([0, 1]), attempt: 2 } });
   });
 
-  it('begins anew after a progress that it cannot read', async () => {
+  it('starts again after a progress that it cannot read', async () => {
     const { said } = await work(1, { attempt: 2, lastProgress: { status: 'pending' } });
     expect(said).toMatchObject([{ progress: '0%', tally: noTally }]);
   });

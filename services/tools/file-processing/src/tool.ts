@@ -5,10 +5,10 @@ import { z } from 'zod';
 import { addPart, noTally, type Tally, tallySchema } from './tally.ts';
 import { readPart } from './text-file.ts';
 
-/** Least time for a megabyte, in ms: what is read from afar is not faster. */
+/** Shortest time for a megabyte, in ms, to imitate a remote file. */
 const partMs = 500;
 
-/** What the tool says on its way: for people, and for whoever has to go on after this process. */
+/** The tool's progress: for people, and for a process that continues the work. */
 const progressSchema = z.looseObject({ tally: tallySchema });
 
 export const fileProcessingTool = new LongRunningFunctionTool({
@@ -20,8 +20,8 @@ export const fileProcessingTool = new LongRunningFunctionTool({
   }),
   async *execute({ name, megabytes }, context) {
     const { abortSignal: signal, attempt = 1, lastProgress } = context ?? {};
-    const before = progressSchema.safeParse(lastProgress);
-    let tally = before.success ? before.data.tally : noTally;
+    const previous = progressSchema.safeParse(lastProgress);
+    let tally = previous.success ? previous.data.tally : noTally;
     const worker = `${hostname()}/${process.pid}`;
     while (tally.parts < megabytes) {
       yield { ...howFar(tally, megabytes), worker, attempt, tally };

@@ -7,7 +7,7 @@ const failed = (error: Error) => {
   throw error;
 };
 
-it('pays once under a key, whoever comes with it again, and at the same time', async () => {
+it('pays once for a key, also when it is repeated at the same time', async () => {
   await using server = await startRedis();
   await using first = await new Ledger().open({ url: server.url, onError: failed });
   await using second = await new Ledger().open({ url: server.url, onError: failed });
@@ -22,7 +22,7 @@ it('pays once under a key, whoever comes with it again, and at the same time', a
   redis.disconnect();
 });
 
-it('says so at once when Redis is not there', async () => {
+it('fails at once when Redis is not there', async () => {
   const reported: Error[] = [];
   const opened = new Ledger().open({ url: 'redis://127.0.0.1:1', onError: (error) => reported.push(error) });
   await expect(opened).rejects.toThrow();

@@ -1,26 +1,26 @@
 import { type ConnectionOptions, connectRedis, type RedisConnection } from '@agentmesh/store';
 
-/** A payment that was made. */
+/** A payment. */
 export interface Payment {
   paymentId: string;
   amount: number;
   purpose: string;
 }
 
-/** The Redis hash of all payments, as JSON, each under the id of the call that asked for it. */
+/** The Redis hash of all payments, as JSON, each under the id of its call. */
 const ledgerKey = 'payments';
 
-/** The payments, in Redis: stands in for a bank that takes an idempotency key. */
+/** The payments, in Redis: a stand-in for a bank that takes an idempotency key. */
 export class Ledger implements AsyncDisposable {
   #redis: RedisConnection | undefined;
 
-  /** Connects. @throws MeshError when Redis is not there; later it is waited for */
+  /** Connects. @throws MeshError when Redis does not answer; after that, calls wait for Redis */
   async open(options: ConnectionOptions): Promise<this> {
     this.#redis = await connectRedis(options);
     return this;
   }
 
-  /** Pays, once for each key: with one that was used before it gives the payment of then. */
+  /** Pays once for each key: with a used key it returns the first payment. */
   async pay(key: string, order: Omit<Payment, 'paymentId'>): Promise<Payment> {
     if (!this.#redis) throw new Error('the ledger is not open');
     const payment: Payment = { paymentId: `payment-${key}`, ...order };

@@ -2,7 +2,7 @@ import { FunctionTool } from '@agentmesh/agent';
 import { z } from 'zod';
 import { Ledger } from './ledger.ts';
 
-/** Where the tool keeps its payments; its process opens it. */
+/** The payments of the tool; its process opens them. */
 export const ledger = new Ledger();
 
 export const paymentTool = new FunctionTool({
@@ -13,7 +13,7 @@ export const paymentTool = new FunctionTool({
     amount: z.number().positive().describe('The amount to pay back.'),
   }),
   async execute({ purpose, amount }, context) {
-    // The id of the call stays the same when a process dies at it and another one makes it again.
+    // The id of the call stays the same when a process dies at it and another one repeats it.
     const callId = context?.functionCallId;
     if (callId === undefined) return { status: 'error', error: 'a payment needs a call id' };
     return { status: 'ok', ...(await ledger.pay(callId, { amount, purpose })) };

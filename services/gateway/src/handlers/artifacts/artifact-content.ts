@@ -4,7 +4,7 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Handler } from '../../context/route.ts';
 import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
 
-/** A file's bytes, as they come from where they are kept. */
+/** Answers with a file's bytes, as a stream from their store. */
 export const downloadArtifact: Handler = async (context, request, reply) => {
   const ref = await readVersionRef(context, request);
   const artifact = found(await context.mesh.artifacts.loadArtifactStream(ref), ref);
@@ -13,7 +13,7 @@ export const downloadArtifact: Handler = async (context, request, reply) => {
     'content-type': isMimeType(mimeType) ? mimeType : 'application/octet-stream',
     'content-length': size,
     'artifact-version': version,
-    // Whoever made it, a browser must not take it for a page of this address.
+    // A browser must not show the file as a page of this address, whoever made it.
     'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(ref.filename)}`,
     'x-content-type-options': 'nosniff',
     'content-security-policy': 'sandbox',
@@ -21,7 +21,7 @@ export const downloadArtifact: Handler = async (context, request, reply) => {
   return reply.send(Readable.fromWeb(stream));
 };
 
-/** A new version of the bytes that the body is, as they come. */
+/** Saves the body, as a stream, as a new version. */
 export const uploadArtifact: Handler = async (context, request) => {
   const { mesh, config } = context;
   const ref = await readOwner(context, await readArtifactRef(context, request));
@@ -31,7 +31,7 @@ export const uploadArtifact: Handler = async (context, request) => {
   return found(await mesh.artifacts.getArtifactVersion({ ...ref, version }), { ...ref, version });
 };
 
-/** A request without a body uploads nothing, and that is a file too. */
+/** Returns the bytes of the body. A request without a body uploads an empty file. */
 function bytesOf(body: unknown): AsyncIterable<Uint8Array> {
   return body instanceof Readable ? body : Readable.from([]);
 }

@@ -12,10 +12,10 @@ import {
 import { readBody, readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-/** The largest file that is given within JSON, in bytes: it is held in memory thrice for that. */
+/** The largest file that is sent within JSON, in bytes: memory holds it three times for that. */
 const maxPartBytes = 32 * 1024 * 1024;
 
-/** One of the first three is there, or the artifact has no content. */
+/** One of these three is present, or the artifact has no content. */
 const part = z.looseObject({
   text: z.string().optional(),
   inlineData: z.looseObject({ data: z.string().optional(), mimeType: z.string().optional() }).optional(),
@@ -28,7 +28,10 @@ const body = z.object({
   customMetadata: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** Those of the user are there whatever becomes of a session; where there is nothing, there may be no session. */
+/**
+ * Lists the names of artifacts. The user's own artifacts exist without a session, so the session is required
+ * only when there are no names.
+ */
 export const listArtifacts: Handler = async (context, request) => {
   assertNoQuery(request);
   const ref = await readSession(context, request);

@@ -20,31 +20,36 @@ const ends: [end: RegExp, handle: Handler][] = [
   [/\/content$/, downloadArtifact],
 ];
 
-/** Reads an artifact whose name holds slashes that the client has not encoded, as ADK's web UI sends it. */
+/**
+ * Reads an artifact whose name contains slashes that the client has not encoded, as ADK's web UI sends it.
+ */
 export const getNestedArtifact: Handler = (context, request, reply) => {
   const path = pathOf(request);
   for (const [end, handle] of ends) {
     const found = end.exec(path);
     if (!found) continue;
     const version = found.groups?.version;
-    name(request, { artifact: path.slice(0, found.index), ...(version !== undefined && { version }) });
+    setParameters(request, {
+      artifact: path.slice(0, found.index),
+      ...(version !== undefined && { version }),
+    });
     return handle(context, request, reply);
   }
-  name(request, { artifact: path });
+  setParameters(request, { artifact: path });
   return getArtifact(context, request, reply);
 };
 
-/** Deletes an artifact whose name holds slashes. */
+/** Deletes an artifact whose name contains slashes. */
 export const deleteNestedArtifact: Handler = (context, request, reply) => {
-  name(request, { artifact: pathOf(request) });
+  setParameters(request, { artifact: pathOf(request) });
   return deleteArtifact(context, request, reply);
 };
 
-/** Takes the bytes of an artifact whose name holds slashes. */
+/** Uploads the bytes of an artifact whose name contains slashes. */
 export const uploadNestedArtifact: Handler = (context, request, reply) => {
   const [artifact, end] = splitLast(pathOf(request));
   if (end !== 'content') throw new MeshError('not_found', 'upload the bytes of an artifact to …/content');
-  name(request, { artifact });
+  setParameters(request, { artifact });
   return uploadArtifact(context, request, reply);
 };
 
@@ -57,7 +62,7 @@ function splitLast(path: string): [string, string] {
   return [path.slice(0, at), path.slice(at + 1)];
 }
 
-/** Gives the parameters of the path as the routes of names without slashes have them. */
-function name(request: FastifyRequest, parameters: { artifact: string; version?: string }): void {
+/** Sets the parameters of the path to those that the routes of names without slashes have. */
+function setParameters(request: FastifyRequest, parameters: { artifact: string; version?: string }): void {
   Object.assign(request.params as object, parameters);
 }

@@ -23,7 +23,7 @@ const litEdges = (dot: string[]) =>
   lines(dot, '#69CB87').map((line) => /^ {2}"(.+)" -> "(.+)" \[/.exec(line)?.slice(1));
 
 describe('the graph of an app', () => {
-  it('holds what can be reached from its root, each once, and nothing else', () => {
+  it('contains each agent and tool that can be reached from its root once, and no others', () => {
     const dot = graphOf(createEvent({ author: 'user' }));
     expect(dot[0]).toBe('strict digraph "root" {');
     expect(lines(dot, '🤖').map((line) => /🤖 (\w+)/.exec(line)?.[1])).toEqual(['root', 'billing', 'expert']);
@@ -63,7 +63,7 @@ describe('the graph of an app', () => {
       false,
     ],
     [
-      'a call of what no card tells of',
+      'a call of a tool without a card',
       said('expert', { functionCall: { name: 'from_toolset' } }),
       ['expert', 'from_toolset'],
       [['expert', 'from_toolset']],

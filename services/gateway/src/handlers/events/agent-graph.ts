@@ -3,7 +3,10 @@ import type { AgentCard, Event } from '@agentmesh/protocol';
 
 const colors = { background: '#333537', plain: '#cccccc', lit: '#0F5223', litEdge: '#69CB87' };
 
-/** An edge from an agent to what it calls or hands over to; `back` when the event is an answer. */
+/**
+ * An edge from an agent to an agent or tool that it calls or hands over to; `back` when the event is an
+ * answer.
+ */
 interface Step {
   from: string;
   to: string;
@@ -11,20 +14,21 @@ interface Step {
 }
 
 /**
- * The agents and tools that can be reached from an agent, as the cards tell, in Graphviz' language, with what an event does in another colour: its
- * author, and the call, answer or transfer. What only the event knows, a tool of a toolset say, is drawn too.
+ * Draws the agents and tools that can be reached from an agent, by the cards, in Graphviz' language. The
+ * parts of the event have another colour: its author, and the call, answer or transfer. Parts that only the
+ * event knows are drawn too, for example a tool of a toolset.
  */
 export function agentGraph(root: AgentCard, cards: readonly AgentCard[], event: Event): string {
-  const known = new Map(cards.map((card) => [card.name, card]));
+  const cardByName = new Map(cards.map((card) => [card.name, card]));
   const agents = new Set<string>();
   const edges = new Map<string, Step>();
   const connect = (step: Step) => edges.set(JSON.stringify([step.from, step.to]), step);
-  // A set that grows while it is read: each agent is visited once, however they refer to each other.
+  // The set grows while it is read: each agent is visited once, even if agents refer to each other.
   agents.add(root.name);
   for (const name of agents) {
-    const { subAgents = [], tools = [] } = known.get(name) ?? {};
+    const { subAgents = [], tools = [] } = cardByName.get(name) ?? {};
     for (const to of [...subAgents, ...tools]) connect({ from: name, to, back: false });
-    for (const to of [...subAgents, ...tools.filter((tool) => known.has(tool))]) agents.add(to);
+    for (const to of [...subAgents, ...tools.filter((tool) => cardByName.has(tool))]) agents.add(to);
   }
   const steps = stepsOf(event);
   const lit = new Set(steps.flatMap(({ from, to }) => [from, to]));
@@ -45,7 +49,10 @@ export function agentGraph(root: AgentCard, cards: readonly AgentCard[], event: 
   ].join('\n');
 }
 
-/** What an event does between its author and others. An answer of a person is drawn at what is answered alone. */
+/**
+ * Returns the steps of an event between its author and others. An answer of a person is drawn only at the
+ * call that it answers.
+ */
 function stepsOf(event: Event): Step[] {
   const { author: from, actions } = event;
   if (from === undefined || from === 'user') return [];
@@ -85,7 +92,10 @@ function attributes(values: Record<string, string>): string {
     .join(', ');
 }
 
-/** A quoted string. Names of calls come from a model: a quote would end the string, a backslash begin one of Graphviz' escapes. */
+/**
+ * Returns a quoted string. Names of calls come from a model, so quotes and backslashes are escaped: a quote
+ * would end the string, a backslash would begin one of Graphviz' escapes.
+ */
 function quote(text: string): string {
   const plain = text.replace(/\p{Cc}/gu, ' ').replace(/[\\"]/g, (char) => `\\${char}`);
   return `"${plain}"`;

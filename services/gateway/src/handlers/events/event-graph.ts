@@ -10,13 +10,14 @@ const params = z.object({ '*': z.string() });
 const suffix = '/graph';
 
 /**
- * The app's agents and tools as a Graphviz graph, with what the event does in another colour; `{}` for an event that the session does not have.
- * An event's id may hold slashes, which ADK's page does not encode: it is all that stands before `/graph`.
+ * Answers with the app's agents and tools as a Graphviz graph, with the parts of the event in another colour;
+ * `{}` for an event that the session does not have. An event's id may contain slashes, which ADK's page does
+ * not encode: the id is all text before `/graph`.
  */
 export const eventGraph: Handler = async (context, request) => {
   const { '*': rest } = parse(params, request.params, 'the path');
   if (!rest.endsWith(suffix)) {
-    throw new MeshError('not_found', 'of an event there is only its graph: …/events/<event id>/graph');
+    throw new MeshError('not_found', 'an event has only a graph: …/events/<event id>/graph');
   }
   const ref = await readSession(context, request);
   const { events } = await requireSession(context, ref);

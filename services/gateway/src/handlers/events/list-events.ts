@@ -4,7 +4,10 @@ import { requireSession } from '../../params/require-session.ts';
 
 const query = { after: position.default(0), limit: pageSize.default(100) };
 
-/** A page of the session's log: committed events with their numbers, and the number of the session's last one. */
+/**
+ * Answers with a page of the session's log: committed events with their numbers, and the number of the
+ * session's last event.
+ */
 export const listEvents: Handler = async (context, request) => {
   const { after: afterSeq, limit } = readQuery(query, request);
   const ref = await readSession(context, request);

@@ -10,7 +10,7 @@ import { requireSession } from '../../params/require-session.ts';
 
 const body = z.object({ sessionId: z.string().min(1) });
 
-/** What was said in the session so far, and was not rewound, is found in others from now on. */
+/** Adds the session to memory, without rewound events, so that other sessions find it. */
 export const addToMemory: Handler = async (context, request) => {
   const { sessionId } = readBody(body, request);
   const ref = { ...(await readUser(context, request)), sessionId };
@@ -20,10 +20,13 @@ export const addToMemory: Handler = async (context, request) => {
   return null;
 };
 
-/** Events that are read to find what is new; beyond them the whole session is. */
+/** Number of events that are read to find the new ones; beyond it the whole session is read. */
 const pageSize = 1_000;
 
-/** Of a session that is in memory up to some event, that event and those behind it: a long past is not read each time. */
+/**
+ * Returns the last event of the session that is in memory with the later events, so that a long past is not
+ * read each time. Returns undefined when the whole session must be read.
+ */
 async function newPart(
   context: GatewayContext,
   memory: MemoryService,
@@ -37,9 +40,9 @@ async function newPart(
     afterSeq: mark.seq - 1,
     limit: pageSize,
   });
-  // Another event at its place: the session is another one, made anew under the same id.
+  // Another event has this number: the session was created again with the same id.
   if (stored[0]?.event.id !== mark.eventId || stored.length === pageSize) return undefined;
-  // What was rewound may be in memory already.
+  // The rewound events may be in memory already.
   if (stored.slice(1).some(({ event }) => isRewind(event))) return undefined;
   return { ...session, seq: stored.at(-1)?.seq ?? session.seq, events: stored.map(({ event }) => event) };
 }

@@ -9,7 +9,10 @@ const query = {
   all: z.literal('true', 'must be true, or be left out').optional(),
 };
 
-/** Forgets what was said in a session, or all of the user, where that is said: a session that was not named must not cost everything. */
+/**
+ * Deletes the memories of a session, or all memories of the user if the request says so: a missing session id
+ * must not delete everything.
+ */
 export const deleteMemories: Handler = async (context, request) => {
   const { sessionId, all } = readQuery(query, request);
   if ((sessionId === undefined) === (all === undefined)) {

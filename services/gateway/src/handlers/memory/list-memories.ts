@@ -12,7 +12,7 @@ const query = {
     .optional(),
 };
 
-/** With a query: what fits it, best first. Without: all of the user's memories, page by page. */
+/** Searches the user's memories with a query, best first. Without a query lists all of them, page by page. */
 export const listMemories: Handler = async (context, request) => {
   const { query: words, limit, after } = readQuery(query, request);
   const owner = { ...(await readUser(context, request)), ...(limit !== undefined && { limit }) };

@@ -7,8 +7,9 @@ import { requireSession } from '../../params/require-session.ts';
 const body = z.object({ reason: z.string().min(1).max(1_000).default('the client cancelled it') });
 
 /**
- * Marks that an invocation shall end, and answers 202 with how it stands: `running` until those at work have stopped. One that has not begun yet
- * may be cancelled too; as it cannot be told from one that never was, no id is refused here. One that has ended stays as it is.
+ * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. An
+ * invocation that has not begun can be cancelled too. Nothing distinguishes it from one that never existed,
+ * so no id is refused here. One that has ended stays as it is.
  */
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(body, request);

@@ -10,13 +10,15 @@ const query = { after: position.optional(), resume: z.string().min(1).optional()
 const headers = z.object({ 'last-event-id': position.optional() });
 
 /**
- * Comes back to a run, at any gateway and at any time: what was committed after `Last-Event-ID` or `?after=`, then what happens, until the end.
- * With `?resume=` only what a run that continues the invocation does. The header counts, where both are given: a browser's EventSource sends it and keeps the address. When there is nothing more to come the answer is
- * 204, on which an EventSource stops asking.
+ * Follows a run again, at any gateway and at any time: sends the events that were committed after
+ * `Last-Event-ID` or `?after=`, then the new ones, until the end. With `?resume=` only the events of a run
+ * that continues the invocation. If both positions are present, the header counts: a browser's EventSource
+ * sends it and keeps the address. When no event is left the answer is 204, after which an EventSource stops
+ * asking.
  */
 export const followInvocation: Handler = async (context, request, reply) => {
   const { after, resume } = readQuery(query, request);
-  // An empty one is what is sent by a client that has not got any.
+  // A client that has received no id yet sends an empty one.
   const { 'last-event-id': lastId } = parse(
     headers,
     { 'last-event-id': request.headers['last-event-id'] || undefined },

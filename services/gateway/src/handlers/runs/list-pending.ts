@@ -3,7 +3,7 @@ import type { Handler } from '../../context/route.ts';
 import { readSession, readUser } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-/** What a session waits for: confirmations, credentials, results of long-running calls. */
+/** Lists the pending calls of a session: confirmations, credentials, results of long-running calls. */
 export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   await requireSession(context, ref, { numRecentEvents: 0 });
@@ -11,7 +11,7 @@ export const listPendingOfSession: Handler = async (context, request) => {
   return { pending: await pendingCalls(context.mesh, { app, user, session }) };
 };
 
-/** The same of all sessions of a user; those of agents that are used as tools are among them. */
+/** Lists the pending calls of all sessions of a user, including those of agents that are used as tools. */
 export const listPendingOfUser: Handler = async (context, request) => {
   const { appName, userId } = await readUser(context, request);
   return { pending: await pendingCalls(context.mesh, { app: appName, user: userId }) };

@@ -15,9 +15,10 @@ const query = {
 };
 
 /**
- * Runs and tells each event as it happens (server-sent events). A wrong request gets its status, and to a client that accepts `text/event-stream` its
- * error as a frame; an error after the first event is the last frame, `{"error": …}`. A client that leaves does not stop the run, and can come back to it, unless it asks with
- * `?stop_on_disconnect=true` for what ADK's server does: then the run is cancelled.
+ * Starts a run and sends each event as it happens (server-sent events). An invalid request is answered with
+ * its status, and to a client that accepts `text/event-stream` with its error as a frame; an error after the
+ * first event is the last frame, `{"error": …}`. A client that leaves does not stop the run, and can come
+ * back to it. With `?stop_on_disconnect=true` the gateway does as ADK's server: it then cancels the run.
  */
 export const runSse: Handler = async (context, request, reply) => {
   const { stopOnDisconnect } = readQuery(query, request);
@@ -32,19 +33,22 @@ export const runSse: Handler = async (context, request, reply) => {
   }
 };
 
-/** How often a run that has not begun is looked for again, and after how long, in ms. */
-const tries = 50;
-const lookMs = 200;
+/** Number of tries to cancel a run that has not begun, and the pause between them, in ms. */
+const maxAttempts = 50;
+const pauseMs = 200;
 
-/** A run that nobody has taken yet cannot be cancelled: its client may have left that early. */
+/**
+ * Cancels a run as soon as it has begun. A client may leave before any replica has taken its run, and until
+ * then the run cannot be cancelled.
+ */
 async function cancelOnceBegun({ mesh, stopping }: GatewayContext, ref: InvocationRef): Promise<void> {
   for (let attempt = 1; !stopping.aborted; attempt += 1) {
     try {
       await cancelInvocation(mesh, ref, 'its client has gone away');
       return;
     } catch (error) {
-      if (MeshError.from(error).code !== 'not_found' || attempt === tries) throw error;
+      if (MeshError.from(error).code !== 'not_found' || attempt === maxAttempts) throw error;
     }
-    await delay(lookMs, undefined, { signal: stopping }).catch(() => {});
+    await delay(pauseMs, undefined, { signal: stopping }).catch(() => {});
   }
 }

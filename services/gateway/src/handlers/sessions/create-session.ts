@@ -3,7 +3,7 @@ import { readUser } from '../../params/params.ts';
 import { makeSession, readNewSession } from './new-session.ts';
 import { sessionJson } from './session-json.ts';
 
-/** A session, with events from elsewhere if there are any. */
+/** Creates a session, with imported events if the body has any. */
 export const createSession: Handler = async (context, request) => {
   const user = await readUser(context, request);
   return sessionJson(await makeSession(context, user, readNewSession(request.body)));

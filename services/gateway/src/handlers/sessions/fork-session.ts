@@ -9,7 +9,7 @@ const body = z.strictObject({
   beforeInvocationId: z.string().min(1).optional(),
 });
 
-/** A copy of the session, whole or up to an invocation. */
+/** Makes a copy of the session, whole or up to an invocation. */
 export const fork: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   const { sessionId, beforeInvocationId } = readBody(body, request);

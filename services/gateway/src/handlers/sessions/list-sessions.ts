@@ -4,7 +4,9 @@ import { sessionJson } from './session-json.ts';
 
 const query = { limit: pageSize.default(100), offset: wholeNumber.default(0) };
 
-/** Newest first, as a bare array: what ADK's Python server answers and its web page expects. */
+/**
+ * Lists sessions, newest first, as a bare array: ADK's Python server answers so and its web page expects it.
+ */
 export const listSessions: Handler = async (context, request, reply) => {
   const page = readQuery(query, request);
   const { sessions, totalItems } = await context.mesh.sessions.listSessions({

@@ -33,12 +33,12 @@ it.each([
   expect(() => readNewNamedSession(given)).toThrow(words);
 });
 
-it('refuses what the other body does not have', () => {
+it('refuses fields that the other body does not have', () => {
   expect(readNewSession({ session_id: 's', state: null })).toMatchObject({ sessionId: 's' });
   expect(() => readNewSession({ session: 's' })).toThrow(/"session"/);
 });
 
-it('reads events as ADK for Python dumps them, with null for what is not there', () => {
+it('reads events as ADK for Python dumps them, with null for missing values', () => {
   const call = { id: 'c', args: { a: null }, name: 'f', partial_args: null, will_continue: null };
   const part = { video_metadata: null, thought: null, inline_data: null, function_call: call, text: null };
   const actions = {

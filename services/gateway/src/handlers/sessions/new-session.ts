@@ -12,19 +12,21 @@ export interface NewSession extends z.output<typeof body> {
   sessionId?: string | null | undefined;
 }
 
-/** No event is from before 1973 in milliseconds: ADK for Python tells the time in seconds. */
+/**
+ * Smallest timestamp in milliseconds, in 1973. A smaller number is in seconds, as ADK for Python writes it.
+ */
 const leastMs = 100_000_000_000;
 
 /** Reads `{ sessionId?, state?, events? }`. */
-export function readNewSession(given: unknown): NewSession {
-  return parse(bodyWithId, camelizeKeys(given ?? {}), 'the body');
+export function readNewSession(input: unknown): NewSession {
+  return parse(bodyWithId, camelizeKeys(input ?? {}), 'the body');
 }
 
-/** Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both are understood. */
-export function readNewNamedSession(given: unknown): NewSession {
-  const bare = state.safeParse(given ?? {});
+/** Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both forms are read. */
+export function readNewNamedSession(input: unknown): NewSession {
+  const bare = state.safeParse(input ?? {});
   if (bare.success && !isWrapped(bare.data)) return { state: bare.data };
-  return parse(body, camelizeKeys(given ?? {}), 'the body');
+  return parse(body, camelizeKeys(input ?? {}), 'the body');
 }
 
 function isWrapped({ state: inner, events: list, ...others }: Record<string, unknown>): boolean {
@@ -36,16 +38,16 @@ function isWrapped({ state: inner, events: list, ...others }: Record<string, unk
   );
 }
 
-/** Makes a session, with events from elsewhere if there are any. */
+/** Makes a session, with imported events if there are any. */
 export async function makeSession(
   { mesh: { sessions } }: GatewayContext,
   owner: { appName: string; userId: string },
-  { sessionId, state: given, events: past }: NewSession,
+  { sessionId, state: initialState, events: pastEvents }: NewSession,
 ): Promise<Session> {
-  const wanted = { ...owner, ...(sessionId && { sessionId }), ...(given && { state: given }) };
-  if (!past?.length) return await sessions.createSession(wanted);
-  const inMs = past.map((event) =>
+  const request = { ...owner, ...(sessionId && { sessionId }), ...(initialState && { state: initialState }) };
+  if (!pastEvents?.length) return await sessions.createSession(request);
+  const inMs = pastEvents.map((event) =>
     event.timestamp < leastMs ? { ...event, timestamp: event.timestamp * 1_000 } : event,
   );
-  return await importSession(sessions, { ...wanted, events: inMs });
+  return await importSession(sessions, { ...request, events: inMs });
 }

@@ -8,7 +8,7 @@ import { sessionJson } from './session-json.ts';
 
 const body = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
 
-/** Changes the state by an event of the user, so that the log tells of it. */
+/** Changes the state by an event of the user, so that the log contains the change. */
 export const patchSession: Handler = async (context, request) => {
   const { stateDelta } = readBody(body, request);
   const session = await requireSession(context, await readSession(context, request));

@@ -7,7 +7,7 @@ import { sessionJson } from './session-json.ts';
 
 const body = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
 
-/** The session goes on as it was before an invocation. */
+/** Rewinds the session to its state before an invocation. */
 export const rewind: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   const { rewindBeforeInvocationId } = readBody(body, request);

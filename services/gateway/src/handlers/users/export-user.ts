@@ -5,7 +5,10 @@ import type { Handler } from '../../context/route.ts';
 import { idsOf } from '../../http/request-ids.ts';
 import { readAnyUser } from '../../params/params.ts';
 
-/** All that is kept of the user, a JSON object a line. What ends without a line of kind `end` is not whole. */
+/**
+ * Answers with all data of the user, a JSON object a line. An answer without a last line of kind `end` is
+ * incomplete.
+ */
 export const exportUser: Handler = async (context, request, reply) => {
   const user = readAnyUser(request);
   const path = `/apps/${encodeURIComponent(user.appName)}/users/${encodeURIComponent(user.userId)}`;
@@ -14,7 +17,7 @@ export const exportUser: Handler = async (context, request, reply) => {
       for await (const record of exportUserData(context.mesh, user))
         yield `${JSON.stringify(lineOf(record, path))}\n`;
     } catch (thrown) {
-      // The status has been sent.
+      // The status was sent already.
       const { traceId } = idsOf(request);
       context.log.error({ traceId, err: thrown }, 'an export was cut short');
       yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire(), traceId })}\n`;
@@ -24,7 +27,7 @@ export const exportUser: Handler = async (context, request, reply) => {
   return reply.send(Readable.from(lines()));
 };
 
-/** Of a file the address of its bytes. */
+/** Returns the line of a record; for a file with the address of its bytes. */
 function lineOf(record: UserRecord, path: string) {
   if (record.kind !== 'artifact') return record;
   const { open: _open, ...about } = record;
