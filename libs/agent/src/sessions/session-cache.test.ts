@@ -41,7 +41,7 @@ const textsOf = ({ events }: Session) => events.map((event: Event) => event.cont
 
 describe('the session cache', () => {
   it('reads only the new events of a cached session, into the same list', async () => {
-    const { sessions, cache, open, other } = await makeSession();
+    const { sessions, sessionCache, open, other } = await makeSession();
     const first = await open();
     logIndex(first.events);
     sessionCache.keep(first);
@@ -62,8 +62,8 @@ describe('the session cache', () => {
   });
 
   it('reads anew a session that was deleted and created again, and one that lost its last events', async () => {
-    const { sessions, cache, open } = await makeSession();
-    cache.keep(await open());
+    const { sessions, sessionCache, open } = await makeSession();
+    sessionCache.keep(await open());
     await sessions.deleteSession(ref);
     expect(await sessionCache.open(ref)).toBeUndefined();
     const again = await sessions.createSession(ref);
@@ -80,7 +80,7 @@ describe('the session cache', () => {
   });
 
   it('reads anew a session that was deleted and rebuilt from its changed events', async () => {
-    const { sessions, cache, open } = await makeSession();
+    const { sessions, sessionCache, open } = await makeSession();
     const first = await open();
     sessionCache.keep(first);
     await sessions.deleteSession(ref);
@@ -93,7 +93,7 @@ describe('the session cache', () => {
   });
 
   it('reads the whole log when a part of it was rewound', async () => {
-    const { sessions, cache, open, other } = await makeSession({ events: 200 });
+    const { sessions, sessionCache, open, other } = await makeSession({ events: 200 });
     await rewindSession(sessions, ref, 'e-1');
     await sessions.appendEvent({
       session: other,
@@ -108,7 +108,7 @@ describe('the session cache', () => {
   });
 
   it('hides rewound events of an invocation that continued later', async () => {
-    const { sessions, cache } = await makeSession({ events: 0 });
+    const { sessions, sessionCache } = await makeSession({ events: 0 });
     const session = (await sessions.getSession(ref)) ?? expect.fail();
     const add = async (invocationId: string) =>
       await sessions.appendEvent({ session, event: createEvent({ invocationId, author: 'user' }) });
@@ -124,7 +124,7 @@ describe('the session cache', () => {
   });
 
   it('ignores a list that cannot be cached', async () => {
-    const { cache, open } = await makeSession();
+    const { sessionCache, open } = await makeSession();
     const session = await open();
     let deep: unknown[] = [];
     for (let n = 0; n < 20_000; n += 1) deep = [deep];
@@ -134,7 +134,7 @@ describe('the session cache', () => {
   });
 
   it('returns the current state, a copy for each caller', async () => {
-    const { sessions, cache, open, other } = await makeSession();
+    const { sessions, sessionCache, open, other } = await makeSession();
     const first = await open();
     first.state.own = 'mine';
     sessionCache.keep(first);
@@ -168,7 +168,7 @@ describe('the session cache', () => {
   });
 
   it('stays within its memory limit and keeps the newest sessions', async () => {
-    const { sessions, cache, open } = await makeSession({ maxBytes: 4_000 });
+    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 4_000 });
     const otherRef = { ...ref, sessionId: 's2' };
     const other = await sessions.createSession(otherRef);
     for (let n = 0; n < 4; n += 1) await sessions.appendEvent({ session: other, event: say('x'.repeat(20)) });
@@ -181,8 +181,8 @@ describe('the session cache', () => {
   });
 
   it('caches nothing with a limit of 0', async () => {
-    const { sessions, cache, open } = await makeSession({ maxBytes: 0 });
-    cache.keep(await open());
+    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 0 });
+    sessionCache.keep(await open());
     await open();
     expect(sessions.reads).toEqual([0, 0]);
   });
