@@ -62,7 +62,7 @@ describe('compose.yaml', () => {
     expect(given).toEqual(users.map((user) => `NATS_PASSWORD_${user.toUpperCase()}`).sort());
   });
 
-  it('gives the key of the models to agents alone', () => {
+  it('gives the key of the models only to agents', () => {
     const holders = Object.keys(compose.services).filter((name) => service(name).environment?.GEMINI_API_KEY);
     expect(holders.sort()).toEqual(
       deployedServices
@@ -72,7 +72,7 @@ describe('compose.yaml', () => {
     );
   });
 
-  it('has each variable that must be set in the README', () => {
+  it('needs only variables that the README names', () => {
     const text = readFileSync(join(deployFolder, 'compose.yaml'), 'utf8');
     const required = new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name ?? ''));
     const readme = readFileSync(join(deployFolder, 'README.md'), 'utf8');

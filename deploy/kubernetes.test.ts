@@ -38,12 +38,12 @@ const podOf = (deployment: IDeployment) => {
 };
 const agents = deployedServices.filter(({ agent }) => agent);
 
-it.each(baseManifests())('$file holds nothing that Kubernetes or KEDA does not know', ({ manifest }) => {
+it.each(baseManifests())('$file holds only fields that Kubernetes and KEDA know', ({ manifest }) => {
   expect(problemsOf(manifest)).toEqual([]);
 });
 
 describe('the kustomizations', () => {
-  it.each([base, example])('list the files that are there, and have no unknown keys', (folder) => {
+  it.each([base, example])('list the existing files, and have no unknown keys', (folder) => {
     const kustomization = readKustomization(folder);
     expect(Object.keys(kustomization).filter((key) => !kustomizationKeys.includes(key))).toEqual([]);
     const below = filesBelow(folder).filter((file) => file !== 'kustomization.yaml');
@@ -53,7 +53,7 @@ describe('the kustomizations', () => {
     for (const path of kustomization.resources) expect(existsSync(join(folder, path)), path).toBe(true);
   });
 
-  it('of the example sets an image tag for each image, and only settings that the base has', () => {
+  it('of the example set a tag for each image, and only settings of the base', () => {
     const { images = [], configMapGenerator } = readKustomization(example);
     const used = [...deployments, ...manifests.filter(Job.is)].map(
       (manifest) => manifest.spec?.template.spec?.containers[0]?.image,
@@ -70,8 +70,8 @@ describe('the deployments', () => {
     expect(names(deployments)).toEqual(deployedServices.map(({ name }) => name).sort());
   });
 
-  it('exist for each package below services, and for no other', () => {
-    // The folders that pnpm-workspace.yaml names.
+  it('exist for exactly the packages below services', () => {
+    // These are the folders that pnpm-workspace.yaml names.
     const root = join(deployFolder, '..');
     const packages = ['services', 'services/agents', 'services/tools']
       .flatMap((parent) => readdirSync(join(root, parent)).map((name) => `${parent}/${name}`))
@@ -126,7 +126,7 @@ describe('the deployments', () => {
     expect(env).toContainEqual({ name: 'CREDENTIAL_KEYS', valueFrom: { secretKeyRef: seals } });
   });
 
-  it('set no variable that their service does not know', () => {
+  it('set only variables that their services read', () => {
     for (const deployment of deployments) {
       const own = (podOf(deployment).container.env ?? []).map(({ name }) => name);
       const set = [...Object.keys(meshEnv), ...own].filter((name) => name.startsWith('MESH_'));
@@ -151,7 +151,7 @@ describe('the autoscalers', () => {
         account: 'MESH',
         stream,
         consumer: workConsumer(agent),
-        // Items in work count as well, so this is what one replica should hold.
+        // The lag counts items in work too, so the threshold is the load of one replica.
         lagThreshold: String(config.maxConcurrency),
         activationLagThreshold: '0',
       });
@@ -159,7 +159,7 @@ describe('the autoscalers', () => {
     expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual(streams.map(triggerOn));
   });
 
-  it('are the only ones to say how many replicas there are, except of tools', () => {
+  it('alone decide the numbers of replicas, except those of tools', () => {
     expect(names(scaled)).toEqual(agents.map(({ name }) => name).sort());
     expect(names(manifests.filter(HorizontalPodAutoscaler.is))).toEqual(['gateway']);
     const fixed = deployments.filter(({ spec }) => spec?.replicas !== undefined);
@@ -167,7 +167,7 @@ describe('the autoscalers', () => {
     expect(names(fixed)).toEqual(tools.map(({ name }) => name).sort());
   });
 
-  it('never let an agent go to zero that others ask', () => {
+  it('never scale an agent to zero that other agents ask', () => {
     const atZero = names(scaled.filter(({ spec }) => spec.minReplicaCount === 0));
     expect(atZero).toContain('support-agent');
     const asked = samples.flatMap(({ manifest }) => manifest.asks).map((name) => name.replaceAll('_', '-'));
@@ -183,7 +183,7 @@ it.each([...generatedFiles()])(
   },
 );
 
-it.each(manifestFolders)('deploy/%s holds no manifest of a service that is gone', (folder) => {
+it.each(manifestFolders)('deploy/%s holds only manifests of existing services', (folder) => {
   const there = readdirSync(join(deployFolder, folder)).map((name) => `${folder}/${name}`);
   expect(there.filter((file) => !generatedFiles().has(file))).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { generatedFiles, manifestFolders } from './generated.ts';
 
-// node deploy/write.ts, or npm run generate: after a service was added, removed or changed.
+// Writes the generated files. Run `node deploy/write.ts` or `npm run generate` after you add, remove or
+// change a service.
 const files = generatedFiles();
 for (const folder of manifestFolders) {
   for (const name of readdirSync(new URL(`${folder}/`, import.meta.url))) {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 
-/** Which library may import which. Nothing imports upwards. */
+/** The libraries that each library may import. No library imports upwards. */
 const mayImport: Record<string, readonly string[]> = {
   protocol: [],
   agent: ['protocol'],
@@ -61,7 +61,7 @@ function imports(file: string): string[] {
   return [...found].map(([, name]) => name ?? '');
 }
 
-/** Package of a bare import: `@agentmesh/bus/conformance` → `@agentmesh/bus`. */
+/** Returns the package of a bare import: `@agentmesh/bus/conformance` → `@agentmesh/bus`. */
 const packageOf = (name: string) =>
   name
     .split('/')
@@ -72,7 +72,7 @@ const libraries = packages().filter(({ folder }) => folder.startsWith('libs/'));
 const services = packages().filter(({ folder }) => folder.startsWith('services/'));
 
 describe('the architecture', () => {
-  it.each(libraries)('$folder imports only what lies below it', ({ folder }) => {
+  it.each(libraries)('$folder imports only libraries below it', ({ folder }) => {
     const name = folder.slice('libs/'.length);
     const allowed = mayImport[name];
     expect(allowed, `libs/${name} is not in the table of layers`).toBeDefined();
@@ -86,7 +86,7 @@ describe('the architecture', () => {
     }
   });
 
-  it('libs/agent knows nothing of NATS and Redis', () => {
+  it('libs/agent uses neither NATS nor Redis', () => {
     for (const file of sources('libs/agent')) {
       expect(
         imports(file).filter((name) => /nats|redis/i.test(name)),
@@ -95,7 +95,7 @@ describe('the architecture', () => {
     }
   });
 
-  it('stores live where decision 28 says', () => {
+  it('stores are in the folders that decision 28 names', () => {
     const homes: Record<string, string> = { InMemory: 'agent', File: 'agent', Redis: 'store', Mesh: 'mesh' };
     const store =
       /^export class (InMemory|File|Redis|Mesh|\w+?)(\w*) (?:extends|implements) \w*(?:Service|Invocations|Leases|Log|Calls|Records)\b/gm;
@@ -156,7 +156,7 @@ describe('the architecture', () => {
     }
   });
 
-  it('nothing that is deployed needs @agentmesh/testing', () => {
+  it('no deployed package needs @agentmesh/testing', () => {
     const deployed = [...libraries, ...services].filter(({ folder }) => folder !== 'libs/testing');
     for (const { folder, manifest } of deployed) {
       expect(Object.keys(manifest.dependencies ?? {}), folder).not.toContain('@agentmesh/testing');
@@ -165,7 +165,7 @@ describe('the architecture', () => {
     }
   });
 
-  it('subjects and keys are made in libs/protocol alone', () => {
+  it('subjects and keys are made only in libs/protocol', () => {
     const literal = /[`'"](?:mesh\.v1\.|am:|[^`'"\n]*\$\{[^}]+\}\.v1\.)/;
     const files = [...libraries, ...services].flatMap(({ folder }) => sources(folder));
     for (const file of files.filter((each) => !each.startsWith('libs/protocol/') && !isTest(each))) {

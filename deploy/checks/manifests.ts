@@ -7,7 +7,7 @@ export const deployFolder = fileURLToPath(new URL('..', import.meta.url));
 export const base = join(deployFolder, 'kubernetes/base');
 export const example = join(deployFolder, 'kubernetes/overlays/example');
 
-/** Files below a folder, relative to it. */
+/** Lists the files below a folder, relative to it. */
 export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -15,7 +15,11 @@ export function filesBelow(folder: string): string[] {
     .sort();
 }
 
-/** The documents of a YAML file. `merge`: resolves `<<`, as compose does. @throws Error with the line when it is not YAML */
+/**
+ * Reads the documents of a YAML file. With `merge` it resolves `<<`, as compose does.
+ *
+ * @throws Error with the line when it is not YAML
+ */
 export function readYaml(path: string, merge = false): unknown[] {
   return parseAllDocuments(readFileSync(path, 'utf8'), { merge }).map((document) => {
     const problem = document.errors[0];
@@ -24,7 +28,7 @@ export function readYaml(path: string, merge = false): unknown[] {
   });
 }
 
-/** A file of `NAME=value` lines, as configMapGenerator reads it. */
+/** Reads a file of `NAME=value` lines, as configMapGenerator does. */
 export function readEnv(path: string): Record<string, string> {
   const lines = readFileSync(path, 'utf8').split('\n');
   return Object.fromEntries(
@@ -32,7 +36,7 @@ export function readEnv(path: string): Record<string, string> {
   );
 }
 
-/** What of a kustomization file is used here. */
+/** The fields of a kustomization file that we use. */
 export interface Kustomization {
   resources: string[];
   namespace?: string;
@@ -57,7 +61,7 @@ export function readKustomization(folder: string): Kustomization {
   return readYaml(join(folder, 'kustomization.yaml'))[0] as Kustomization;
 }
 
-/** The manifests of the base, each with its file. */
+/** Reads the manifests of the base, each with its file. */
 export function baseManifests(): { file: string; manifest: unknown }[] {
   const files = filesBelow(base).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
   return files.flatMap((file) => readYaml(join(base, file)).map((manifest) => ({ file, manifest })));

@@ -5,7 +5,7 @@ import { problemsOf } from './schema.ts';
 
 type Tree = { [key: string]: Tree };
 
-/** A good agent's Deployment and ScaledObject, to be broken. */
+/** Returns a valid Deployment and a valid ScaledObject of an agent, which the tests then break. */
 function good(): [Tree, Tree] {
   return readYaml(join(base, 'agents/stock.yaml')) as [Tree, Tree];
 }
@@ -14,7 +14,7 @@ function at(tree: Tree, path: string): Tree {
   return path.split('/').reduce((node, key) => node[key] as Tree, tree);
 }
 
-/** Puts the value of one field under another name. */
+/** Renames a field. */
 function rename(tree: Tree, from: string, to: string) {
   tree[to] = tree[from] as Tree;
   delete tree[from];
@@ -63,7 +63,7 @@ describe('problemsOf', () => {
     expect(problemsOf(scaled)).toEqual(['the nats-jetstream trigger has no lagTreshold']);
   });
 
-  it('finds a missing field, a wrong type and a kind that is not known', () => {
+  it('finds a missing field, a wrong type and an unknown kind', () => {
     const [missing] = good();
     delete at(missing, 'spec').selector;
     expect(problemsOf(missing).join()).toContain('selector');

@@ -19,7 +19,10 @@ const models = [
   ServiceAccount,
 ];
 
-/** Known keys of the trigger's metadata, which is free text to the schema (KEDA's documentation of the NATS JetStream scaler). */
+/**
+ * The keys of the trigger's metadata, from KEDA's documentation of the NATS JetStream scaler. The schema
+ * accepts any keys there.
+ */
 const jetStreamTriggerKeys = [
   'natsServerMonitoringEndpoint',
   'account',
@@ -30,7 +33,7 @@ const jetStreamTriggerKeys = [
   'useHttps',
 ];
 
-/** Remembers which fields of an object tree are looked at. */
+/** Wraps an object tree and records the paths of the fields that are read. */
 function watched(value: unknown, path: string, seen: Set<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return new Proxy(value, {
@@ -64,10 +67,10 @@ function unknownTriggerKeys(manifest: unknown): string[] {
 }
 
 /**
- * What is wrong with a manifest: missing fields, wrong types, and fields that the schema does not have.
+ * Returns the problems of a manifest: missing fields, wrong types, and unknown fields.
  *
- * kubernetes-models lets unknown fields pass. But its validators look at each field that they know, and at none besides; so a
- * field that was never looked at is one that does not exist.
+ * kubernetes-models lets unknown fields pass. But its validators read each field that they know, and no
+ * other. A field that was never read is therefore unknown.
  */
 export function problemsOf(manifest: unknown): string[] {
   const model = models.find((known) => known.is(manifest));
@@ -79,7 +82,7 @@ export function problemsOf(manifest: unknown): string[] {
     return [error instanceof Error ? error.message : String(error)];
   }
   const unknown = paths(manifest).filter((path) => !seen.has(path));
-  // Of a branch that is unknown, its root is enough.
+  // For an unknown branch, the path of its root is enough.
   const roots = unknown.filter((path) => !unknown.some((other) => path.startsWith(`${other}/`)));
   return [...roots.map((path) => `${path} is not a field of ${model.kind}`), ...unknownTriggerKeys(manifest)];
 }

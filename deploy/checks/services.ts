@@ -4,21 +4,21 @@ import { describeConfig, serviceConfig } from '@agentmesh/service';
 import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 import { type Sample, samples } from '../local/samples.ts';
 
-/** A service of the mesh as the deployment files must have it. */
+/** A service of the mesh that the deployment files must contain. */
 export interface DeployedService {
-  /** Its name in Kubernetes and in compose, and of its image. */
+  /** The name of the service in Kubernetes and in compose, and of its image. */
   name: string;
-  /** Its package. */
+  /** The folder of its package. */
   folder: string;
-  /** Its NATS user: kind and name. */
+  /** Its NATS user, made of kind and name. */
   user: string;
-  /** The name of its agent, when it is one: the consumer of its run commands. */
+  /** The name of the agent, which is also the consumer of its run commands; absent for other services. */
   agent?: string;
-  /** Its definition, when it is a tool. */
+  /** The definition of the tool; absent for other services. */
   tool?: ServiceManifest;
 }
 
-/** All services: the gateway, and each agent and tool that has a definition below `services`. */
+/** All services: the gateway, and each agent and tool with a definition below `services`. */
 export const deployedServices: DeployedService[] = [
   { name: 'gateway', folder: 'services/gateway', user: busName(gatewayManifest) },
   ...samples.map(deployed),
@@ -32,7 +32,7 @@ function deployed({ manifest, folder }: Sample): DeployedService {
     : { name: `${basename(folder)}-tool`, folder, user, tool: manifest };
 }
 
-/** What a service is configured by, so that a variable in a deployment file that it does not know is found. */
+/** Returns the variables that a service reads, to find unknown ones in a deployment file. */
 export function knownVariables(name: string): string[] {
   const isAgent = deployedServices.some((service) => service.name === name && service.agent !== undefined);
   const own = name === 'gateway' ? gatewayConfig : isAgent ? agentConfig : {};

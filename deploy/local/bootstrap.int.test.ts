@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-// A working copy in small, whose npx "installs" nothing but Node: the bootstrap's own steps, without a registry.
+// A small working copy whose npx "installs" only Node. It tests the bootstrap's own steps without a registry.
 const here = dirname(fileURLToPath(import.meta.url));
 let root: string;
 const children: ChildProcess[] = [];
@@ -101,7 +101,7 @@ it('installs once when three are started at once', async () => {
   expect(await installs()).toHaveLength(1);
 });
 
-it('takes over the lock of a process that died', async () => {
+it('takes over the lock of a dead process', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await script('bin/npx', '#!/bin/sh\nexec sleep 5\n');
   const first = bootstrap(['demo']);
@@ -113,7 +113,7 @@ it('takes over the lock of a process that died', async () => {
   expect((await bootstrap(['demo']).result).exitCode).toBe(0);
 });
 
-it('shows what pnpm said and fails when the installation fails', async () => {
+it('shows the output of pnpm and fails when the installation fails', async () => {
   await script('bin/npx', '#!/bin/sh\necho "no space left" >&2\nexit 7\n');
   const { exitCode, output } = await bootstrap(['demo']).result;
   expect(exitCode).toBe(7);
@@ -121,14 +121,14 @@ it('shows what pnpm said and fails when the installation fails', async () => {
   expect(output).not.toContain('at async');
 });
 
-it('finds servers on the path and hands them on', async () => {
+it('finds servers on the path and passes them to the command', async () => {
   await script('bin/nats-server', '#!/bin/sh\n');
   await script('bin/redis-server', '#!/bin/sh\n');
   const { output } = await bootstrap(['demo'], {}).result;
   expect(JSON.parse(output.split('\n').at(-2) ?? '').nats).toBe(join(root, 'bin/nats-server'));
 });
 
-it('refuses a server program that is not there', async () => {
+it('refuses a missing server program', async () => {
   const { exitCode, output } = await bootstrap(['demo'], { MESH_NATS_BIN: '/nowhere/nats-server' }).result;
   expect([exitCode, output.split('\n').at(-2)]).toEqual([
     2,
@@ -147,7 +147,7 @@ it('passes a signal on and reports how the command ended', async () => {
   expect((await result).exitCode).toBe(42);
 });
 
-it('exits 2 and lists its commands when it does not know one', async () => {
+it('exits with 2 and lists its commands when a command is unknown', async () => {
   const { exitCode, output } = await bootstrap(['demmo']).result;
   expect([exitCode, output]).toEqual([2, expect.stringMatching(/^usage: .*demo\|start\|/)]);
 });

@@ -1,5 +1,6 @@
-// npm run demo | start | test | test:unit | bench | mesh | check | generate: brings what is missing, then runs the command with Node 24.
-// Plain JavaScript for Node >= 20: this runs before anything is installed.
+// npm run demo | start | test | test:unit | bench | mesh | check | generate: installs missing parts, then
+// runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything is
+// installed.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,10 @@ import { provideServers } from './servers.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { node, bin } = tools(root);
 
-/** `servers`: none, local (programs or Docker: tests stop and kill them), or any (also those of NATS_URL and REDIS_URL). */
+/**
+ * The commands. `servers` is none, local (programs or Docker, which tests stop and kill), or any (also those
+ * of NATS_URL and REDIS_URL).
+ */
 const commands = {
   demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },
   start: { servers: 'any', run: (args, env) => runNode(['deploy/local/start.ts', ...args], env) },
@@ -40,7 +44,9 @@ const commands = {
   },
 };
 
-/** How the mesh that `npm start` has started is found; what the environment says comes first. */
+/**
+ * Returns the environment that leads to the mesh of `npm start`. Variables of our own environment come first.
+ */
 function operatorEnv() {
   const file = join(process.env.MESH_DATA_DIR || join(root, '.mesh'), 'operator.env');
   return existsSync(file) ? [`--env-file=${file}`] : [];
@@ -67,7 +73,7 @@ async function check(env) {
   return 0;
 }
 
-/** Writes what is generated from code: deployments, rights, tables of docs. Formats it. */
+/** Writes and formats the generated files: deployments, rights, tables of docs. */
 async function generate(env) {
   const quietly = (what, ...args) => runQuietly(node, args, what, { cwd: root, env });
   step('writing deployments and rights');

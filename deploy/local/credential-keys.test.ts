@@ -6,7 +6,7 @@ import { credentialKeysFor } from './credential-keys.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-it('opens after a restart what was sealed before it, and nobody else can read the key', async () => {
+it('opens secrets of an earlier start, and keeps the key from other users', async () => {
   vi.stubEnv('CREDENTIAL_KEYS', '');
   const folder = await mkdtemp(`${tmpdir()}/credential-keys-`);
   const first = await credentialKeysFor(`${folder}/data`);
@@ -17,7 +17,7 @@ it('opens after a restart what was sealed before it, and nobody else can read th
   await rm(folder, { recursive: true });
 });
 
-it('takes those of the environment first, and new ones where nothing lasts', async () => {
+it('takes keys of the environment first, and new keys when no data is kept', async () => {
   vi.stubEnv('CREDENTIAL_KEYS', 'given');
   expect(await credentialKeysFor('/nowhere')).toBe('given');
   vi.stubEnv('CREDENTIAL_KEYS', '');

@@ -2,10 +2,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { credentialKeysVariable, newCredentialKeys } from '@agentmesh/protocol';
 
 /**
- * What seals people's credentials in a mesh on this machine: as our environment says, or as the data folder has it from an earlier start, or new.
- * In the folder only its owner can read it.
+ * Returns the keys that seal people's credentials in a mesh on this machine: those of our environment, else
+ * those that an earlier start left in the data folder, else new ones. Only the owner of the folder can read
+ * them there.
  *
- * @param dataDir where Redis keeps its data; undefined when that ends with the mesh
+ * @param dataDir the folder of Redis' data; undefined when the data ends with the mesh
  */
 export async function credentialKeysFor(dataDir: string | undefined): Promise<string> {
   const given = process.env[credentialKeysVariable];

@@ -1,14 +1,14 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 
 /**
- * Takes a folder of data for this process alone: two servers on the same files would overwrite each other's.
+ * Locks a data folder for this process: two servers on the same files would overwrite each other's data.
  *
- * @throws Error that names the process that has it
+ * @throws Error that names the process that holds the lock
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const file = `${folder}/mesh.pid`;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // The passwords and the data of the mesh are below it.
+  // The folder holds the passwords and the data of the mesh.
   await chmod(folder, 0o700);
   for (;;) {
     try {

@@ -11,11 +11,14 @@ interface Scene {
   app: string;
   message: string;
   streaming?: boolean;
-  /** What must have happened; says what is wrong when it did not. */
+  /** Checks the events of the scene. Returns a text about the failure, or undefined. */
   check: (events: readonly Event[], mesh: LocalMesh) => string | undefined;
 }
 
-/** Samples that wait for people, work for long or want files first: `npm start` has them, docs/long-running.md and docs/artifacts.md talk to them. */
+/**
+ * The samples that wait for people, work for long or need files first. `npm start` has them;
+ * docs/long-running.md and docs/artifacts.md use them.
+ */
 const slow = [
   'reimbursement_agent',
   'ask_for_approval',
@@ -118,7 +121,7 @@ async function postJson(url: string, body: unknown): Promise<Response> {
   return response;
 }
 
-/** What any other program may do, with nothing but NATS and JSON. */
+/** Connects a client that uses only NATS and JSON, as any other program may. */
 async function connectClient(mesh: LocalMesh): Promise<NatsConnection> {
   return await connect({
     servers: mesh.natsUrl,
@@ -127,7 +130,7 @@ async function connectClient(mesh: LocalMesh): Promise<NatsConnection> {
   });
 }
 
-/** Shows what agents do in the sessions of asks, which the one who asked does not pass on. */
+/** Shows the events in the sessions of asks, which the asking agent does not pass on. */
 function listenToAsks(client: NatsConnection): void {
   client.subscribe(subjects().allSessionEvents, {
     callback: (_error, message) => {
@@ -137,7 +140,7 @@ function listenToAsks(client: NatsConnection): void {
   });
 }
 
-/** A request to an agent's subject. */
+/** Sends a request to an agent's subject. */
 async function askOverNats(client: NatsConnection): Promise<string | undefined> {
   const message = 'NATS carries it. No gateway is needed.';
   const subject = subjects().agentAsk('summary_agent');

@@ -2,7 +2,7 @@ import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
 
-/** Variables that the launcher sets for each service. */
+/** The variables that the launcher sets for each service. */
 const launched = [
   'MESH_NATS_USER',
   'MESH_NATS_PASSWORD',
@@ -22,9 +22,9 @@ const ofGateway = namesOf(gatewayConfig);
 const ofAgents = namesOf(agentConfig);
 
 /**
- * What a service gets of our own environment: the settings that it knows, but for those the launcher sets.
+ * Returns the variables of our environment that a service reads, except those that the launcher sets.
  *
- * @throws Error for a `MESH_` variable that no service knows
+ * @throws Error for a `MESH_` variable that no service reads
  */
 export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
   const known = service === 'gateway' ? [...ofAll, ...ofGateway] : ofAll;
@@ -41,5 +41,5 @@ export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
 function assertKnown(name: string): void {
   const all = [...ofAll, ...ofGateway, ...ofAgents];
   if (all.includes(name)) return;
-  throw new Error(`${name} is no setting of the mesh; docs/configuration.md lists them`);
+  throw new Error(`${name} is not a setting of the mesh; docs/configuration.md lists the settings`);
 }

@@ -5,7 +5,10 @@ import { join, relative } from 'node:path';
 import { withLock } from './lock.mjs';
 import { runQuietly, step } from './process.mjs';
 
-/** Node 24 as the npm package `node` brings it, and the folder that goes first on the path of all we start. */
+/**
+ * Returns Node 24 from the npm package `node`, and the folder that comes first on the PATH of all programs
+ * that we start.
+ */
 export function tools(root) {
   const bin = join(root, 'node_modules', '.bin');
   const windows = process.platform === 'win32';
@@ -22,7 +25,7 @@ async function manifests(folder) {
   return found;
 }
 
-/** Changes whenever an installation would do something else than the last one did. */
+/** Returns a text that changes whenever an installation would give another result than the last one. */
 async function fingerprint(root) {
   const files = ['pnpm-lock.yaml', 'pnpm-workspace.yaml'].map((name) => join(root, name));
   files.push(...(await manifests(root)).sort());
@@ -34,7 +37,7 @@ async function fingerprint(root) {
   return hash.digest('hex');
 }
 
-/** Installs the dependencies when they were not, or have changed since. @throws Stop with pnpm's exit code */
+/** Installs the dependencies when they are missing or have changed. @throws Stop with pnpm's exit code */
 export async function installDependencies(root) {
   const stamp = join(root, 'node_modules', '.agentmesh-installed');
   const wanted = await fingerprint(root);
@@ -42,18 +45,19 @@ export async function installDependencies(root) {
     existsSync(tools(root).node) && existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted;
   if (await installed()) return;
   await withLock(join(root, '.mesh', 'install.lock'), async () => {
-    // Another process may have done it while this one waited.
+    // Another process may have installed them while this one waited for the lock.
     if (await installed()) return;
     step(`installing dependencies (${existsSync(stamp) ? 'they have changed' : 'first run'})`);
-    // pm-on-fail: npx has brought the very version that package.json asks for. Without it pnpm 12 wants its own version in the
-    // lock file, which an ordinary installation does not write (pnpm issue 14124), and a frozen one fails for it.
-    // Elsewhere than in CI a new package may come into the lock file.
+    // pm-on-fail: npx has installed the pnpm version that package.json names. Without this option pnpm 12
+    // expects its own version in the lock file. An ordinary installation does not write it there (pnpm issue
+    // 14124), so a frozen installation would fail. Outside CI an installation may add a new package to the
+    // lock file.
     const frozen = process.env.CI ? '--frozen-lockfile' : '--no-frozen-lockfile';
     const options = [frozen, '--pm-on-fail=ignore'];
     const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
     await runQuietly('npx', ['--yes', packageManager, 'install', ...options], 'the installation', {
       cwd: root,
-      // CI: pnpm asks nothing.
+      // With CI set, pnpm asks no questions.
       env: { ...process.env, CI: 'true' },
       shell: process.platform === 'win32',
     });

@@ -1,17 +1,23 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 
-/** Where a mesh on this machine is found, and how one logs in: the same at every start from one data folder, so that programs find it again. */
+/**
+ * The ports and passwords of a mesh on this machine. All starts from one data folder use the same ones, so
+ * that programs find the mesh again.
+ */
 export interface KeptPlace {
   natsPort?: number;
   redisPort?: number;
-  /** By NATS user. */
+  /** The passwords by NATS user. */
   passwords: Record<string, string>;
 }
 
 const fileIn = (dataDir: string) => `${dataDir}/place.json`;
 
-/** As an earlier start has left it; a port that somebody else has by now is left out. In the folder only its owner can read it. */
+/**
+ * Reads the ports and passwords of an earlier start. Leaves out a port that another program uses now. Only
+ * the owner of the folder can read them.
+ */
 export async function readPlace(dataDir: string | undefined): Promise<KeptPlace> {
   if (dataDir === undefined) return { passwords: {} };
   let kept: KeptPlace;
@@ -28,7 +34,7 @@ export async function readPlace(dataDir: string | undefined): Promise<KeptPlace>
   };
 }
 
-/** Keeps it for the next start. */
+/** Saves the ports and passwords for the next start. */
 export async function writePlace(dataDir: string | undefined, place: KeptPlace): Promise<void> {
   if (dataDir === undefined) return;
   await mkdir(dataDir, { recursive: true, mode: 0o700 });

@@ -14,30 +14,36 @@ import { type ServiceProcess, startService } from './service-process.ts';
 import { superviseStarts } from './supervise.ts';
 
 export interface LaunchOptions {
-  /** Default: all samples. */
+  /** The services to start; default all samples. */
   services?: readonly Sample[];
-  /** Port of the gateway; default any free one. */
+  /** The port of the gateway; default any free port. */
   gatewayPort?: number;
-  /** Servers that run already; default those of `NATS_URL` and `REDIS_URL`, else own ones on free ports. */
+  /**
+   * The servers, when they run already; default those of `NATS_URL` and `REDIS_URL`, else new servers on free
+   * ports.
+   */
   natsUrl?: string | undefined;
   redisUrl?: string | undefined;
-  /** Where own servers keep their data; default a temporary folder. */
+  /** The data folder of new servers; default a temporary folder. */
   dataDir?: string;
-  /** Time without a sign of life after which a run is delivered to another replica, in ms; default 10,000. */
+  /** The silence after which a run is delivered to another replica, in ms; default 10,000. */
   ackWaitMs?: number;
-  /** `scripted`: agents that have a script answer from it; default: as `MESH_MODEL` says. */
+  /** `scripted` for agents that answer from their scripts; default the value of `MESH_MODEL`. */
   model?: 'scripted' | undefined;
-  /** More environment for every service. */
+  /** More environment variables for all services. */
   env?: Record<string, string>;
-  /** Ends the launch, when it is not through yet. */
+  /** Ends a launch that is not complete yet. */
   signal?: AbortSignal;
-  /** Called when a service ends without having been told to. */
+  /** Called when a service ends by itself. */
   onDeath?: (service: string, pid: number, how: string) => void;
-  /** Starts services and own servers again that end by themselves, after a pause that grows; default false. */
+  /**
+   * Whether services and own servers that end by themselves are started again, after growing pauses; default
+   * false.
+   */
   restarts?: boolean;
-  /** Takes what is said of servers, and of what is started again. */
+  /** Prints reports about servers and restarts. */
   say?: (text: string) => void;
-  /** Every line that a service writes. */
+  /** Called for every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
 
@@ -47,20 +53,20 @@ export interface LocalMesh extends AsyncDisposable {
   readonly redisUrl: string;
   readonly gatewayUrl: string;
   readonly gateway: ServiceProcess;
-  /** All services but the gateway. */
+  /** The processes of all services except the gateway. */
   readonly processes: ServiceProcess[];
-  /** User and password of a service on NATS; none where the server is not ours. */
+  /** Returns the NATS user and password of a service; none when the server is not ours. */
   login(user: string): { user?: string; pass?: string };
   /** Starts another process of a service, or another gateway. */
   start(sample: Sample | 'gateway'): Promise<ServiceProcess>;
 }
 
-/** Where the gateway's package is. */
+/** The gateway and the folder of its package. */
 const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
 
 /**
- * Starts NATS, Redis, every service in a process of its own, and a gateway. Each service has its own NATS user with just its subjects. All of it
- * ends with this process, in whatever way that ends.
+ * Starts NATS, Redis, each service in its own process, and a gateway. Each service has its own NATS user with
+ * only its own subjects. All processes end when this process ends in any way.
  */
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
   const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
@@ -71,7 +77,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const watch: Watch = { restarts, say, signal: stopping.signal };
   await using owners = new AsyncDisposableStack();
   const scripts = owners.use(await startScriptedModels(model === 'scripted' ? services : []));
-  // Neither needs the other: both are told to stop at once.
+  // The servers do not need each other, so both are stopped at the same time.
   const servers: OwnServer[] = [];
   owners.defer(async () => {
     await Promise.allSettled(servers.map((server) => server[Symbol.asyncDispose]()));
@@ -107,7 +113,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const namesOf = (kind: 'agent' | 'tool') =>
     services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
   const credentialKeys = await credentialKeysFor(dataDir);
-  // One clear word about a server that is not there, instead of one by each service.
+  // Checks here, so that a missing server is reported once and not by each service.
   const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
   await (await connectRedisStore({ url: redisUrl, caFile }))[Symbol.asyncDispose]();
   await provision({
@@ -118,17 +124,17 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
 
-  // On a server of ours there are no services but these.
+  // Our own server has no other services than these.
   if (ownNats) await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, services);
   for (const { manifest } of services) passwordOf(busName(manifest));
   for (const user of ['client', provisionUser]) passwordOf(user);
   await writePlace(dataDir, place);
 
-  // One that fails, or a signal, ends the start of all.
+  // The failure of one service, or a signal, ends the start of all.
   const failed = new AbortController();
   options.signal?.addEventListener('abort', () => failed.abort(), { once: true });
   if (options.signal?.aborted) failed.abort();
-  // All are told to stop at once, before the servers; those that are started later too.
+  // All services are stopped at the same time, before the servers. Services that start later are included.
   const running: ServiceProcess[] = [];
   owners.defer(async () => {
     stopping.abort();
@@ -165,7 +171,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
         ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(which)),
         ...more,
-        // Read by the process that starts them: `started`, and where the gateway listens.
+        // This process reads the logs, for the message `started` and for the gateway's address.
         MESH_LOG_FORMAT: 'json',
         MESH_LOG_LEVEL: isFiner(env.MESH_LOG_LEVEL ?? process.env.MESH_LOG_LEVEL) ?? 'info',
       },
@@ -189,12 +195,16 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
 }
 
-/** Finer than the level that the launcher needs itself. */
+/** Returns the level when it is finer than the one that the launcher needs. */
 function isFiner(level: string | undefined): string | undefined {
   return level === 'debug' || level === 'trace' ? level : undefined;
 }
 
-/** @throws Error that names the variable: one clear word instead of one by each service */
+/**
+ * Checks the settings here, so that a wrong one is reported once and not by each service.
+ *
+ * @throws Error that names the variable
+ */
 function assertSettings(env: NodeJS.ProcessEnv): void {
   for (const each of [
     serviceConfig.natsUrl,
@@ -208,7 +218,10 @@ function assertSettings(env: NodeJS.ProcessEnv): void {
   }
 }
 
-/** Forgets services that were renamed or removed since the last start: their cards would keep their apps. */
+/**
+ * Removes the cards of services that were renamed or removed since the last start: their apps would otherwise
+ * stay.
+ */
 async function removeOtherCards(
   address: { url: string; user?: string; pass?: string },
   services: readonly Sample[],
@@ -233,7 +246,7 @@ async function startAll(
     }),
   );
   const started = await Promise.all(starting);
-  // The first failed by itself, the others because of it.
+  // The first one failed by itself, the others because of it.
   if (reasons.length > 0) throw reasons[0];
   return started.filter((service) => service !== undefined);
 }

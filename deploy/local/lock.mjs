@@ -4,7 +4,10 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { step } from './process.mjs';
 
-/** The holder touches its lock this often; one that was not touched for `staleMs` has no holder. */
+/**
+ * The interval at which the holder touches its lock, in ms. A lock that was not touched for `staleMs` has no
+ * holder.
+ */
 const touchMs = 2_000;
 const staleMs = 30_000;
 
@@ -29,11 +32,11 @@ function isAlive(pid) {
 function isStale({ text, age }) {
   if (age > staleMs) return true;
   const [pid, host] = text.split(' ');
-  // An empty file was created this instant and is being written.
+  // An empty file has just been created and is being written.
   return host === hostname() && !isAlive(Number(pid));
 }
 
-/** Takes a dead holder's lock away: the rename succeeds for one process only. */
+/** Removes the lock of a dead holder. The rename succeeds for one process only. */
 async function takeAway(path, seen) {
   const aside = `${path}.${process.pid}`;
   try {
@@ -42,7 +45,7 @@ async function takeAway(path, seen) {
     if (error.code === 'ENOENT') return;
     throw error;
   }
-  // Somebody else was faster and this is the new holder's lock: give it back.
+  // Another process was faster, and this is the lock of the new holder: put it back.
   if ((await readFile(aside, 'utf8')) !== seen) await rename(aside, path);
   else await rm(aside, { force: true });
 }
@@ -50,7 +53,7 @@ async function takeAway(path, seen) {
 async function acquire(path) {
   await mkdir(dirname(path), { recursive: true });
   const mine = `${process.pid} ${hostname()} ${Date.now()}`;
-  for (let said = false; ; ) {
+  for (let isReported = false; ; ) {
     try {
       await writeFile(path, mine, { flag: 'wx' });
       return mine;
@@ -60,14 +63,17 @@ async function acquire(path) {
     const seen = await read(path);
     if (seen && isStale(seen)) await takeAway(path, seen.text);
     else {
-      if (!said) step(`waiting for another installation (process ${seen?.text.split(' ')[0] ?? '?'})`);
-      said = true;
+      if (!isReported) step(`waiting for another installation (process ${seen?.text.split(' ')[0] ?? '?'})`);
+      isReported = true;
       await sleep(200);
     }
   }
 }
 
-/** Runs `work` while no other process on this working copy does. The lock of a process that died is taken over. */
+/**
+ * Runs `work` while no other process of this working copy holds the lock. Takes over the lock of a dead
+ * process.
+ */
 export async function withLock(path, work) {
   const mine = await acquire(path);
   const touch = setInterval(() => utimes(path, new Date(), new Date()).catch(() => {}), touchMs);

@@ -5,7 +5,7 @@ const start = { isDemo: false };
 const shared = { NATS_URL: 'nats://somewhere:4222' };
 
 describe('the choice of models', () => {
-  it('takes scripts where there is no key, and says so', () => {
+  it('takes scripts when there is no key, and reports it', () => {
     for (const isDemo of [true, false]) {
       const { model, notice } = chooseModel({}, { isDemo });
       expect(model).toBe('scripted');
@@ -17,13 +17,13 @@ describe('the choice of models', () => {
     expect(chooseModel({ [name]: 'key' }, start)).toEqual({ model: undefined });
   });
 
-  it('takes scripts with a key when it is told to', () => {
+  it('takes scripts despite a key when MESH_MODEL says so', () => {
     expect(chooseModel({ GEMINI_API_KEY: 'key', MESH_MODEL: 'scripted' }, start)).toEqual({
       model: 'scripted',
     });
   });
 
-  it('takes no scripts unasked on servers of others; the demo does', () => {
+  it('takes scripts by itself on foreign servers only in the demo', () => {
     expect(() => chooseModel(shared, start)).toThrow(/GEMINI_API_KEY.*MESH_MODEL=scripted/);
     expect(chooseModel({ ...shared, MESH_MODEL: 'scripted' }, start).model).toBe('scripted');
     expect(chooseModel(shared, { isDemo: true }).model).toBe('scripted');

@@ -1,6 +1,6 @@
 import { agentConfig } from '@agentmesh/mesh';
 
-/** The models of a mesh on this machine, and a word about them for the person who starts it. */
+/** The choice of models for a mesh on this machine, with a notice for the person who starts it. */
 export interface ModelChoice {
   model: 'scripted' | undefined;
   /** The first line of the output; absent when the environment names the models itself. */
@@ -10,10 +10,11 @@ export interface ModelChoice {
 const withKey = 'GEMINI_API_KEY=… asks Gemini';
 
 /**
- * Chooses the models: as `MESH_MODEL` says; else Gemini where the environment holds a key; else the scripts of the samples.
+ * Chooses the models: the value of `MESH_MODEL`; else Gemini when the environment holds a key; else the
+ * scripts of the samples.
  *
- * @param isDemo the demo takes scripts on any servers; a mesh that stays takes them unasked on its own servers only, because
- * servers of others hold real conversations
+ * @param isDemo the demo takes scripts on any servers; a mesh that stays takes them by itself only on its own
+ * servers, because foreign servers hold real conversations
  * @throws Error for another value of `MESH_MODEL`; without a key on servers of others
  */
 export function chooseModel(env: NodeJS.ProcessEnv, { isDemo }: { isDemo: boolean }): ModelChoice {

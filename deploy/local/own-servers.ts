@@ -1,16 +1,16 @@
 import { type Server, startNats, startRedis } from '@agentmesh/testing/servers';
 import { superviseStarts } from './supervise.ts';
 
-/** A server of this mesh, which keeps its address when it is started anew. */
+/** A server of this mesh, which keeps its address when it is started again. */
 export interface OwnServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
 }
 
 export interface Watch {
-  /** Start again what has ended by itself. */
+  /** Whether to start a server again that has ended by itself. */
   restarts: boolean;
-  /** Says in words what happens. */
+  /** Prints reports. */
   say: (text: string) => void;
   /** Aborted when the mesh stops. */
   signal: AbortSignal;
@@ -28,7 +28,7 @@ export function startOwnRedis(options: Parameters<typeof startRedis>[0], watch: 
 
 type Start = (onEnd: (how: string) => void, place?: { port: number; dataDir: string }) => Promise<Server>;
 
-/** Names the end of a server in one line, and starts it again at its place. */
+/** Starts a server. Reports its end in one line, and starts it again on the same port and folder. */
 async function keep(name: string, { restarts, say, signal }: Watch, start: Start): Promise<OwnServer> {
   let server: Server;
   const onEnd = (how: string) => {

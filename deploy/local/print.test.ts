@@ -19,7 +19,7 @@ function printer(env: NodeJS.ProcessEnv) {
 }
 
 describe('the log that npm start prints', () => {
-  it('is short by itself: warnings and errors, the same words of several services once', () => {
+  it('is short by default: warnings and errors, and the same message of several services once', () => {
     const { lines, time, onLine, scripted } = printer({});
     onLine('a', line('info', 'started'));
     onLine('a', line('info', 'answers come from a script', { model: 'scripted' }));
@@ -56,7 +56,7 @@ describe('the log that npm start prints', () => {
     ]);
   });
 
-  it('is whole, as text, where a level is set, and in the format that is set', () => {
+  it('is complete when a level is set, in the set format or as text', () => {
     const text = printer({ MESH_LOG_LEVEL: 'debug' });
     text.onLine('a', line('debug', 'handed over', { to: 'b' }));
     text.onLine('a', line('trace', 'too fine'));
@@ -71,7 +71,7 @@ describe('the log that npm start prints', () => {
   });
 });
 
-it('two services of one name are refused, and both folders are named', () => {
+it('refuses two services with one name, and names both folders', () => {
   const manifest = { kind: 'agent' as const, name: 'twin', transfers: [], asks: [], calls: [] };
   const tool = { ...manifest, kind: 'tool' as const };
   expect(() =>
@@ -88,7 +88,7 @@ it('two services of one name are refused, and both folders are named', () => {
   ).toThrow('agent twin is defined twice, in one and in two');
 });
 
-it('an agent or a tool that no service is, is named, with the name that was probably meant', () => {
+it('names an agent or a tool without a service, with the name that was probably meant', () => {
   const uses = { transfers: ['support'], asks: [], calls: ['get_wether'] };
   const agent = { kind: 'agent' as const, name: 'trip', ...uses };
   const tool = { kind: 'tool' as const, name: 'get_weather', transfers: [], asks: [], calls: [] };
@@ -102,10 +102,10 @@ it('an agent or a tool that no service is, is named, with the name that was prob
   ]);
 });
 
-it('a definition that is no TypeScript is told with its line', async () => {
+it('names the line of a definition that is not valid TypeScript', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'agentmesh-definition-')), 'agent.ts');
   await writeFile(file, 'export const a: number = 1;\nconst b = ;\n');
-  // Vitest would read the file itself, in its own words.
+  // Another process imports the file, because Vitest would transform it and report its own errors.
   const script = `import(${JSON.stringify(file)}).catch(({ message, stack }) => console.log(JSON.stringify({ message, stack })))`;
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);
   const error = Object.assign(new Error(), JSON.parse(stdout));
@@ -113,7 +113,7 @@ it('a definition that is no TypeScript is told with its line', async () => {
   expect(describeImportError(new Error('boom'))).toBe('boom');
 });
 
-it('the reason of a start that failed is what the service logged, or the line of its uncaught error', () => {
+it('takes the reason of a failed start from the log of the service, or from its uncaught error', () => {
   const stack = [
     'file:///a.ts:39',
     '    throw',

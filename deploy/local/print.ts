@@ -3,12 +3,15 @@ import { type Event, replicaKey } from '@agentmesh/protocol';
 import { textLine } from '@agentmesh/service';
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-/** The same words of several services within this time are printed once, in ms: all of them see that a server is away. */
+/**
+ * The time within which the same message of several services is printed once, in ms: all of them notice that
+ * a server is away.
+ */
 const sameMs = 10_000;
 
 export interface LogPrinter {
   onLine(service: string, line: string): void;
-  /** Services whose model is a script. */
+  /** The services whose model is a script. */
   readonly scripted: ReadonlySet<string>;
 }
 
@@ -19,8 +22,9 @@ export interface LogPrinterOptions {
 }
 
 /**
- * Prints the logs of services, which are JSON: of itself warnings and errors in short, each once; where `MESH_LOG_LEVEL` or `MESH_LOG_FORMAT` is set
- * every line from that level on, in that format.
+ * Makes a printer for the logs of services, which are JSON. By default it prints warnings and errors in
+ * short, each once. When `MESH_LOG_LEVEL` or `MESH_LOG_FORMAT` is set, it prints every line from that level
+ * on, in that format.
  */
 export function logPrinter({
   env = process.env,
@@ -72,7 +76,7 @@ interface LoggedError {
   cause?: LoggedError;
 }
 
-/** The message of an error and those of its causes, each once. */
+/** Returns the messages of an error and of its causes, each once. */
 function messagesOf(error: LoggedError | undefined): string {
   if (!error) return '';
   const message = error.message ?? '';
@@ -80,7 +84,7 @@ function messagesOf(error: LoggedError | undefined): string {
   return cause === '' || message.includes(cause) ? message : [message, cause].filter(Boolean).join(': ');
 }
 
-/** The tool and the invocation that a line is about. */
+/** Returns the tool and the invocation of a line. */
 function whereOf({ tool, invocationId, err }: Line): string {
   const invocation = invocationId ?? err?.details?.invocationId;
   const parts = [tool && `tool ${tool}`, invocation && `invocation ${invocation}`].filter(Boolean);
@@ -98,7 +102,7 @@ function readLine(line: string): Line | undefined {
   }
 }
 
-/** One line per event: who said or did what, in which process. */
+/** Describes an event in one line: its author, its content or effect, and its process. */
 export function describeEvent(event: Event): string {
   const replica = event.customMetadata?.[replicaKey];
   const where = typeof replica === 'string' ? replica : '';
@@ -110,8 +114,8 @@ export function describeEvent(event: Event): string {
     return '';
   });
   const text = stringifyContent(event);
-  const told = [...what.filter(Boolean), ...(text ? [`“${text}”`] : [])].join(', ');
+  const description = [...what.filter(Boolean), ...(text ? [`“${text}”`] : [])].join(', ');
   const hint = event.actions.transferToAgent ? ` → transfer to ${event.actions.transferToAgent}` : '';
   const problem = event.errorCode ? `failed: ${event.errorMessage}` : '';
-  return `${event.partial ? '… ' : ''}${event.author} [pid ${pid}] ${told}${problem}${hint}`;
+  return `${event.partial ? '… ' : ''}${event.author} [pid ${pid}] ${description}${problem}${hint}`;
 }

@@ -1,10 +1,10 @@
-// Plain JavaScript for Node >= 20: this runs before anything is installed.
+// Plain JavaScript for Node >= 20, because it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const forwarded = ['SIGTERM', 'SIGHUP', 'SIGINT'];
 
-/** A reason to end with a message and an exit code, without a stack. */
+/** An error that ends the program with a message and an exit code, without a stack. */
 export class Stop extends Error {
   constructor(message, exitCode) {
     super(message);
@@ -17,8 +17,8 @@ export function step(text) {
 }
 
 /**
- * Runs a program to its end and gives its exit code and, when `quiet`, what it printed. Signals are passed on to it, and this process
- * outlives it, so that what must be put back afterwards is put back.
+ * Runs a program to its end. Returns its exit code and, when `quiet`, its output. Passes signals on to the
+ * program and outlives it, so that this process can clean up afterwards.
  */
 export function run(command, args, { quiet = false, ...options } = {}) {
   return new Promise((resolve, reject) => {
@@ -27,13 +27,14 @@ export function run(command, args, { quiet = false, ...options } = {}) {
     child.stdout?.on('data', (chunk) => output.push(chunk));
     child.stderr?.on('data', (chunk) => output.push(chunk));
     const pass = (signal) => {
-      // A terminal sends Ctrl-C to the whole process group. Passed on, the child would take it for the second
-      // one, which means "at once".
+      // A terminal sends Ctrl-C to the whole process group. If we passed it on, the child would take it for a
+      // second Ctrl-C, which means "at once".
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     };
     for (const signal of forwarded) process.on(signal, pass);
-    // npm that is told to stop ends without a word to us; who lost its parent stops as if told so itself.
+    // When npm gets a signal it ends without passing it on. A process without its parent therefore stops as
+    // after a signal.
     const parent = process.ppid;
     const orphanWatch = setInterval(() => {
       if (process.ppid === parent) return;

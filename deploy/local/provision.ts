@@ -26,7 +26,8 @@ const config = readConfig({
 const namesOf = (kind: 'agent' | 'tool') =>
   samples.flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
 
-// Makes what the mesh needs in JetStream, with a user of its own: services have no right to.
+// Makes the streams and buckets of the mesh in JetStream, with a user of its own: services have no right to
+// make them.
 await provision({
   url: config.natsUrl,
   user: config.natsUser,

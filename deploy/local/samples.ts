@@ -3,7 +3,7 @@ import { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
 import { nearest } from '@agentmesh/protocol';
 
-/** A service of this repository: what it is, and the package that runs it. */
+/** A service of this repository: its definition, and the folder of its package. */
 export interface Sample {
   manifest: ServiceManifest;
   folder: string;
@@ -12,8 +12,8 @@ export interface Sample {
 const root = new URL('../../', import.meta.url);
 
 /**
- * Every agent and tool of the repository: the packages below `services/agents` and `services/tools`, whose `src/agent.ts` or
- * `src/tool.ts` exports its definition. What each may do on the bus is read off that.
+ * All agents and tools of the repository: the packages below `services/agents` and `services/tools`, whose
+ * `src/agent.ts` or `src/tool.ts` exports the definition. Their rights on the bus are derived from it.
  */
 export const samples: readonly Sample[] = [
   ...(await discover('services/agents', 'src/agent.ts')),
@@ -46,14 +46,17 @@ async function definitionsIn(path: string): Promise<object> {
   }
 }
 
-/** The message of an error, and the line of the source where Node puts it in front of the stack: that of a syntax error. */
+/**
+ * Returns the message of an error. For a syntax error it adds the line of the source, which Node puts before
+ * the stack.
+ */
 export function describeImportError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [, place] = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(error.stack ?? '') ?? [];
   return place === undefined ? error.message : `${error.message} (${place.replace(root.pathname, '')})`;
 }
 
-/** One sentence for each agent or tool that a service uses by name and that none of the services is. */
+/** Returns a sentence for each agent or tool that a service uses by name and that no service provides. */
 export function missingServices(services: readonly Sample[]): string[] {
   const namesOf = (kind: 'agent' | 'tool') =>
     services.flatMap(({ manifest }) => (manifest.kind === kind ? manifest.name : []));
@@ -73,7 +76,7 @@ export function missingServices(services: readonly Sample[]): string[] {
   ]);
 }
 
-/** @throws Error for two services of one name: both folders are named */
+/** Refuses two services with one name. @throws Error that names both folders */
 export function assertDistinct(services: readonly Sample[]): void {
   const folders = new Map<string, string>();
   for (const { manifest, folder } of services) {

@@ -16,14 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A service in a folder of its own, with this text for its script. */
+/** Makes a service in a folder of its own, with this text as its script. */
 async function service(name: string, script?: string) {
   await mkdir(join(folder, name, 'src'), { recursive: true });
   if (script !== undefined) await writeFile(join(folder, name, 'src/script.fixture.ts'), script);
   return { manifest, folder: relative(root, join(folder, name)) };
 }
 
-it('serves the script of each service as Gemini, and gives no key of ours to it', async () => {
+it('serves the script of each service as Gemini, and gives it no real key', async () => {
   const one = await service('one', "export const script = () => ({ text: 'one' });");
   const two = await service('two', "export const script = () => ({ text: 'two' });");
   const none = await service('none');

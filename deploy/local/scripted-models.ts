@@ -7,13 +7,13 @@ const scriptFile = 'src/script.fixture.ts';
 
 /** The scripted models of a mesh on this machine. */
 export interface ScriptedModels extends AsyncDisposable {
-  /** Gives the environment of a service that a script answers for; undefined for a service without a script. */
+  /** Returns the environment of a service with a script; undefined for a service without one. */
   environmentOf(sample: Sample): Record<string, string> | undefined;
 }
 
 /**
- * Starts a Gemini-compatible server for each service with a `src/script.fixture.ts`, in this process. The services ask it by the
- * client of Gemini, as they ask Gemini.
+ * Starts a server with Gemini's interface for each service with a `src/script.fixture.ts`, in this process.
+ * The services use the same client as for Gemini.
  *
  * @throws Error for a file that exports no script
  */
@@ -31,7 +31,7 @@ export async function startScriptedModels(services: readonly Sample[]): Promise<
     environmentOf({ folder }) {
       const url = urls.get(folder);
       if (url === undefined) return undefined;
-      // The client of Gemini demands a key. A real one must not go to a script.
+      // The client of Gemini requires a key. A script must not get a real one.
       return { MESH_MODEL: 'scripted', GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'scripted' };
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
@@ -41,6 +41,6 @@ export async function startScriptedModels(services: readonly Sample[]): Promise<
 async function scriptIn(file: URL): Promise<ModelScript> {
   const { script }: { script?: unknown } = await import(file.href);
   if (typeof script !== 'function') throw new Error(`${file.pathname} must export the function script`);
-  // What it takes and gives cannot be checked before it is asked.
+  // The types of a function cannot be checked before its first call.
   return script as ModelScript;
 }

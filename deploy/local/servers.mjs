@@ -9,7 +9,10 @@ const servers = [
   { program: 'redis-server', binary: 'MESH_REDIS_BIN', url: 'REDIS_URL' },
 ];
 
-/** Where servers are that are not on everybody's path: Debian's place for daemons, Homebrew's on Apple silicon. */
+/**
+ * The folders of servers that are not on every user's PATH: Debian's folder for daemons, Homebrew's on Apple
+ * silicon.
+ */
 const morePlaces = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
 function isProgram(path) {
@@ -26,7 +29,7 @@ function find(program) {
   return places.map((place) => join(place, program)).find(isProgram);
 }
 
-/** The paths of the servers' programs by variable; undefined when one is missing. */
+/** Returns the paths of the servers' programs by variable; undefined when one is missing. */
 function binaries(needed) {
   const found = {};
   for (const { program, binary } of needed) {
@@ -48,14 +51,14 @@ async function dockerAnswers() {
   return exitCode === 0;
 }
 
-/** Debian's packages start their daemons when they are installed, unless this file forbids it. */
+/** The file that forbids Debian's packages to start their daemons at installation. */
 const policy = '/usr/sbin/policy-rc.d';
 
 async function withoutDaemons(work) {
   try {
     await writeFile(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755, flag: 'wx' });
   } catch (error) {
-    // Somebody's policy is there: it is theirs, and it stays.
+    // The machine has a policy already, which must stay.
     if (error.code === 'EEXIST') return work();
     throw error;
   }
@@ -87,8 +90,9 @@ For demo and start, servers that run already: set NATS_URL and REDIS_URL.`;
 }
 
 /**
- * Sees to it that NATS and Redis can be started, by the first way there is: servers that run already (when `reuse`), programs on this
- * machine, Docker, apt as root. Gives the environment for what is started. @throws Stop with exit code 2 and what to do
+ * Provides NATS and Redis in the first possible way: servers that run already (when `reuse`), programs on
+ * this machine, Docker, or apt as root. Returns the environment for the command. @throws Stop with exit code
+ * 2 and advice
  */
 export async function provideServers(root, { reuse }) {
   const needed = servers.filter(({ url }) => !(reuse && process.env[url]));

@@ -3,18 +3,18 @@ import { createInterface } from 'node:readline';
 import { endProcess, hasEnded, spawnGuarded } from '@agentmesh/testing';
 
 const root = new URL('../../', import.meta.url).pathname;
-/** Longest time from the start of a process until it serves, in ms. */
+/** The longest time from the start of a process until it serves, in ms. */
 const startMs = 30_000;
 
 export interface ServiceProcessOptions {
   name: string;
-  /** Folder of its package, from the root of the repository. */
+  /** The folder of its package, from the root of the repository. */
   folder: string;
   env: NodeJS.ProcessEnv;
   onLine: (service: string, line: string) => void;
-  /** Called when it ends without having been told to. */
+  /** Called when the process ends by itself. */
   onDeath: (service: string, pid: number, how: string) => void;
-  /** Ends the start. */
+  /** Ends the start when it is aborted. */
   signal: AbortSignal;
 }
 
@@ -22,11 +22,11 @@ export interface ServiceProcessOptions {
 export interface ServiceProcess extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
-  /** Where it listens for HTTP, if it does. */
+  /** The address of its HTTP server, if it has one. */
   readonly address: string | undefined;
-  /** SIGTERM: it ends what it has in hand. Gives the exit code. */
+  /** Sends SIGTERM, after which the process ends its current work. Returns the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -37,7 +37,11 @@ interface LogLine {
   reason?: string;
 }
 
-/** Starts a service's `main.ts` and waits until it serves. @throws Error with its last lines when it does not */
+/**
+ * Starts a service's `main.ts` and waits until it serves.
+ *
+ * @throws Error with its last lines when it does not
+ */
 export async function startService({
   name,
   folder,
@@ -92,13 +96,13 @@ function processOf(
   onDeath: ServiceProcessOptions['onDeath'],
 ): ServiceProcess {
   const pid = child.pid ?? -1;
-  let told = false;
+  let isStopped = false;
   child.once('exit', (code, by) => {
-    if (!told) onDeath(name, pid, by ?? `exit code ${code}`);
+    if (!isStopped) onDeath(name, pid, by ?? `exit code ${code}`);
   });
-  // Services have 25 s to end what they have in hand.
+  // Services have 25 s to end their current work.
   const stop = async () => {
-    told = true;
+    isStopped = true;
     await endProcess(child, 'SIGTERM', 30_000);
     return child.exitCode;
   };
@@ -108,7 +112,7 @@ function processOf(
     address,
     stop,
     kill: () => {
-      told = true;
+      isStopped = true;
       return endProcess(child, 'SIGKILL');
     },
     async [Symbol.asyncDispose]() {
@@ -125,7 +129,7 @@ function readLine(line: string): LogLine {
   }
 }
 
-/** The reason that a service logs; else the line of an uncaught error; else all its lines. */
+/** Returns the reason that a service has logged; else the line of an uncaught error; else all its lines. */
 export function reasonIn(lines: readonly string[]): string {
   const logged = lines.map(readLine).findLast(({ reason }) => reason !== undefined);
   const uncaught = lines.findLast((line) => /^\w*Error\b[^:]*: /.test(line));

@@ -8,7 +8,7 @@ import { chooseModel } from './model-choice.ts';
 import { logPrinter } from './print.ts';
 import type { Sample } from './samples.ts';
 
-/** Keeps the mesh running until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
+/** Runs the mesh until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
 async function main(signal: AbortSignal): Promise<void> {
   const gatewayPort = readPort();
   const { model, notice } = chooseModel(process.env, { isDemo: false });
@@ -16,7 +16,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const folder = process.env.MESH_DATA_DIR || new URL('../../.mesh', import.meta.url).pathname;
   await using _lock = await lockFolder(folder);
   await assertFree(gatewayPort);
-  // Not above: an agent that cannot be read is told in one line.
+  // Imported here, so that an agent that cannot be read is reported in one line.
   const [{ launchMesh }, { missingServices, samples }] = await Promise.all([
     import('./launch.ts'),
     import('./samples.ts'),
@@ -32,9 +32,9 @@ async function main(signal: AbortSignal): Promise<void> {
     signal,
   });
   const { user = '', pass = '' } = mesh.login('client');
-  // On servers that others use too, it may be one of theirs.
+  // On foreign servers the missing service may run elsewhere.
   if (user !== '') for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
-  // Under the names that services read, and under those of the `nats` program.
+  // Uses the variables of services, and those of the `nats` program.
   const clientEnv = [
     `NATS_URL=${mesh.natsUrl}`,
     ...['MESH_NATS_USER', 'NATS_USER'].map((name) => `${name}=${user}`),
@@ -77,7 +77,7 @@ function readPort(): number {
   throw new Error(`MESH_HTTP_PORT ${result.problem}`);
 }
 
-/** Which agents a model answers for, and which a script. */
+/** Describes which agents use a model, and which a script. */
 function modelsOf(
   { processes }: LocalMesh,
   samples: readonly Sample[],
@@ -90,7 +90,7 @@ function modelsOf(
   return others.length === 0 ? words : `${words}; models of their own for ${others.join(', ')}`;
 }
 
-/** The line of the banner about the services' logs in this terminal. */
+/** Returns the line of the banner about the services' logs in this terminal. */
 function logsOf({ MESH_LOG_LEVEL: level, MESH_LOG_FORMAT: format }: NodeJS.ProcessEnv): string {
   if (level || format) return `from level ${level || 'info'} on, as ${format || 'text'}`;
   return 'warnings and errors in short; MESH_LOG_LEVEL=info npm start prints each run, and the stacks of errors';
@@ -100,7 +100,7 @@ function withoutPassword(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//');
 }
 
-/** Said before anything is started: the gateway would be the last to find out. */
+/** Checks the port before anything is started, because the gateway would be the last to notice. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
   try {
@@ -108,7 +108,7 @@ async function assertFree(port: number): Promise<void> {
       probe.once('error', reject).listen(port, '127.0.0.1', resolve),
     );
   } catch (cause) {
-    throw new Error(`port ${port} is taken: set MESH_HTTP_PORT to another one`, { cause });
+    throw new Error(`port ${port} is taken: set MESH_HTTP_PORT to another port`, { cause });
   } finally {
     await new Promise((resolve) => probe.close(resolve));
   }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { superviseStarts } from './supervise.ts';
 
-it('starts what died again, each time after a longer pause, until it is stopped', async () => {
+it('starts a dead program again, each time after a longer pause, until it is stopped', async () => {
   const words: string[] = [];
   const stop = new AbortController();
   const start = vi.fn(async () => {
@@ -26,7 +26,7 @@ it('starts what died again, each time after a longer pause, until it is stopped'
   expect(start).toHaveBeenCalledTimes(4);
 });
 
-it('begins with the first pause again for what has lived long', async () => {
+it('begins with the first pause again after a long life', async () => {
   const words: string[] = [];
   const say = (text: string) => void words.push(text);
   const { signal } = new AbortController();

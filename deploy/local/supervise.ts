@@ -1,23 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface SuperviseOptions {
-  /** Its name in messages. */
+  /** The name of the program in messages. */
   name: string;
-  /** Starts it anew. */
+  /** Starts the program again. */
   start: () => Promise<unknown>;
-  /** Says in words what happens. */
+  /** Prints reports. */
   say: (text: string) => void;
-  /** Ends the attempts. */
+  /** Ends the attempts when it is aborted. */
   signal: AbortSignal;
-  /** Pause before the first attempt, in ms; it doubles with each death up to `maxPauseMs`. Default 500. */
+  /**
+   * The pause before the first attempt, in ms. It doubles with each death up to `maxPauseMs`. Default 500.
+   */
   pauseMs?: number;
-  /** Default 30,000. */
+  /** The longest pause, in ms; default 30,000. */
   maxPauseMs?: number;
-  /** A life of this length, in ms, resets the pause to the first one. Default 60,000. */
+  /** The life after which the pause is reset to the first one, in ms; default 60,000. */
   healthyMs?: number;
 }
 
-/** Starts what has died again, after a pause that grows with each death. */
+/** Makes a function that starts a dead program again, after a pause that grows with each death. */
 export function superviseStarts({
   pauseMs = 500,
   maxPauseMs = 30_000,

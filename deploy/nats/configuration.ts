@@ -1,12 +1,12 @@
 import { natsAccounts } from '@agentmesh/mesh';
 import { samples } from '../local/samples.ts';
 
-/** The variable of nats-server's environment that holds a user's password. */
+/** Returns the name of the variable that holds a user's password, in nats-server's environment. */
 export function passwordVariable(user: string): string {
   return `NATS_PASSWORD_${user.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** `nats-server.conf` for the samples: what each service may do is read off its definition. */
+/** Makes `nats-server.conf` for the samples. The rights of each service are derived from its definition. */
 export function natsConfiguration(): string {
   const accounts = natsAccounts({
     services: samples.map(({ manifest }) => manifest),

@@ -11,7 +11,7 @@ const services = samples.map(({ manifest }) => manifest);
 const users = [provisionUser, ...[gatewayManifest, clientManifest, ...services].map(busName)];
 
 describe('deploy/nats/nats-server.conf', () => {
-  it('takes a password for every user from the environment', () => {
+  it('reads the password of each user from the environment', () => {
     for (const user of users) expect(text).toContain(`password: $${passwordVariable(user)} `.trimEnd());
   });
 

@@ -9,7 +9,7 @@ import { findBinary, freePort, until } from '@agentmesh/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
 const here = dirname(fileURLToPath(import.meta.url));
-// Where servers run in containers alone, there is no program that the script could start.
+// Without a local program the script has nothing to start: the servers then run only in containers.
 const program = findBinary('redis-server') ?? '';
 const test = it.skipIf(program === '');
 
@@ -34,7 +34,7 @@ async function start(env: Record<string, string>) {
   return { child, port, folder, said: () => said };
 }
 
-test('the Redis of compose.yaml lets the mesh in, nobody else, and shows its password to no other process', async () => {
+test('the Redis of compose.yaml admits only the mesh, and hides its password from other processes', async () => {
   const { child, port, folder, said } = await start({ REDIS_PASSWORD: 'pa55word' });
   await until(() => said().includes('Ready to accept'), { what: 'Redis to start' });
   await using store = await connectRedisStore({ url: `redis://agentmesh:pa55word@127.0.0.1:${port}` });

@@ -6,7 +6,7 @@ import { createLogger } from '@agentmesh/service';
 import { connect } from '@nats-io/transport-node';
 import { InstantLlm, stockPrice } from './instant-agent.ts';
 
-/** Says back what it heard: the cost of an ask without any thinking. */
+/** An agent that returns the text of the message. It shows the cost of an ask without a model. */
 class EchoAgent extends BaseAgent {
   protected override async *runAsyncImpl({
     invocationId,

@@ -8,12 +8,12 @@ import { question } from './model.ts';
 export interface Case {
   name: string;
   inFlight: number;
-  /** How often it is done in one round. */
+  /** The number of repetitions in one round. */
   count: number;
   once(): Promise<void>;
 }
 
-/** The smallest thing NATS can do, and an ask of an agent that only says back what it heard. */
+/** Makes the cases of a plain NATS request and of an ask of an agent that returns the text. */
 export function askCases(mesh: Mesh, raw: NatsConnection): Case[] {
   const text = 'x'.repeat(200);
   const payload = JSON.stringify({ message: text });
@@ -34,7 +34,11 @@ export function askCases(mesh: Mesh, raw: NatsConnection): Case[] {
   ]);
 }
 
-/** Reads the reply of an ask. @throws Error for a refusal and for any other text: neither is an answer to count. */
+/**
+ * Checks the reply to an ask.
+ *
+ * @throws Error for a refusal and for any other text, which must not count as answers
+ */
 function assertEcho(reply: Msg, text: string): void {
   const refusal = reply.headers?.get(header.error);
   if (refusal) throw new Error(`an ask was refused: ${refusal}`);
@@ -42,7 +46,9 @@ function assertEcho(reply: Msg, text: string): void {
   if (answer.text !== text) throw new Error(`an ask was answered by ${answer.text}`);
 }
 
-/** A turn with one tool call: durable over NATS and Redis, and in one process in memory. */
+/**
+ * Makes the cases of a turn with one tool call: durable over NATS and Redis, and in one process in memory.
+ */
 export function turnCases(mesh: Mesh): Case[] {
   const user = 'bench';
   const meshOnce = async () => {

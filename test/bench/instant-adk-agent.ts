@@ -12,7 +12,7 @@ class InstantAdkLlm extends AdkLlm {
   }
 }
 
-/** The same agent in ADK. */
+/** Makes the same agent in ADK. */
 export function instantAdkAgent(name: string, includeContents: 'default' | 'none' = 'default'): AdkAgent {
   const tool = new AdkTool({
     name: 'get_stock_price',

@@ -2,7 +2,7 @@ import { BaseLlm, FunctionTool, type LlmRequest, type LlmResponse } from '@agent
 import { z } from 'zod';
 import { answerOf, price } from './model.ts';
 
-/** A model that thinks no time at all. */
+/** A model that answers at once. */
 export class InstantLlm extends BaseLlm {
   override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
     yield { content: answerOf(contents) };

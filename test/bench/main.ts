@@ -7,7 +7,10 @@ import { askCases, type Case, turnCases } from './cases.ts';
 import { spawnAgents } from './spawn-agents.ts';
 import { median, type Row, table } from './table.ts';
 
-/** Every case is measured once per round, one after the other: what disturbs the machine disturbs them alike. */
+/**
+ * The number of rounds. Each round measures every case once, so that a disturbance of the machine affects all
+ * cases alike.
+ */
 const rounds = 7;
 
 async function main(): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Content } from '@google/genai';
 
-/** What every model of the benchmark answers, without any delay: a call first, and words once its result is there. */
+/**
+ * Returns the answer of each model of the benchmark: first a call, then a text after the result of the call.
+ */
 export function answerOf(contents: readonly Content[]): Content {
   const isAnswered = contents.at(-1)?.parts?.some(({ functionResponse }) => functionResponse) ?? false;
   return isAnswered

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { endProcess, spawnGuarded } from '@agentmesh/testing';
 
-/** Starts a process of agents, with the addresses of its servers and what else it wants to know, and waits until it serves. */
+/**
+ * Starts a process of agents with its arguments, such as the addresses of servers, and waits until it serves.
+ */
 export async function spawnAgents(file: string, ...args: string[]): Promise<AsyncDisposable> {
   const child = spawnGuarded([process.execPath, join(import.meta.dirname, file), ...args], {
     cwd: import.meta.dirname,

@@ -1,9 +1,9 @@
 import type { Case } from './cases.ts';
 
-/** One round of one case. */
+/** The result of one round of one case. */
 export interface Row {
   perSecond: number;
-  /** Median time of one, in ms. */
+  /** The median time of one repetition, in ms. */
   p50: number;
 }
 
@@ -12,13 +12,15 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Medians over the rounds, their spread, and the ratio to the case that follows or precedes at the same width. */
+/**
+ * Makes a table of the medians over the rounds, their spread, and the ratio to the other case of the pair.
+ */
 export function table(figures: ReadonlyMap<Case, readonly Row[]>): string {
   const entries = [...figures];
   const lines = entries.map(([{ name, inFlight }, rows], index) => {
     const rates = rows.map(({ perSecond }) => perSecond);
     const rate = median(rates);
-    // Cases come in pairs: the second is set against the first.
+    // Cases come in pairs, which are compared with each other.
     const pair = entries[index % 2 === 0 ? index + 1 : index - 1]?.[1] ?? [];
     const ratio = rate / median(pair.map(({ perSecond }) => perSecond));
     const spread = `${Math.round(Math.min(...rates))}–${Math.round(Math.max(...rates))}`;

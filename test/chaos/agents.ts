@@ -11,19 +11,20 @@ import { remoteAgent, remoteTool } from '@agentmesh/mesh';
 import { z } from 'zod';
 import type { CountWork } from './effects.ts';
 
-/** The app whose root is the front agent. */
+/** The app whose root agent is the front agent. */
 export const app = 'chaos_app';
 export const agentNames = ['front_agent', 'middle_agent', 'back_agent'] as const;
 export const toolNames = ['add_remote'] as const;
-/** Each is a service, and has replicas. */
+/** The name of an agent or a tool. Each of them is a service with replicas. */
 export type PartName = (typeof agentNames)[number] | (typeof toolNames)[number];
 export const partNames: readonly PartName[] = [...agentNames, ...toolNames];
 
-/** Tools that count; those of them whose results are kept by call id. */
+/** The tools that count their calls. */
 export const countingTools = ['add_local', 'add_remote'];
+/** The tools among them whose results are kept by call id. */
 export const onceTools = ['add_remote'];
 
-/** A part of the mesh, with what can be made to fail in it. */
+/** A part of the mesh, with the members in which it can be made to fail. */
 export interface Part {
   service: LlmAgent | BaseTool;
   models: BaseLlm[];
@@ -31,8 +32,9 @@ export interface Part {
 }
 
 /**
- * The front agent calls tools of its own process and of another, asks the middle agent, which asks the back agent; hands over to the middle
- * agent, or to two agents that work side by side, one here and one elsewhere.
+ * Makes an agent or a tool. The front agent calls tools of its own process and of another process. It asks
+ * the middle agent, which asks the back agent. It transfers to the middle agent, or to two agents that work
+ * in parallel, one in its own process and one elsewhere.
  */
 export function makePart(name: PartName, modelUrl: string, count: CountWork): Part {
   const models: BaseLlm[] = [];
@@ -76,7 +78,7 @@ function makeMiddle(modelOf: ModelOf, remote: BaseTool) {
     description: 'Works on what the front agent hands over.',
     model: modelOf('middle_agent'),
     tools: [remote, ask],
-    // The front agent speaks first to every message.
+    // The front agent must be the first to answer each message.
     disallowTransferToParent: true,
   });
   return { agent, tools: [ask] };
@@ -93,7 +95,10 @@ function makeBack(modelOf: ModelOf, remote: BaseTool) {
   return { agent, tools: [] };
 }
 
-/** Counts its calls, and notes the last one in the state of the session and under a key that the user's sessions share. */
+/**
+ * Makes a tool that counts its calls, and notes the last one in the session's state and under a key that the
+ * user's sessions share.
+ */
 function countingTool(name: string, count: CountWork): BaseTool {
   return new FunctionTool({
     name,

@@ -5,12 +5,18 @@ import { framesOf } from '../sse-client.ts';
 import { app } from './agents.ts';
 import type { ClientView } from './check/history.ts';
 
-/** How a client that lost its connection comes back: to the invocation's events, or by reading the session until it has ended. */
+/**
+ * The way in which a client continues after a lost connection: it returns to the invocation's events, or
+ * reads the session until the end.
+ */
 export type ComeBack = 'reattach' | 'poll';
 
-/** One message that a client sent, as far as it knows. */
+/** One message of a client, with the client's knowledge about it. */
 export interface Attempt extends SessionRef {
-  /** Given with the first byte of the answer; unknown where the connection broke before. */
+  /**
+   * The invocation's id, which comes with the first byte of the answer; unknown when the connection broke
+   * before.
+   */
   invocationId?: string;
   view: ClientView;
 }
@@ -19,16 +25,16 @@ export interface ClientOptions {
   gateways: readonly string[];
   comeBack: ComeBack;
   random: Random;
-  /** Last words that one run of this message has. */
+  /** Tells whether the events hold all last answers of the message's run. */
   isOver: (events: readonly Event[], invocationId: string) => boolean;
   signal: AbortSignal;
 }
 
 const pauseMs = 100;
-/** A gateway that says nothing for so long is left, in ms. */
+/** The silence after which the client leaves a gateway, in ms. */
 const silenceMs = 20_000;
 
-/** A client of the gateways, of which any may die at any time. */
+/** A client of the gateways. Any of them may die at any time. */
 export class ChaosClient {
   readonly #options: ClientOptions;
   #gateway = 0;
@@ -48,8 +54,8 @@ export class ChaosClient {
   }
 
   /**
-   * Sends a message and follows the run to its end. Returns without an invocation only when nobody took the message, as far as it knows: it
-   * may be sent again then, in another session.
+   * Sends a message and follows the run to its end. When the attempt has no invocation afterwards, no gateway
+   * accepted the message as far as the client knows; it may then be sent again, in another session.
    */
   async run(attempt: Attempt, text: string): Promise<void> {
     const { appName, userId, sessionId } = attempt;
@@ -89,7 +95,7 @@ export class ChaosClient {
     return await this.#read(response, view, after);
   }
 
-  /** What it has not seen yet is behind the last that it saw. */
+  /** Reads the events after the last one that the client saw. */
   async #poll({ view, ...ref }: Attempt, invocationId: string): Promise<number> {
     const response = await this.#send('GET', pathOf(ref));
     const session = response?.ok ? await readJson<{ events: Event[] }>(response) : undefined;
@@ -100,14 +106,14 @@ export class ChaosClient {
     return 0;
   }
 
-  /** Reads server-sent events to their end. Gives the number of the last committed one. */
+  /** Reads server-sent events to their end. Returns the number of the last committed one. */
   async #read(response: Response, view: ClientView, after: number): Promise<number> {
     let last = after;
     let failed = false;
     try {
       for await (const { id, event } of framesOf(response)) {
         if (id !== undefined) last = id;
-        // The run's failure, or the gateway's: what it is, the log tells.
+        // Either the run or the gateway failed; the log shows which.
         if (event.error !== undefined) failed = true;
         else if (!event.partial) view.seen.push(event.id);
       }

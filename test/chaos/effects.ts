@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Execution } from './check/history.ts';
 
-/** What a counting tool does to the outside world. */
+/** The outside effect of a counting tool. */
 export type CountWork = (tool: string, callId: string) => Promise<void>;
 
 const executionsKey = 'chaos:executions';
@@ -10,8 +10,8 @@ const countedKey = 'chaos:counted';
 const redeliveriesKey = 'chaos:redeliveries';
 
 /**
- * The tools' own store. It notes each time that work is done, and counts each call id once (HSETNX), as a tool with effects that must not
- * happen twice is told to do.
+ * The tools' own store. It notes each execution, and counts each call id once (HSETNX), as the documents
+ * advise for tools whose effects must not happen twice.
  */
 export interface Effects extends Disposable {
   count(replica: string): CountWork;
@@ -20,7 +20,8 @@ export interface Effects extends Disposable {
 }
 
 export function openEffects(redisUrl: string): Effects {
-  // Waits for a server that is away, and repeats what was on its way: each command may come twice without harm.
+  // The client waits while the server is away, and repeats commands: each command may arrive twice without
+  // harm.
   const redis = new Redis(redisUrl, {
     maxRetriesPerRequest: null,
     retryStrategy: () => 100,

@@ -9,7 +9,7 @@ import {
 import type { Field } from './field.ts';
 import { leaderOf } from './queues.ts';
 
-/** What may be killed. A deck of ten: servers too, one time in ten each. */
+/** The targets of kills, as a deck of ten; each server has one card. */
 const deck = [
   'front_agent',
   'middle_agent',
@@ -32,19 +32,22 @@ export interface FaultLoopOptions {
   onFault?: (what: string) => void;
 }
 
-/** How often what was killed. */
+/** The numbers of kills by target. */
 export type Kills = Record<string, number>;
 
-/** A replica that is told to die at a point and does not come to it for so long dies where it is, in ms. */
+/** The time after which a replica that did not reach its kill point dies anyway, in ms. */
 const patienceMs = 1_500;
 
-/** Kills something now and then, as the seed says, until the signal; then waits until all that is down is up again. */
+/**
+ * Kills targets at times that follow from the seed, until the signal. Then waits until all of them are up
+ * again.
+ */
 export async function killNowAndThen(options: FaultLoopOptions): Promise<Kills> {
   const { random, everyMs, signal, onFault } = options;
   const kills: Kills = {};
   const pending = new Set<Promise<void>>();
   for (const { waitMs, fault } of planFaults({ random, deck, everyMs })) {
-    // Drawn before the pause: the plan does not depend on when it is cut off.
+    // Drawn before the pause, so that the plan does not depend on the time of the signal.
     const choice = choose(fault, random);
     await pause(waitMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
@@ -62,7 +65,7 @@ export async function killNowAndThen(options: FaultLoopOptions): Promise<Kills> 
 interface Choice {
   target: Target;
   which: number;
-  /** Only where a service of ours dies; without it at once. */
+  /** The kill point, for our own services only; without it the target dies at once. */
   point?: KillPoint;
   passes: number;
   downMs: number;
@@ -94,7 +97,7 @@ async function strike(field: Field, { target, which, point, passes, downMs }: Ch
   else await place?.kill();
 }
 
-/** Of a cluster every other time the one that leads the runs. */
+/** Returns a NATS server to kill. In a cluster, every second time it is the leader of the runs. */
 async function natsServerOf({ nats, natsUrl }: Field, which: number): Promise<RestartableServer> {
   const [first] = nats;
   if (!first) throw new Error('there is no NATS server');

@@ -21,23 +21,23 @@ import type { WorkerOrder } from './worker.ts';
 
 export interface FieldOptions {
   model: ModelScript;
-  /** Default all. */
+  /** The agents and tools; default all. */
   parts?: readonly PartName[];
-  /** Replicas of each agent and tool; default 2. */
+  /** The number of replicas of each agent and tool; default 2. */
   replicas?: number;
-  /** Default 2. */
+  /** The number of gateways; default 2. */
   gateways?: number;
-  /** NATS servers; several form a cluster, with a copy of every stream on each. Default 1. */
+  /** The number of NATS servers; several form a cluster, with a copy of every stream on each. Default 1. */
   natsServers?: number;
-  /** Time without a sign of life after which a run is delivered again, in ms. */
+  /** The silence after which a run is delivered again, in ms. */
   ackWaitMs: number;
   sabotage?: Sabotage;
   onLine?: (replica: string, line: string) => void;
 }
 
-/** Everything that can die: servers with their disks, and the processes that use them. */
+/** All parts that can be killed: servers with their data, and the processes that use them. */
 export interface Field extends AsyncDisposable {
-  /** One, or the nodes of a cluster. */
+  /** The NATS server, or the nodes of a cluster. */
   readonly nats: readonly RestartableServer[];
   readonly natsUrl: string;
   readonly redis: RestartableServer;
@@ -45,11 +45,11 @@ export interface Field extends AsyncDisposable {
   readonly gateways: Replica[];
   readonly gatewayUrls: string[];
   readonly parts: Record<PartName, Replica[]>;
-  /** Every place but the servers'. */
+  /** All processes except the servers. */
   readonly replicas: Replica[];
 }
 
-/** Starts real servers, two gateways and the replicas of every part, each a process. */
+/** Starts real servers, the gateways and the replicas of every part, each as a process. */
 export async function startField(options: FieldOptions): Promise<Field> {
   const { parts = partNames, replicas: count = 2, gateways: gatewayCount = 2, ackWaitMs } = options;
   await using owners = new AsyncDisposableStack();
@@ -68,7 +68,7 @@ export async function startField(options: FieldOptions): Promise<Field> {
   );
   const env = {
     PATH: process.env.PATH,
-    // Starts are many: what was read once is not read again.
+    // There are many starts; with the cache they do not compile the same files again.
     NODE_COMPILE_CACHE: cache,
   };
   const urls = { natsUrl, redisUrl: redis.url, modelUrl: model.url };
@@ -111,7 +111,7 @@ async function startBus(owners: AsyncDisposableStack, size: number) {
   return { nats: cluster.nodes, natsUrl: cluster.url };
 }
 
-/** A cluster elects its leaders first. */
+/** Tells whether provisioning succeeds, which a cluster allows only after it has elected its leaders. */
 async function provisioned(options: ProvisionOptions): Promise<boolean> {
   try {
     await provision(options);
@@ -121,7 +121,7 @@ async function provisioned(options: ProvisionOptions): Promise<boolean> {
   }
 }
 
-/** What the server said that it has written is on the disk. */
+/** The settings with which Redis has each acknowledged write on the disk. */
 const safeRedis = { appendOnly: true, extraArgs: ['--appendfsync', 'always'] };
 
 function startWorker(
@@ -148,7 +148,7 @@ function startGateway(port: number, at: number, env: NodeJS.ProcessEnv, { onLine
     command: () => ({
       args: ['src/main.ts'],
       cwd: new URL('../../services/gateway', import.meta.url).pathname,
-      // A run may come while all replicas of its agent are dead.
+      // A run must be accepted even while all replicas of its agent are dead.
       env: { ...env, MESH_HTTP_PORT: String(port), MESH_WHEN_ABSENT: 'enqueue' },
     }),
     isReady: (line) => line.includes('"started"'),

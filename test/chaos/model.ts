@@ -6,16 +6,16 @@ import {
   seededRandom,
 } from '@agentmesh/testing';
 
-/** What a message asks for. */
+/** The kinds of operations that a message may ask for. */
 export const opKinds = ['local', 'remote', 'both', 'chain', 'nested', 'transfer', 'fan', 'stream'] as const;
 export type OpKind = (typeof opKinds)[number];
 
-/** The message of an operation; its id makes it the only one of its kind. */
+/** Returns the message of an operation. The id makes it unique. */
 export const wordsOf = (kind: OpKind | 'leaf', id: string) => `op:${kind}:${id}`;
 
 /**
- * The model of all agents. What it answers follows from the request alone, so that asking again is harmless; how long it takes follows from the
- * seed.
+ * Makes the model of all agents. Its answer depends only on the request, so that a repeated request is
+ * harmless. Its time depends on the seed.
  */
 export function chaosModel(seed: number, thinkMs: number): ModelScript {
   const random = seededRandom(`${seed}/model`);
@@ -32,7 +32,7 @@ function answer(request: ModelRequest): ModelReply {
   return calls ? { calls } : { chunks: [`${agent} `, 'did ', `${kind} `, id] };
 }
 
-/** What an agent calls for an operation, turn by turn; after the last one it speaks. */
+/** Returns the calls of an agent for an operation, step by step. After the last step the agent answers. */
 function stepsOf(agent: string, kind: string, id: string): ScriptedCall[][] {
   const local = { name: 'add_local', args: { op: id } };
   const remote = { name: 'add_remote', args: { op: id } };
@@ -56,7 +56,7 @@ function stepsOf(agent: string, kind: string, id: string): ScriptedCall[][] {
   return steps[kind] ?? [];
 }
 
-/** The operation asked for last, and how many turns with results of calls came since. */
+/** Returns the latest requested operation, and the number of contents with responses since. */
 function readOp({ contents }: ModelRequest) {
   const words = contents.map(({ role, parts = [] }) =>
     role === 'model' ? undefined : parts.map(({ text }) => /^op:(\w+):(\S+)$/.exec(text ?? '')).find(Boolean),

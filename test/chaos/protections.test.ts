@@ -6,7 +6,7 @@ import { openStage, type Stage } from './stage.fixture.ts';
 const rulesIn = async (stage: Stage, settleMs?: number) =>
   new Set((await stage.verdict(settleMs)).map(({ rule }) => rule));
 
-/** A replica stands still until its run was given to another one and ended, and then goes on. */
+/** Pauses a replica until another one has got its run and ended it, and then resumes it. */
 async function outlive(stage: Stage): Promise<void> {
   const gate = stage.holdNextAnswer();
   const { attempt, end } = stage.send('local');
@@ -20,13 +20,13 @@ async function outlive(stage: Stage): Promise<void> {
   }
 }
 
-/** The replica dies that has the result of a remote tool and has not kept it. */
+/** Kills the replica that has the result of a remote tool and has not stored it. */
 async function dieWithResult(stage: Stage): Promise<void> {
   for (const replica of stage.field.parts.front_agent) replica.arm('mid-tool');
   await stage.send('remote').end;
 }
 
-/** The replica dies that works on the run. */
+/** Kills the replica that works on the run. */
 async function dieAtWork(stage: Stage) {
   for (const replica of stage.field.parts.front_agent) replica.arm('mid-model-call');
   return stage.send('local');
@@ -41,7 +41,7 @@ describe('with all protections', () => {
   });
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  it('a replica that outlives its run is refused, a result is kept, a run outlives its replica', async () => {
+  it('a late replica is refused, a result is kept, and a run survives its replica', async () => {
     await outlive(stage);
     await until(() => stage.lines.some((line) => line.includes('has taken over')), {
       what: 'the late replica to be refused',
@@ -57,7 +57,7 @@ describe('with all protections', () => {
 describe('the checker reports', () => {
   const without = (protection: Sabotage) => openStage(protection);
 
-  it('a run that two replicas ended, where nobody is fenced off', async () => {
+  it('a run that two replicas ended, without fencing', async () => {
     await using stage = await without('no-fencing');
     await outlive(stage);
     await until(async () => (await rulesIn(stage)).has('ended-once'), {
@@ -65,13 +65,13 @@ describe('the checker reports', () => {
     });
   });
 
-  it('work that was done again, where results are not kept', async () => {
+  it('repeated work, when results are not kept', async () => {
     await using stage = await without('no-dedupe');
     await dieWithResult(stage);
     expect(await rulesIn(stage)).toEqual(new Set(['counted-once']));
   });
 
-  it('a run that was lost, where it is acknowledged before it is committed', async () => {
+  it('a lost run, when it is acknowledged before its commits', async () => {
     await using stage = await without('ack-first');
     const { attempt, end } = await dieAtWork(stage);
     end.catch(() => {});

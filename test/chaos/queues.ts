@@ -14,22 +14,25 @@ interface ConsumerInfo {
 
 export interface QueueState {
   agent: string;
-  /** Commands that nobody has yet. */
+  /** The number of commands that were not delivered yet. */
   waiting: number;
-  /** Commands that a replica has, or had. */
+  /** The number of commands that were delivered and not acknowledged. */
   unacknowledged: number;
-  /** How often a command was given to a replica. */
+  /** The number of deliveries. */
   delivered: number;
 }
 
-/** The agents' work queues, looked at from outside. */
+/** The agents' work queues, seen from outside. */
 export interface Queues extends AsyncDisposable {
   states(): Promise<QueueState[]>;
-  /** Commands that the stream keeps although all are acknowledged: a server that was killed forgets that it has removed some. */
+  /**
+   * Returns the number of acknowledged commands that are still in the stream: a killed server may forget that
+   * it removed them.
+   */
   kept(): Promise<number>;
 }
 
-/** The server that leads the stream of runs, by name; undefined while none does. */
+/** Returns the name of the server that leads the stream of runs; undefined while there is no leader. */
 export async function leaderOf(url: string): Promise<string | undefined> {
   const connection = await connect({ servers: url.split(','), timeout: 1_000 }).catch(() => undefined);
   if (!connection) return undefined;
@@ -47,7 +50,7 @@ export async function openQueues(url: string): Promise<Queues> {
   const connection = await connect({ servers: url.split(',') });
   const info = async <T>(of: string): Promise<T> => {
     let answer: T | undefined;
-    // A cluster that has just lost a server does not answer at once.
+    // A cluster that has just lost a server takes some time to answer.
     const ask = async () => {
       const reply = await connection.request(`$JS.API.${of}`, '', { timeout: 2_000 }).catch(() => undefined);
       answer = reply?.json<T & { error?: unknown }>();

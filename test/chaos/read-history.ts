@@ -12,18 +12,21 @@ import { openQueues } from './queues.ts';
 import { settle } from './settle.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Longest time in which all that was taken must end once nothing is killed any more, in ms. */
+/** The time limit for all accepted work to end after the last kill, in ms. */
 const defaultSettleMs = 45_000;
 const pageSize = 1_000;
 
-/** The history, and figures that no rule is about. */
+/** The history, with figures that the rules do not use. */
 export interface FinalHistory extends History {
   redeliveries: number;
   ghosts: number;
   unsettled: string[];
 }
 
-/** Waits until nothing is under way any more, and reads what there is. What has not ended by then is in the history as it is. */
+/**
+ * Waits until all work has ended, and reads the history. Work that has not ended in time is in the history in
+ * its current state.
+ */
 export async function readHistory(
   field: Field,
   effects: Effects,
@@ -56,7 +59,7 @@ export async function readHistory(
   };
 }
 
-/** Invocations that were acknowledged or have begun, and have not ended. */
+/** Returns the invocations that were acknowledged or have begun, and have not ended. */
 async function running(sessions: SessionService, traffic: Traffic): Promise<string[]> {
   const found = await Promise.all(
     [...traffic.sessions.values()].map(async (ref) => {
@@ -70,7 +73,7 @@ async function running(sessions: SessionService, traffic: Traffic): Promise<stri
   return found.flat();
 }
 
-/** A session, and those of the calls in it that agents answered. */
+/** Reads a session, and the sessions of those of its calls that agents answered. */
 async function readSession(
   sessions: SessionService,
   ref: SessionRef,
@@ -96,7 +99,7 @@ async function readLog(sessions: SessionService, ref: SessionRef): Promise<Store
   }
 }
 
-/** Those in the log, and those that a client was told of. */
+/** Reads the invocations in the log, and those whose ids a client got. */
 async function readInvocations(
   sessions: SessionService,
   ref: SessionRef,

@@ -1,5 +1,6 @@
 /**
- * How long a run stands still when the replica that works on it is killed: from SIGKILL until another replica asks the model again.
+ * Measures the pause of a run when the replica that works on it is killed: from SIGKILL until another replica
+ * asks the model.
  *
  * `node test/chaos/recovery.ts [kills]`, default 30
  */

@@ -1,7 +1,8 @@
 /**
- * Kills a node of a Redis Cluster under 64 writers and counts what is lost or doubled.
+ * Kills a node of a Redis Cluster under 64 writers and counts the lost and doubled deltas.
  *
- * `node test/chaos/redis-failover-main.ts [replicas that are waited for] [times] [ms for which the replica is cut off before]`, default 1 5 300
+ * `node test/chaos/redis-failover-main.ts [replicas to wait for] [repetitions] [ms of the replica's
+ * disconnection before the kill]`, default 1 5 300
  */
 import { runFailover } from './redis-failover.ts';
 

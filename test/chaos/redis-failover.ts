@@ -7,27 +7,28 @@ import { checkDeltas, type DeltaHistory, type DeltaWrite } from './check/deltas.
 import type { Violation } from './check/history.ts';
 
 export interface FailoverOptions {
-  /** How many replicas have a commit before it is acknowledged; 0: none is waited for. */
+  /** The number of replicas that must have a commit before it is acknowledged; 0 for no wait. */
   waitReplicas: number;
-  /** Default 64, spread over 8 sessions of 4 users. */
+  /** The number of writers; default 64, spread over 8 sessions of 4 users. */
   writers?: number;
-  /** Commits of each writer; default 12. */
+  /** The number of commits of each writer; default 12. */
   commits?: number;
   /**
-   * For how long the link to the replica is cut before the primary is killed, in ms; default 300. Without, a replica on the same machine has
-   * all but always everything, which proves nothing.
+   * The time for which the link to the replica is cut before the primary is killed, in ms; default 300.
+   * Without the cut, a replica on the same machine almost always has all data, so the test would prove
+   * nothing.
    */
   cutOffMs?: number;
-  /** Told of what happens to the node. */
+  /** Called for each event of the node. */
   onEvent?: (what: string) => void;
 }
 
 export interface FailoverResult {
   violations: Violation[];
   writes: number;
-  /** Longest time in which no commit was acknowledged, in ms. */
+  /** The longest time without an acknowledged commit, in ms. */
   gapMs: number;
-  /** From SIGKILL until its replica was promoted, in ms. */
+  /** The time from SIGKILL until the replica was promoted, in ms. */
   promotedMs: number;
 }
 
@@ -35,8 +36,9 @@ const appName = 'shop';
 const prefix = 'am';
 
 /**
- * Writers over all scopes of state, on a cluster of six; the node that has the sessions of the first user is killed, its replica promoted, and it
- * comes back as a replica. What is in the store then is checked against what was acknowledged.
+ * Runs writers over all scopes of state on a cluster of six nodes. The node with the sessions of the first
+ * user is killed, its replica is promoted, and the node comes back as a replica. Then the store is compared
+ * with the acknowledged writes.
  */
 export async function runFailover(options: FailoverOptions): Promise<FailoverResult> {
   const { waitReplicas, writers = 64, commits = 12, cutOffMs = 300, onEvent = () => {} } = options;
@@ -100,7 +102,7 @@ interface Writer {
   acknowledgedAt: number[];
 }
 
-/** Commits one event after the other, each until it is acknowledged, as a run does that is delivered again. */
+/** Commits one event after the other. Repeats each until it is acknowledged, as a redelivered run does. */
 async function writeAll({ sessions, ref, name, commits, writes, acknowledgedAt }: Writer): Promise<void> {
   for (let n = 0; n < commits; n += 1) {
     const value = `${name}/${n}`;
@@ -140,7 +142,7 @@ async function commit(sessions: SessionService, ref: SessionRef, event: AnEvent)
     await sessions.appendEvent({ session, event });
     return true;
   } catch (error) {
-    // The store is away, or the session that was read was ahead of what the promoted replica has.
+    // The store is away, or the promoted replica lacks events that were read before.
     if (error instanceof MeshError && ['unavailable', 'not_found'].includes(error.code)) return false;
     throw error;
   }
@@ -152,7 +154,7 @@ async function failOver(
 ): Promise<number> {
   const key = keys(prefix).user(appName, 'ann');
   const before = await cluster.primaryOf(key);
-  // The link to the replica is cut, and writes go on meanwhile.
+  // Cuts the link to the replica while writes continue.
   await before.command(['ACL', 'SETUSER', 'default', '-psync', '-sync']);
   await before.command(['CLIENT', 'KILL', 'TYPE', 'replica']);
   await pause(cutOffMs);
@@ -173,7 +175,7 @@ async function readAll(
   sessions: SessionService,
   refs: readonly SessionRef[],
 ): Promise<DeltaHistory['sessions']> {
-  // What a dead step left of `app:` is applied by reading each user's sessions once.
+  // Reading each user's sessions once applies the `app:` changes that a dead step has left.
   for (const ref of refs) await sessions.getSession(ref);
   return await Promise.all(
     refs.map(async (ref) => {

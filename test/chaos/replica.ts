@@ -3,31 +3,31 @@ import { createInterface } from 'node:readline';
 import { endProcess, hasEnded, type KillPoint, spawnGuarded } from '@agentmesh/testing';
 
 export interface ReplicaOptions {
-  /** Which of the places it fills: `front_agent/1`. */
+  /** The name of the place: `front_agent/1`. */
   name: string;
-  /** The command of its next start, with a name of its own for that life. */
+  /** Returns the command of the next start, for a process with the given name. */
   command: (life: string) => { args: string[]; cwd: string; env?: NodeJS.ProcessEnv };
-  /** A line of its output says that it serves. */
+  /** Tells whether a line of the output says that the process serves. */
   isReady: (line: string) => boolean;
-  /** Errors and warnings that it wrote. */
+  /** Called for errors and warnings in the output. */
   onLine?: (name: string, line: string) => void;
 }
 
-/** A place that a process fills; dies it, another one takes its place. */
+/** A place for one process. When the process dies, another one takes its place. */
 export interface Replica extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
-  /** Name of the process that fills the place now. */
+  /** The name of the current process. */
   readonly life: string;
-  /** Every process that died in this place. */
+  /** The names of all processes that died in this place. */
   readonly dead: string[];
-  /** Resolves when the process of now serves. */
+  /** Resolves when the current process serves. */
   ready(): Promise<void>;
-  /** SIGKILL. */
+  /** Kills the current process (SIGKILL). */
   kill(): Promise<void>;
-  /** It dies when it comes to the point, having passed it so often. */
+  /** Makes the process die at the point, after it has passed it `passes` times. */
   arm(point: KillPoint, passes?: number): void;
-  /** As `arm`; after `patienceMs` at any other. */
+  /** Does the same as `arm`, and kills the process after `patienceMs` if it has not reached the point. */
   killAt(point: KillPoint, passes: number, patienceMs: number): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ...(env && { env }),
     });
     const ready = Promise.withResolvers<void>();
-    // Nobody may be waiting for it when it dies.
+    // The promise may be rejected while nobody waits for it.
     ready.promise.catch(() => {});
     child.stdin?.on('error', () => {});
     for (const stream of [child.stdout, child.stderr]) {

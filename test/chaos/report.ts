@@ -6,20 +6,20 @@ import type { ChaosResult } from './run-chaos.ts';
 /** The figures of a run. */
 export interface Figures {
   offered: number;
-  /** Operations that a client saw taken: the first byte of an answer. */
+  /** The number of operations for which a client saw the first byte of an answer. */
   acknowledged: number;
-  /** Operations whose invocation ended well, and whose client was told so. */
+  /** The number of operations whose invocation succeeded, and whose client got the end. */
   completed: number;
   failed: number;
-  /** Share of the offered work that was completed, from 0 to 1. */
+  /** The completed share of the offered work, from 0 to 1. */
   share: number;
-  /** Attempts that nobody took. */
+  /** The number of attempts that no gateway accepted. */
   refused: number;
   reconnects: number;
   events: number;
   redeliveries: number;
   kills: number;
-  /** Work that was done more than once, by tool. */
+  /** The numbers of calls whose work was done more than once, by tool. */
   repeats: Record<string, number>;
   violations: number;
 }
@@ -49,7 +49,7 @@ export function figuresOf({ traffic, history, violations, kills, redeliveries }:
   };
 }
 
-/** The figures as lines for people. */
+/** Returns the figures as lines of text. */
 export function describe(result: ChaosResult): string {
   const figures = figuresOf(result);
   const { traffic, kills, ghosts, unsettled, trafficMs, totalMs, violations } = result;
@@ -68,7 +68,9 @@ export function describe(result: ChaosResult): string {
   return lines.join('\n');
 }
 
-/** What is worth keeping of a history with violations: where they are, and all that is known of these sessions. */
+/**
+ * Returns the part of a history to save after violations: the violations, and all data about their sessions.
+ */
 export function violatingHistory(seed: number, history: History, violations: readonly Violation[]) {
   const named = new Set(violations.flatMap(({ session = [] }) => session));
   const callers = history.sessions.filter((session) => named.has(nameOf(session)));

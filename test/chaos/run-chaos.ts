@@ -11,24 +11,24 @@ import { driveTraffic, type Traffic } from './traffic.ts';
 
 export interface ChaosOptions {
   seed: number;
-  /** Operations offered in all. */
+  /** The number of operations. */
   runs: number;
-  /** Clients that work at the same time; default 12. */
+  /** The number of clients that work at the same time; default 12. */
   clients?: number;
-  /** Messages sent to one session at the same time; default 1. */
+  /** The number of messages sent to one session at the same time; default 1. */
   atOnce?: number;
-  /** Mean time between two kills, in ms; default 1,000. */
+  /** The mean time between two kills, in ms; default 1,000. */
   killEveryMs?: number;
-  /** Time without a sign of life after which a run is delivered again, in ms; default 2,000. */
+  /** The silence after which a run is delivered again, in ms; default 2,000. */
   ackWaitMs?: number;
-  /** Mean time of a model's answer, in ms; default 40. */
+  /** The mean time of a model's answer, in ms; default 40. */
   thinkMs?: number;
-  /** Longest time of one operation with all its attempts, in ms; default 60,000. */
+  /** The longest time of one operation with all its attempts, in ms; default 60,000. */
   patienceMs?: number;
-  /** NATS servers; default 1. */
+  /** The number of NATS servers; default 1. */
   natsServers?: number;
   comeBack?: ComeBack;
-  /** Ends the run before its time; it throws the reason then. */
+  /** Ends the run early. `runChaos` then throws the reason. */
   signal?: AbortSignal;
   onFault?: (what: string) => void;
   onDone?: (done: number) => void;
@@ -41,16 +41,16 @@ export interface ChaosResult {
   violations: Violation[];
   kills: Kills;
   redeliveries: number;
-  /** Commands that NATS still keeps although they were acknowledged. */
+  /** The number of acknowledged commands that NATS still keeps. */
   ghosts: number;
-  /** What had not come to an end when the history was read. */
+  /** The work that had not ended when the history was read. */
   unsettled: string[];
-  /** From the first operation to the end of the last, in ms. */
+  /** The time from the first operation to the end of the last one, in ms. */
   trafficMs: number;
   totalMs: number;
 }
 
-/** Starts the whole mesh, sends it work, kills what it is made of, and judges the history. */
+/** Starts a whole mesh, sends it work, kills its parts, and checks the history. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seed, runs, clients = 12, atOnce = 1, killEveryMs = 1_000 } = options;
   const { ackWaitMs = 2_000, thinkMs = 40, patienceMs = 60_000, comeBack = 'reattach', onLine } = options;

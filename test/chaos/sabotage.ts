@@ -3,7 +3,7 @@ import type { Bus } from '@agentmesh/bus';
 import type { CallResults } from '@agentmesh/store';
 import { intercept } from '@agentmesh/testing';
 
-/** Protections that a test takes away, to see that the checker notices. */
+/** The protections that a test removes, to show that the checker notices. */
 export const sabotages = ['no-fencing', 'no-dedupe', 'ack-first'] as const;
 export type Sabotage = (typeof sabotages)[number];
 
@@ -13,14 +13,14 @@ interface Parts {
   callResults: CallResults;
 }
 
-/** Takes one protection away from the parts of a service, from outside. */
+/** Removes one protection from the parts of a service, from outside. */
 export function sabotage(kind: Sabotage, { bus, sessions, callResults }: Parts): void {
   if (kind === 'no-fencing') forgetTokens(sessions);
   else if (kind === 'no-dedupe') forgetResults(callResults);
   else acknowledgeFirst(bus);
 }
 
-/** Whoever lost a run may go on committing. */
+/** Lets a replica commit after it has lost its run. */
 function forgetTokens(sessions: SessionService): void {
   intercept(
     sessions,
@@ -33,14 +33,14 @@ function forgetTokens(sessions: SessionService): void {
   intercept(sessions.invocations, 'end', (call) => (ref, end) => call(ref, end));
 }
 
-/** Every call is a new one. */
+/** Makes each call a new one. */
 function forgetResults(results: CallResults): void {
   intercept(results, 'get', () => async () => undefined);
   intercept(results, 'claim', () => async () => ({ state: 'claimed' }));
   intercept(results, 'put', () => async (_tool, _callId, result) => result);
 }
 
-/** A run is acknowledged when it is taken, and worked on afterwards. */
+/** Acknowledges a run at its delivery, before the work on it. */
 function acknowledgeFirst(bus: Bus): void {
   intercept(
     bus,

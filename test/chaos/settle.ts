@@ -1,21 +1,25 @@
 import { until } from '@agentmesh/testing';
 import type { QueueState, Queues } from './queues.ts';
 
-/** Without a change for so long, what is not acknowledged will never be, in ms: it would have been delivered again several times. */
+/**
+ * The time without a change after which an unacknowledged command counts as a phantom, in ms. A real one
+ * would have been redelivered several times.
+ */
 const phantomMs = 6_000;
 
 export interface SettleOptions {
   queues: Queues;
-  /** Invocations that have not ended. */
+  /** Returns the invocations that have not ended. */
   running: () => Promise<string[]>;
   timeoutMs: number;
 }
 
 /**
- * Waits until every queue is worked off and every invocation has ended. Returns, in words, what is not so in time.
+ * Waits until all queues are empty and all invocations have ended. Returns descriptions of the work that has
+ * not ended in time.
  *
- * A NATS server that was killed may wait for ever for the acknowledgement of a command that its stream does not have any more; when all else is
- * quiet nobody waits for that.
+ * A killed NATS server may wait without end for the acknowledgement of a command that is no longer in its
+ * stream. When all other work has ended, this function does not wait for that.
  */
 export async function settle({ queues, running, timeoutMs }: SettleOptions): Promise<string[]> {
   let states: QueueState[] = [];
@@ -31,7 +35,7 @@ export async function settle({ queues, running, timeoutMs }: SettleOptions): Pro
     open = await running();
     return open.length === 0;
   };
-  // What it means that something is left, the checker says.
+  // The checker judges the work that has not ended.
   await until(look, { timeoutMs, intervalMs: 100 }).catch(() => {});
   return [...states.flatMap(describe), ...open.map((id) => `${id} is running`)];
 }

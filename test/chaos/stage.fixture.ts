@@ -12,18 +12,18 @@ import { readHistory } from './read-history.ts';
 import type { Sabotage } from './sabotage.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A small mesh on which one thing at a time goes wrong: two replicas of the front agent and of the tool, one gateway. */
+/** A small mesh for one fault at a time: two replicas of the front agent and of the tool, and one gateway. */
 export interface Stage extends AsyncDisposable {
   readonly field: Field;
-  /** All that the replicas wrote. */
+  /** The output of the replicas. */
   readonly lines: string[];
-  /** Sends a message; resolves when the client was told the end. */
+  /** Sends a message. `end` resolves when the client gets the end. */
   send(kind: OpKind): { attempt: Attempt; end: Promise<void> };
-  /** The model's next answer to a request that holds results of calls waits for the returned function. */
+  /** Holds back the model's next answer to a request with function responses, until `release` is called. */
   holdNextAnswer(): { held: Promise<void>; release(): void };
-  /** Process id of the replica that wrote the first event of an agent in the attempt's log. */
+  /** Returns the process id of the replica that wrote an agent's first event in the attempt's log. */
   writerOf(attempt: Attempt): Promise<number>;
-  /** What the checker says of all that was sent. */
+  /** Returns the violations that the checker finds. */
   verdict(settleMs?: number): Promise<Violation[]>;
 }
 
@@ -87,7 +87,7 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   };
 }
 
-/** Holds one of those that want to pass. */
+/** Makes a gate that holds back one caller. */
 function makeGate() {
   let next: { held: PromiseWithResolvers<void>; release: PromiseWithResolvers<void> } | undefined;
   const closed = new Set<PromiseWithResolvers<void>>();

@@ -7,25 +7,25 @@ import { type OpKind, opKinds, wordsOf } from './model.ts';
 
 export interface TrafficOptions {
   seed: number;
-  /** Operations in all. */
+  /** The number of operations. */
   runs: number;
   clients: number;
-  /** Messages that a client sends to one session at the same time. */
+  /** The number of messages that a client sends to one session at the same time. */
   atOnce: number;
   gateways: readonly string[];
   comeBack: ComeBack;
-  /** Longest time of one operation with all its attempts, in ms. */
+  /** The longest time of one operation with all its attempts, in ms. */
   patienceMs: number;
-  /** Stops all of it. */
+  /** Stops all clients. */
   signal?: AbortSignal | undefined;
   onDone?: () => void;
 }
 
-/** What one client wanted, and what came of it. */
+/** One operation of a client, and its result. */
 export interface Operation {
   id: string;
   kind: OpKind;
-  /** All but the last were taken by nobody, as far as the client knows. */
+  /** The attempts. As far as the client knows, only the last one may have been accepted. */
   attempts: Attempt[];
   done: boolean;
   ms: number;
@@ -33,11 +33,11 @@ export interface Operation {
 
 export interface Traffic {
   operations: Operation[];
-  /** Every session that a client made. */
+  /** All sessions that the clients made. */
   sessions: Map<string, SessionRef>;
 }
 
-/** Sends the work, each client one message after the other, some of them in one session. */
+/** Sends the operations. Each client sends one message after the other, some of them in the same session. */
 export async function driveTraffic(options: TrafficOptions): Promise<Traffic> {
   const { seed, runs, clients, atOnce, signal } = options;
   const traffic: Traffic = { operations: [], sessions: new Map() };
@@ -62,7 +62,10 @@ export async function driveTraffic(options: TrafficOptions): Promise<Traffic> {
 interface Order {
   id: string;
   user: string;
-  /** Shared by the messages of one session; a failed one leaves it, as nobody knows whether it was taken. */
+  /**
+   * The session that the next message shares. After a failed message it is empty, because the message may
+   * have been accepted.
+   */
   session: { ref: Promise<SessionRef> | undefined };
   random: Random;
 }
@@ -97,7 +100,7 @@ async function operate(options: TrafficOptions, traffic: Traffic, order: Order):
   options.onDone?.();
 }
 
-/** Side by side each says its last word. */
+/** Returns the number of last answers that a run has: parallel agents give one each. */
 function wordsNeeded(events: readonly Event[]): number {
   const isFan = events.some((event) =>
     getFunctionCalls(event).some(({ args }) => args?.agentName === 'fan_agent'),

@@ -1,4 +1,5 @@
-// One replica of one part of the mesh under chaos. A line on stdin (`arm <point> <passes>`) names where it is to die.
+// One replica of one part of the mesh under chaos. A line on stdin (`arm <point> <passes>`) names the point
+// at which it dies.
 import { createInterface } from 'node:readline';
 import { BaseTool } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
@@ -10,10 +11,10 @@ import { app, makePart, type PartName } from './agents.ts';
 import { openEffects } from './effects.ts';
 import { type Sabotage, sabotage } from './sabotage.ts';
 
-/** What a worker is told on its command line, as JSON. */
+/** The order for a worker, as JSON on its command line. */
 export interface WorkerOrder {
   part: PartName;
-  /** Name of this process in the history; a new one with every start. */
+  /** The name of this process in the history. Each start has a new name. */
   replica: string;
   natsUrl: string;
   redisUrl: string;

@@ -1,4 +1,7 @@
-/** Waits for work until the signal is aborted, then rejects with its reason: work that ignores the signal must not hold its caller. */
+/**
+ * Waits for work. Rejects with the signal's reason once the signal is aborted, so that work that ignores the
+ * signal cannot hold its caller.
+ */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -9,7 +12,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | u
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // Whichever is late is nobody's any more.
+    // Nobody reads the promise that settles later.
     work.catch(() => {});
     aborted.catch(() => {});
   }

@@ -29,7 +29,7 @@ export const serviceConfig = {
   namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
     default: 'mesh',
   }),
-  natsUrl: variable('NATS_URL', 'address of NATS; several with commas between', natsServers, {
+  natsUrl: variable('NATS_URL', 'address of NATS, or several with commas between them', natsServers, {
     default: 'nats://127.0.0.1:4222',
     hidden: true,
   }),
@@ -40,49 +40,49 @@ export const serviceConfig = {
   }),
   redisUrl: variable(
     'REDIS_URL',
-    'address of Redis, with its user and password if it has them; below for a cluster and Sentinels',
+    'address of Redis, with user and password if it has them; forms for a cluster and Sentinels: see below',
     z.string().superRefine(refusing(parseRedisUrl)),
     { default: 'redis://127.0.0.1:6379', secret: true },
   ),
   redisCaFile: variable(
     'MESH_REDIS_CA_FILE',
-    'file with the certificates, in PEM, that vouch for a Redis with TLS; unset: the ones that Node.js trusts',
+    'file with the CA certificates, in PEM, for a Redis with TLS; unset: the certificates that Node.js trusts',
     z.string(),
     { optional: true },
   ),
   redisWaitReplicas: variable(
     'MESH_REDIS_WAIT_REPLICAS',
-    'how many replicas of Redis must have a write before it counts as done, at most 5; 0: none is waited for',
+    'number of Redis replicas that must have a write before it counts as done, at most 5; 0: do not wait',
     integer(0, 5),
     { default: '0' },
   ),
   redisPrefix: variable(
     'MESH_REDIS_PREFIX',
-    'first part of all Redis keys; default am, in another namespace than mesh am-<namespace>',
+    'first part of all Redis keys; default am in the namespace mesh, am-<namespace> in others',
     token,
     { optional: true },
   ),
   credentialKeys: variable(
     credentialKeysVariable,
-    "keys that seal people's credentials; see docs/credentials.md",
+    "keys that encrypt people's credentials; see docs/credentials.md",
     z.string().superRefine(refusing(createSecretBox)),
     { optional: true, secret: true },
   ),
   memoryDays: variable(
     'MESH_MEMORY_DAYS',
-    'how long memories of users are kept, in days; default for ever',
+    'time that memories of users are kept, in days; default unlimited',
     integer(1, 36_500),
     { optional: true },
   ),
   memoryEmbeddingModel: variable(
     'MESH_MEMORY_EMBEDDING_MODEL',
-    'embedding model that finds memories by meaning too; default: by words only; see docs/memory.md',
+    'embedding model that finds memories by meaning as well as by words; default: words only; see docs/memory.md',
     z.string(),
     { optional: true },
   ),
   artifacts: variable(
     'MESH_ARTIFACTS',
-    'where artifacts are kept: nats, or the file: address of a folder that all processes share',
+    'storage of artifacts: nats, or the file: address of a folder that all processes share',
     z
       .string()
       .refine(isArtifactPlace, 'must be nats, or the address of a folder such as file:///var/lib/artifacts'),
@@ -90,7 +90,7 @@ export const serviceConfig = {
   ),
   logLevel: variable(
     'MESH_LOG_LEVEL',
-    'least level that is logged: trace, debug, info, warn, error, fatal or silent',
+    'lowest level that is logged: trace, debug, info, warn, error, fatal or silent',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     { default: 'info' },
   ),
@@ -99,7 +99,7 @@ export const serviceConfig = {
   }),
   healthPort: variable(
     'MESH_HEALTH_PORT',
-    'port of /livez and /readyz; empty: none, 0: any free one',
+    'port of /livez and /readyz; empty: no port; 0: any free port',
     integer(0, 65_535),
     { optional: true },
   ),
@@ -117,19 +117,19 @@ export const serviceConfig = {
   ),
   sessionDays: variable(
     'MESH_SESSION_DAYS',
-    'how long a session is kept after its last event, in days; by app: shop=30,*=365; empty: for ever',
+    'time that a session is kept after its last event, in days; by app: shop=30,*=365; empty: unlimited',
     perApp(1, 100_000),
     { optional: true },
   ),
   sessionMaxEvents: variable(
     'MESH_SESSION_MAX_EVENTS',
-    'how many of the last events of a session are kept, at least 100, by app as above; empty: all',
+    'number of last events of a session that are kept, at least 100; by app as above; empty: all',
     perApp(100, 1_000_000_000),
     { optional: true },
   ),
   maxConcurrency: variable(
     'MESH_MAX_CONCURRENCY',
-    'runs or calls that one replica works on at once',
+    'number of runs or calls that one replica works on at once',
     integer(1, 10_000),
     { default: '16' },
   ),

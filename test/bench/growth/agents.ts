@@ -4,7 +4,7 @@ import { createLogger } from '@agentmesh/service';
 import { InstantLlm, stockPrice } from '../instant-agent.ts';
 import { cacheBytes, prompts } from './prompts.ts';
 
-/** A process with the agent of one kind of prompt. */
+/** Serves the agent of one kind of prompt in a process of its own. */
 const [natsUrl = '', redisUrl = '', kind = ''] = process.argv.slice(2);
 const prompt = prompts.find((each) => each === kind) ?? 'none';
 const log = createLogger({ service: 'growth', replica: 'growth', level: 'warn' });

@@ -13,10 +13,13 @@ import { prompts } from './prompts.ts';
 import { type RedisCost, redisCostOf } from './redis-meter.ts';
 import type { World } from './world.ts';
 
-/** Lengths of the past, in events. */
+/** The lengths of the past, in events. */
 const lengths = (process.argv[2] ?? '10,100,1000,10000,100000').split(',').map(Number);
 const rounds = Number(process.argv[3] ?? 21);
-/** ADK copies the whole session several times a turn; so often it is measured where that takes seconds. */
+/**
+ * The number of rounds for turns that take seconds, as in ADK, which copies the whole session several times a
+ * turn.
+ */
 const slowRounds = 3;
 
 interface Figures {
@@ -75,7 +78,7 @@ async function main(): Promise<void> {
 
 type FiguresOf = (world: World, past: number) => Figures;
 
-/** Times a turn of each world at each length, round by round; the first round warms up. */
+/** Measures a turn of each world at each length, round by round. The first round warms up. */
 async function measure(
   worlds: readonly World[],
   sessions: ReadonlyMap<string, string[]>,
@@ -106,13 +109,15 @@ async function measure(
   return of;
 }
 
-/** From this length on a few turns more make no difference, and one session serves all rounds. */
+/**
+ * The length from which on a few more turns make no difference, so that one session is enough for all rounds.
+ */
 const longLength = 10_000;
 const isLong = (past: number) => past >= longLength;
 
 /**
- * The sessions of each world and length, all made before anything is measured. The process that works on them has had each one before: what a session
- * costs that is new to a process is not a turn's.
+ * Makes the sessions of each world and length before the first measurement. Each process has then worked on
+ * its sessions before: the cost of a session that is new to a process does not belong to a turn.
  */
 async function makeSessions(worlds: readonly World[]): Promise<Map<string, string[]>> {
   const sessions = new Map<string, string[]>();
@@ -131,7 +136,7 @@ async function makeSessions(worlds: readonly World[]): Promise<Map<string, strin
   return sessions;
 }
 
-/** What an event takes, in JSON and in Redis. */
+/** Prints the size of an event, in JSON and in Redis. */
 async function printBytes(redis: Redis, sessions: ReadonlyMap<string, string[]>): Promise<void> {
   const sample = Array.from({ length: 400 }, (_, n) => JSON.stringify(pastEvent(n, 'none_agent')).length);
   const json = Math.round(sample.reduce((sum, length) => sum + length, 0) / sample.length);

@@ -13,7 +13,7 @@ interface MemoryWorld {
 
 const userId = 'growth';
 
-/** The same agent in this process, in memory. */
+/** Makes a world with the same agent in this process, in memory. */
 export function memoryWorld(prompt: Prompt): MemoryWorld {
   const agent = new LlmAgent({
     name: 'agent',
@@ -39,7 +39,7 @@ export function memoryWorld(prompt: Prompt): MemoryWorld {
   };
 }
 
-/** The same agent in ADK, in memory. */
+/** Makes a world with the same agent in ADK, in memory. */
 export function adkWorld(prompt: 'none' | 'full'): MemoryWorld {
   const agent = instantAdkAgent('agent', prompt === 'none' ? 'none' : 'default');
   const runner = new AdkRunner({ agent, appName: 'growth' });

@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 const userId = 'growth';
 const keys = keysOf();
 
-/** Turns over NATS and Redis, in another process. */
+/** Makes a world whose turns run over NATS and Redis, in another process. */
 export function meshWorld(mesh: Mesh, redis: Redis, prompt: Prompt): World {
   const templates = new Map<number, Promise<string>>();
   let made = 0;
@@ -17,7 +17,7 @@ export function meshWorld(mesh: Mesh, redis: Redis, prompt: Prompt): World {
     name: `agentmesh: durable turn, prompt: ${prompt}`,
     isSlow: false,
     async makeSession(past) {
-      // Made once, and copied.
+      // The template is made once and then copied.
       const template = templates.get(past) ?? fillSession(mesh, prompt, past);
       templates.set(past, template);
       const from = { appName: prompt, userId, sessionId: await template };
@@ -43,7 +43,7 @@ async function fillSession({ sessions }: Mesh, prompt: Prompt, past: number): Pr
   const session = await sessions.createSession({ appName: prompt, userId });
   for (let n = 0; n < past; n += 1) {
     await sessions.appendEvent({ session, event: pastEvent(n, `${prompt}_agent`) });
-    // The object need not hold what it was filled with.
+    // The object does not need its events any more.
     session.events.length = 0;
   }
   return session.id;

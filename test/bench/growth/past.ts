@@ -2,7 +2,7 @@ import { createEvent } from '@agentmesh/agent';
 import type { Event } from '@agentmesh/protocol';
 import { price, question } from '../model.ts';
 
-/** What was said long ago, four events a turn: a question, a call, its result, an answer. */
+/** Returns an event of the past. A past turn has four events: a question, a call, its result, an answer. */
 export function pastEvent(n: number, author: string): Event {
   const turn = Math.floor(n / 4);
   const id = `adk-${String(turn).padStart(36, '0')}`;

@@ -4,7 +4,7 @@ import { endProcess, spawnGuarded } from '@agentmesh/testing';
 import type { Prompt } from './prompts.ts';
 import type { World } from './world.ts';
 
-/** A world in memory, in a process of its own. */
+/** Starts a world in memory, in a process of its own. */
 export function processWorld(kind: 'agentmesh' | 'adk', prompt: Prompt): World & AsyncDisposable {
   const child = spawnGuarded(
     [process.execPath, join(import.meta.dirname, 'world-process.ts'), kind, prompt],

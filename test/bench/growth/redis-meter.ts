@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 
-/** What a server has done so far. */
+/** The work of a Redis server so far. */
 export interface RedisCost {
   commands: number;
-  /** Sent to clients. */
+  /** The number of bytes sent to clients. */
   bytes: number;
 }
 
@@ -17,7 +17,7 @@ function minus(one: RedisCost, other: RedisCost): RedisCost {
   return { commands: one.commands - other.commands, bytes: one.bytes - other.bytes };
 }
 
-/** What Redis does for some work, without what the measuring itself costs. */
+/** Measures the work of Redis for a piece of code, without the cost of the measurement. */
 export async function redisCostOf(redis: Redis, work: () => Promise<void>): Promise<RedisCost> {
   const [first, before] = [await read(redis), await read(redis)];
   await work();

@@ -2,7 +2,10 @@ import { createInterface } from 'node:readline';
 import { adkWorld, memoryWorld } from './memory-worlds.ts';
 import type { Prompt } from './prompts.ts';
 
-/** A world of its own process, so that what one leaves for the garbage collector slows no other. A line in, a line out: see `process-world.ts`. */
+/**
+ * Runs a world in its own process, so that the garbage of one world slows no other. Answers each line with a
+ * line; see `process-world.ts`.
+ */
 const [kind = '', prompt = ''] = process.argv.slice(2);
 // ADK prints a line per turn to the console.
 console.info = () => {};

@@ -1,10 +1,10 @@
-/** Where turns are measured. */
+/** A place where turns are measured. */
 export interface World {
   name: string;
-  /** Takes seconds for a turn of a long session: it is measured less often. */
+  /** Whether a turn of a long session takes seconds; such a world is measured less often. */
   isSlow: boolean;
-  /** Makes a session with so many past events. Returns its id. */
+  /** Makes a session with the given number of past events. Returns its id. */
   makeSession(past: number): Promise<string>;
-  /** Does a turn with one tool call. Returns how long it took, ms. */
+  /** Runs a turn with one tool call. Returns its time in ms. */
   turn(sessionId: string): Promise<number>;
 }

@@ -19,7 +19,7 @@ const [invocation] = goodHistory().invocations;
 if (!invocation) throw new Error('the good history has no invocation');
 
 describe('the checker', () => {
-  it('finds nothing in a history in which all promises were kept', () => {
+  it('finds nothing in a history that keeps all rules', () => {
     expect(check(goodHistory())).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('ended-once', () => {
     expect(found(history)).toContain(what);
   });
 
-  it('reports an acknowledged invocation of which nothing is left, and lets one pass that nobody acknowledged', () => {
+  it('reports a lost invocation that was acknowledged, and accepts a lost one that was not', () => {
     const history = { ...historyOf([]), executions: [], counted: [] };
     expect(found(history)).toEqual(['ended-once: it was acknowledged and nothing of it is in the log']);
     expect(
@@ -69,7 +69,7 @@ describe('ended-once', () => {
     ).toEqual([]);
   });
 
-  it('lets parallel branches end each for itself, and a failure be the end', () => {
+  it('accepts an end for each parallel branch, and a failure as the end', () => {
     expect(found(historyOf([...good, ended('a', { branch: 'p.a' }), ended('b', { branch: 'p.b' })]))).toEqual(
       [],
     );
@@ -85,7 +85,7 @@ describe('ended-once', () => {
     ).toEqual([]);
   });
 
-  it('looks into the sessions of calls too', () => {
+  it('checks the sessions of calls too', () => {
     const history = goodHistory();
     const child = sessionOf([{ ...asked(), id: 'q2' }, ended('x'), ended('y')], {
       sessionId: 'c1',
@@ -98,7 +98,7 @@ describe('ended-once', () => {
 });
 
 describe('the log', () => {
-  it('without-gap: reports a number that is left out, or there twice', () => {
+  it('without-gap: reports a number that is missing or repeated', () => {
     const history = goodHistory();
     const [session] = history.sessions;
     for (const seq of [3, 1]) {
@@ -109,7 +109,7 @@ describe('the log', () => {
     }
   });
 
-  it('events-once: reports an id that is there twice, in one session or in two', () => {
+  it('events-once: reports a repeated id, in one session or in two', () => {
     const twice = historyOf([
       asked(),
       called(),
@@ -127,7 +127,7 @@ describe('the log', () => {
 });
 
 describe('tools', () => {
-  it('one-response: reports none, two, and one to a call that is not there', () => {
+  it('one-response: reports a missing response, a second one, and one without a call', () => {
     const none = historyOf([asked(), called(), ended()]);
     expect(found(none)).toEqual(['one-response: call c1 of count has 0 responses']);
     const two = historyOf([asked(), called(), answered(), answered('c1', { id: 'again' }), ended()]);
@@ -136,7 +136,7 @@ describe('tools', () => {
     expect(found(stray)).toEqual(['one-response: event 4 answers call c9, which is not in the log']);
   });
 
-  it('one-response: lets an agent that is used as a tool have open calls when its caller was told that it failed', () => {
+  it('one-response: accepts open calls of an agent used as a tool when its caller got a failure', () => {
     const child = sessionOf([said('asked c1'), called('c2')], { sessionId: 'c1', callId: 'c1' });
     const open = 'one-response: call c2 of count has 0 responses';
     const told = (response: Record<string, unknown>) => {
@@ -149,7 +149,7 @@ describe('tools', () => {
     expect(told({ counted: 'c1' })).toContain(open);
   });
 
-  it('one-response: lets a failed invocation have open calls, and a call have words on the way', () => {
+  it('one-response: accepts open calls of a failed invocation, and progress of a call', () => {
     const failed = historyOf([asked(), called(), ended('e-1/failure', { errorCode: 'internal' })]);
     expect(
       found({
@@ -177,7 +177,7 @@ describe('tools', () => {
     ).toEqual([]);
   });
 
-  it('counted-once: reports what was not counted, counted twice, or counted for nobody', () => {
+  it('counted-once: reports calls that were not counted, counted twice, or counted without a log entry', () => {
     expect(found({ ...goodHistory(), counted: [] })).toEqual([
       'counted-once: call c1 of count has a result and was not counted',
     ]);
@@ -189,7 +189,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('counted-once: reports work that was done again although who did it was alive', () => {
+  it('counted-once: reports repeated work whose first replica was alive', () => {
     const executions = ['tool-1', 'tool-2'].map((replica) => ({ tool: 'count', callId: 'c1', replica }));
     const history = { ...goodHistory(), executions };
     expect(found(history)).toEqual([
@@ -209,7 +209,7 @@ describe('state-is-sum', () => {
     return { ...made, sessions: made.sessions.map((session) => ({ ...session, state })) };
   };
 
-  it('reports a value that the deltas do not make, one that is missing, and one from nowhere', () => {
+  it('reports a value that differs from the deltas, a missing one, and one without a delta', () => {
     expect(found(history({ a: 1, 'user:b': 2 }, { a: 1, 'user:b': 2 }))).toEqual([]);
     expect(found(history({ a: 2 }, { a: 1 }))).toEqual(['state-is-sum: state a is 2, and its deltas make 1']);
     expect(found(history({}, { a: 1 }))).toEqual([
@@ -220,7 +220,7 @@ describe('state-is-sum', () => {
     ]);
   });
 
-  it('reports a shared value that no session wrote last', () => {
+  it('reports a shared value that is not the last one of any session', () => {
     expect(found(history({ 'user:b': 1 }, { 'user:b': 2 }))).toEqual([
       'state-is-sum: state user:b is 1, which none of its 1 writers wrote last',
     ]);
@@ -232,7 +232,7 @@ describe('state-is-sum', () => {
     expect(found({ ...made, sessions: [...made.sessions, other] })).toEqual([]);
   });
 
-  it('forgives what the session of a call had before its first event', () => {
+  it('ignores the initial state of the session of a call', () => {
     const made = goodHistory();
     const child = {
       ...sessionOf([withDelta({ a: 1 }, 'x')], {
@@ -264,7 +264,7 @@ describe('saw-all-once', () => {
     ]);
   });
 
-  it('lets a client that was never told the end have seen a beginning', () => {
+  it('accepts that a client without the end has seen only the first events', () => {
     expect(found(seeing(['call c1'], false))).toEqual([]);
     expect(found(seeing(['response c1'], false))).toHaveLength(1);
   });

@@ -27,7 +27,7 @@ const stored = ({ eventId, delta }: DeltaWrite, seq: number) => {
   };
 };
 
-/** Two sessions of one user, two writes each, one after the other; all well. */
+/** Makes a correct history: two sessions of one user, with two writes each, one after the other. */
 function good(): DeltaHistory {
   const writes = [write(one, 1), write(two, 2), write(one, 3), write(two, 4)];
   const shared = { 'user:last': 'v4', 'app:last': 'v4' };
@@ -40,18 +40,18 @@ function good(): DeltaHistory {
   return { writes, sessions: [sessionOf(one, 'v3'), sessionOf(two, 'v4')] };
 }
 
-/** The history with something done to it. */
+/** Checks the correct history after a change. */
 function spoilt(spoil: (history: DeltaHistory) => void): string[] {
   const history = good();
   spoil(history);
   return [...new Set(checkDeltas(history).map(({ rule }) => rule))];
 }
 
-/** A session of it, and a write. */
+/** Return a session or a write of the history. */
 const session = ({ sessions }: DeltaHistory, at: number) => sessions[at] ?? expect.fail();
 const written = ({ writes }: DeltaHistory, at: number) => writes[at] ?? expect.fail();
 
-it('finds nothing where nothing was lost or doubled', () => {
+it('finds nothing when no delta was lost or doubled', () => {
   expect(checkDeltas(good())).toEqual([]);
 });
 
@@ -115,7 +115,7 @@ it.each<[string, string[], (history: DeltaHistory) => void]>([
   expect(spoilt(spoil)).toEqual(broken);
 });
 
-it('lets a write that was never acknowledged be there or not', () => {
+it('accepts an unacknowledged write whether it was stored or not', () => {
   const history = good();
   const unknown: DeltaWrite = { ...write(two, 5) };
   delete unknown.acknowledged;

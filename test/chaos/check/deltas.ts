@@ -4,18 +4,21 @@ import { type History, nameOf, type SessionHistory, type Violation } from './his
 import { eventsOnce, withoutGap } from './log-rules.ts';
 import { stateIsSum } from './state-is-sum.ts';
 
-/** One delta that somebody wanted to commit. No two write the same value to the same key. */
+/** One delta that a writer tried to commit. No two deltas write the same value to the same key. */
 export interface DeltaWrite {
   session: SessionRef;
   eventId: string;
   delta: Record<string, unknown>;
-  /** When it was tried first, in ms of a clock that all writers share. */
+  /** The time of the first try, in ms of a clock that all writers share. */
   begun: number;
-  /** When the store said that it is committed; absent when it never did: then it may be there or not. */
+  /**
+   * The time of the store's acknowledgement; absent when there was none: then the delta may be committed or
+   * not.
+   */
   acknowledged?: number;
 }
 
-/** What was written, and what is there when all is over and nobody writes any more. */
+/** All writes, and the sessions after the last of them. */
 export interface DeltaHistory {
   writes: DeltaWrite[];
   sessions: SessionHistory[];
@@ -34,7 +37,10 @@ const rules: Record<string, (history: DeltaHistory) => Found[]> = {
   'same-for-all': sameForAll,
 };
 
-/** Every delta that was lost, doubled, changed or put in the place of a later one; nothing when all is as it was acknowledged. */
+/**
+ * Returns all deltas that were lost, doubled, changed or overwritten a later one; none when the store kept
+ * its acknowledgements.
+ */
 export function checkDeltas(history: DeltaHistory): Violation[] {
   return Object.entries(rules).flatMap(([rule, find]) => find(history).map((found) => ({ rule, ...found })));
 }
@@ -46,7 +52,7 @@ function onLogs(rule: (history: History) => Found[]): (history: DeltaHistory) =>
 
 const byId = (writes: readonly DeltaWrite[]) => new Map(writes.map((write) => [write.eventId, write]));
 
-/** What was acknowledged is in the log of its session. */
+/** Finds acknowledged deltas that are missing from the log of their session. */
 function deltaLost({ writes, sessions }: DeltaHistory): Found[] {
   const logs = new Map(
     sessions.map((session) => [nameOf(session), new Set(session.events.map(({ event }) => event.id))]),
@@ -60,7 +66,7 @@ function deltaLost({ writes, sessions }: DeltaHistory): Found[] {
     }));
 }
 
-/** What is in a log was written there, as it is. */
+/** Finds events in a log that were not written there, or not in this form. */
 function deltaFromNowhere({ writes, sessions }: DeltaHistory): Found[] {
   const written = byId(writes);
   return sessions.flatMap((session) =>
@@ -77,7 +83,10 @@ function deltaFromNowhere({ writes, sessions }: DeltaHistory): Found[] {
   );
 }
 
-/** Who was acknowledged before another one began stands before it in the log. */
+/**
+ * Finds writes in the wrong order: a write acknowledged before another one began must be before it in the
+ * log.
+ */
 function inOrder({ writes, sessions }: DeltaHistory): Found[] {
   const written = byId(writes);
   return sessions.flatMap((session) => {
@@ -99,7 +108,10 @@ const scopeOf = (key: string, { appName, userId }: SessionRef) => {
   return key.startsWith('user:') ? `${appName}/${userId}` : undefined;
 };
 
-/** The value of a key that sessions share is from a write after whose end no other one of the key began. */
+/**
+ * Finds shared values that are too old: no other write of the key may have begun after the end of the write
+ * of the value.
+ */
 function newestWins({ writes, sessions }: DeltaHistory): Found[] {
   const inLog = new Set(sessions.flatMap(({ events }) => events.map(({ event }) => event.id)));
   const ofKey = Map.groupBy(
@@ -124,7 +136,7 @@ function newestWins({ writes, sessions }: DeltaHistory): Found[] {
   });
 }
 
-/** All sessions see the same of what they share. */
+/** Finds shared values that differ between sessions. */
 function sameForAll({ sessions }: DeltaHistory): Found[] {
   const seen = new Map<string, unknown>();
   return sessions.flatMap((session) =>

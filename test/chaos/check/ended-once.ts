@@ -5,8 +5,9 @@ import { isEnd, ofInvocation } from './log.ts';
 type Found = Omit<Violation, 'rule'>;
 
 /**
- * Every invocation that was acknowledged, or is in a log, has ended; on each branch of it, in its own session and in those of its calls,
- * somebody had the last word once, and nothing was said after it.
+ * Finds invocations that did not end exactly once. Every invocation that was acknowledged or is in a log must
+ * have ended. On each of its branches, in its own session and in those of its calls, there must be one last
+ * answer and no event after it.
  */
 export function endedOnce({ sessions, invocations }: History): Found[] {
   const found = invocations.flatMap((invocation) => {

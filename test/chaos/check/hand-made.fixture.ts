@@ -6,7 +6,7 @@ import type { History, SessionHistory } from './history.ts';
 export const ref = { appName: 'app', userId: 'u', sessionId: 's' };
 export const invocationId = 'e-1';
 
-/** An event that differs from an ordinary word of the agent. */
+/** Makes an answer of the agent, with some fields changed. */
 export function said(id: string, more: Partial<Event> = {}): Event {
   return createEvent({
     id,
@@ -36,13 +36,13 @@ export function sessionOf(events: readonly Event[], more: Partial<SessionHistory
   return { ...ref, events: numbered(events), state: {}, initialState: {}, ...more };
 }
 
-/** One invocation that called a counting tool, got its result, and ended: all as it should be. */
+/** Makes a correct history: one invocation that called a counting tool, got its result, and ended. */
 export function goodHistory(): History {
   const events = [asked(), called(), answered(), ended()];
   return historyOf(events);
 }
 
-/** The history of one invocation with these events, which its client saw. */
+/** Makes the history of one invocation with these events, all of which its client saw. */
 export function historyOf(events: readonly Event[], more: Partial<History> = {}): History {
   const seen = events.filter(({ author }) => author !== 'user').map(({ id }) => id);
   return {

@@ -1,62 +1,62 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 
-/** A session as it is in the store when all is over. */
+/** A session in the store at the end of a run. */
 export interface SessionHistory extends SessionRef {
   events: StoredEvent[];
-  /** All scopes, keys with their prefixes. */
+  /** The state in all scopes, keys with their prefixes. */
   state: Record<string, unknown>;
-  /** The state it began with; undefined where nobody knows it (the session of a call gets its caller's). */
+  /** The initial state; undefined when it is unknown (the session of a call gets its caller's state). */
   initialState?: Record<string, unknown>;
-  /** It belongs to the call of this id: an agent used as a tool. */
+  /** The id of the call to which the session of an agent used as a tool belongs. */
   callId?: string;
 }
 
-/** What one client saw of one invocation. */
+/** The events of one invocation that one client saw. */
 export interface ClientView {
-  /** Ids of committed events, in the order in which they came; one that came twice is in it twice. */
+  /** The ids of committed events in the order of arrival, repetitions included. */
   seen: string[];
-  /** It was told the end. */
+  /** Whether the client got the end. */
   finished: boolean;
-  /** How often it had to come back. */
+  /** The number of reconnects. */
   reconnects: number;
 }
 
 export interface InvocationHistory extends SessionRef {
   invocationId: string;
-  /** The client saw the first byte of the answer. */
+  /** Whether the client saw the first byte of the answer. */
   acknowledged: boolean;
   status: 'running' | 'completed' | 'failed';
   client?: ClientView;
 }
 
-/** One time that a counting tool did its work. */
+/** One execution of a counting tool. */
 export interface Execution {
   tool: string;
   callId: string;
-  /** Replica that did it. */
+  /** The replica that executed the tool. */
   replica: string;
 }
 
-/** All that is known of a run of the mesh when it is over. */
+/** All data about a run of the mesh at its end. */
 export interface History {
   sessions: SessionHistory[];
   invocations: InvocationHistory[];
-  /** In order. */
+  /** The executions, in order. */
   executions: Execution[];
-  /** Call ids that the tools counted, each one once however often the work was done. */
+  /** The call ids that the tools counted. Repeated work counts once. */
   counted: string[];
-  /** Names of the tools that count. */
+  /** The names of the tools that count. */
   countingTools: string[];
-  /** Those whose calls go to another process, where a result is kept by its call id. */
+  /** The names of those that run in another process, which keeps each result by its call id. */
   onceTools: string[];
-  /** Replicas that were killed. */
+  /** The killed replicas. */
   killed: string[];
 }
 
 export interface Violation {
   rule: string;
-  /** `app/user/session`. */
+  /** The session as `app/user/session`. */
   session?: string;
   invocationId?: string;
   what: string;

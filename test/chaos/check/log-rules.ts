@@ -2,7 +2,7 @@ import { type History, nameOf, type Violation } from './history.ts';
 
 type Found = Omit<Violation, 'rule'>;
 
-/** The events of each session are numbered 1, 2, 3, … */
+/** Finds sessions whose events are not numbered 1, 2, 3, … */
 export function withoutGap({ sessions }: History): Found[] {
   return sessions.flatMap((session) => {
     const at = session.events.findIndex(({ seq }, index) => seq !== index + 1);
@@ -12,7 +12,7 @@ export function withoutGap({ sessions }: History): Found[] {
   });
 }
 
-/** No event id is twice in all logs together. */
+/** Finds event ids that occur twice in all logs together. */
 export function eventsOnce({ sessions }: History): Found[] {
   const first = new Map<string, string>();
   return sessions.flatMap((session) =>

@@ -6,14 +6,17 @@ export function ofInvocation(events: readonly StoredEvent[], invocationId: strin
   return events.filter(({ event }) => event.invocationId === invocationId);
 }
 
-/** The last word of an agent: it neither calls, nor answers a call, nor hands over; or it says that all failed. */
+/**
+ * Tells whether an event is an agent's last answer: it holds no call, no response and no transfer, or it
+ * reports a failure.
+ */
 export function isEnd(event: Event): boolean {
   if (event.author === 'user' || event.partial) return false;
   const isStep = getFunctionCalls(event).length > 0 || getFunctionResponses(event).length > 0;
   return !isStep && (event.errorCode !== undefined || (event.content?.parts?.length ?? 0) > 0);
 }
 
-/** Calls and responses of one log, with where they stand. */
+/** Returns the calls and responses of one log, with their positions. */
 export function callsOf(events: readonly StoredEvent[]) {
   return events.flatMap(({ seq, event }) =>
     getFunctionCalls(event).map(({ id = '', name = '' }) => ({

@@ -5,7 +5,7 @@ import { sawAllOnce } from './saw-all-once.ts';
 import { stateIsSum } from './state-is-sum.ts';
 import { countedOnce, oneResponse } from './tool-rules.ts';
 
-/** What must hold of every history. */
+/** The rules that each history must keep. */
 export const rules = {
   'ended-once': endedOnce,
   'without-gap': withoutGap,
@@ -16,7 +16,7 @@ export const rules = {
   'saw-all-once': sawAllOnce,
 } satisfies Record<string, (history: History) => Omit<Violation, 'rule'>[]>;
 
-/** Everything that is wrong with a history; nothing when the promises were kept. */
+/** Returns all violations in a history; none when it keeps the rules. */
 export function check(history: History): Violation[] {
   return Object.entries(rules).flatMap(([rule, find]) =>
     find(history).map((violation) => ({ rule, ...violation })),

@@ -1,7 +1,10 @@
 import { type History, nameOf, type Violation } from './history.ts';
 import { ofInvocation } from './log.ts';
 
-/** A client that was told the end has seen every committed event of its invocation once and in order; any other one a beginning of them. */
+/**
+ * Finds clients that missed or repeated events. A client that got the end must have seen each committed event
+ * of its invocation once and in order; any other client, the first of them.
+ */
 export function sawAllOnce({ sessions, invocations }: History): Omit<Violation, 'rule'>[] {
   const logs = new Map(sessions.map((session) => [nameOf(session), session.events]));
   return invocations.flatMap((invocation) => {

@@ -6,8 +6,9 @@ type Found = Omit<Violation, 'rule'>;
 const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user:');
 
 /**
- * A session's own state is what its events' deltas make of the state it began with. Of a key that sessions share, the value is the last one
- * of one of those that wrote it: between sessions, logs know no order.
+ * Finds wrong state. A session's own state must be the sum of its initial state and its events' deltas. The
+ * value of a key that sessions share must be the last one of a session that wrote the key, since the logs
+ * give no order between sessions.
  */
 export function stateIsSum({ sessions }: History): Found[] {
   return [...sessions.flatMap(ownState), ...sharedState(sessions)];

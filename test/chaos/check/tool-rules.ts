@@ -4,8 +4,9 @@ import { callsOf, responsesOf } from './log.ts';
 type Found = Omit<Violation, 'rule'>;
 
 /**
- * Every function call has one response in its log, no more; less only where the invocation failed before it came, or, in the session of an agent that is used as a
- * tool, where the caller was told that the agent failed: no replica of it was left. Nothing answers a call that is not there.
+ * Finds calls without exactly one response in their log, and responses without a call. A response may be
+ * missing only when the invocation failed before it came. In the session of an agent that is used as a tool,
+ * it may also be missing when the caller got a failure because no replica of the agent was left.
  */
 export function oneResponse({ sessions, invocations }: History): Found[] {
   const failed = new Set(
@@ -39,9 +40,10 @@ export function oneResponse({ sessions, invocations }: History): Found[] {
 }
 
 /**
- * Every call of a counting tool that has its result was counted once, and nothing was counted that no log knows of. A tool behind call ids did
- * the work again only where the replica that did it before was killed: between an outside effect and the keeping of its result there is an
- * instant at which nobody can know.
+ * Finds calls of counting tools that were not counted once. Each call with a result must be counted once, and
+ * no call that is in no log may be counted. A tool that keeps its results by call id may repeat work only
+ * when the replica that did it first was killed: between an outside effect and the storing of its result a
+ * crash leaves no trace.
  */
 export function countedOnce(history: History): Found[] {
   return [...uncounted(history), ...strayCounts(history), ...doneAgain(history)];
@@ -101,7 +103,10 @@ function placeOf(sessions: readonly SessionHistory[], callId: string): Partial<F
   return {};
 }
 
-/** Calls whose work was done more than once, by tool: what "at least once" means for the outside world. */
+/**
+ * Counts the calls whose work was done more than once, by tool. This is the effect of "at least once" on the
+ * outside world.
+ */
 export function repeats({ executions }: Pick<History, 'executions'>): Record<string, number> {
   const counts: Record<string, number> = {};
   const calls = Map.groupBy(executions, ({ callId }) => callId);

@@ -237,7 +237,7 @@ describe('an LLM agent', () => {
     const child = new LlmAgent({ name: 'child' });
     new LlmAgent({ name: 'one', subAgents: [child] });
     expect(() => new LlmAgent({ name: 'two', subAgents: [child] })).toThrow(/already a sub-agent of one/);
-    expect(() => new LlmAgent({ name: 'user' })).toThrow(/taken/);
+    expect(() => new LlmAgent({ name: 'user' })).toThrow(/reserved/);
     expect(() => new LlmAgent({ name: 'a b' })).toThrow(/letter/);
     const twin = () => new LlmAgent({ name: 'twin' });
     expect(() => new LlmAgent({ name: 'top', subAgents: [twin(), twin()] })).toThrow(

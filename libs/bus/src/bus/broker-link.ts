@@ -1,27 +1,30 @@
 import type { Headers, MeshError, QueueName } from '@agentmesh/protocol';
 import type { ObjectBucket, RecordBucket } from './buckets.ts';
 
-/** What travels: bytes and headers on a subject. */
+/** A message of the broker: bytes and headers on a subject. */
 export interface Packet {
   readonly subject: string;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** Where answers go. */
+  /** The subject for answers. */
   readonly reply?: string | undefined;
-  /** Not a message: the broker says that nobody listens where the request went. */
+  /** True for a notice of the broker, which is no message: nobody listens on the subject of the request. */
   readonly noResponders?: boolean;
 }
 
 export interface ListenOptions {
   /** Members of a group share the packets. */
   queue?: string;
-  /** The broker took the subscription away (permissions changed); nothing comes any more. */
+  /** Called when the broker has ended the subscription (permissions changed). No packet comes after that. */
   onLost?: (error: MeshError) => void;
 }
 
 /** A subscription. */
 export interface Listening {
-  /** Ends it; what the broker sent before is still delivered when the promise resolves. Never rejects. */
+  /**
+   * Ends the subscription. Resolves after the packets that the broker sent before are delivered. Never
+   * rejects.
+   */
   drain(): Promise<void>;
 }
 
@@ -29,65 +32,73 @@ export interface Listening {
 export interface Delivery extends Packet {
   readonly attempt: number;
   readonly key: string;
-  /** Puts redelivery off by another ack wait. */
+  /** Delays redelivery by another ack wait. */
   working(): void;
-  /** Resolves when the broker has forgotten the message. */
+  /** Acknowledges the message. Resolves when the broker has removed it. */
   ack(): Promise<void>;
-  /** Hands the message back, to be delivered again after a while. */
+  /** Returns the message to the queue, which delivers it again after the delay. */
   nak(delayMs: number): void;
 }
 
+/** One work queue, as a replica reads it. */
 export interface WorkSource {
   readonly ackWaitMs: number;
   /**
-   * Waits for one message; `undefined` when there is none for now (asked too long, connection lost, withdrawn). Nothing is
-   * taken from the queue beyond what is returned. Does its own waiting after failures. Never rejects.
+   * Waits for one message. Returns undefined when none came (the request expired, the connection was lost, or
+   * the source is withdrawn). Takes no other message from the queue. Pauses by itself after a failure. Never
+   * rejects.
    */
   pull(): Promise<Delivery | undefined>;
   /**
-   * Asks for nothing more. Resolves when no pull is open, after `withinMs` at the latest; until then one may still bring a
-   * message. Never rejects.
+   * Stops asking for messages. Resolves when no pull is open, after `withinMs` at the latest; until then an
+   * open pull may still return a message. Never rejects.
    */
   withdraw(withinMs: number): Promise<void>;
 }
 
-/** Who is told what lies in the card bucket. */
+/** The receiver of the contents of the card bucket. */
 export interface CardSink {
   set(key: string, bytes: Uint8Array): void;
   delete(key: string): void;
-  /** Forgets all keys but these. */
+  /** Forgets all other keys. */
   retain(keys: ReadonlySet<string>): void;
 }
 
 /**
- * A connection to a broker, as NATS understands it. What NATS and the twin in memory do differently is behind it;
- * frames, deadlines, heartbeats, slots and discovery are built on it once.
+ * A connection to a broker, in the terms of NATS. It hides the differences between NATS and the in-memory
+ * twin; frames, deadlines, heartbeats, slots and discovery are built on it once.
  */
 export interface BrokerLink {
   /** Replies to this connection go to `<inbox>.<token>`. */
   readonly inbox: string;
   readonly connected: boolean;
-  /** What a message may hold, headers included, in bytes. */
+  /** The largest size of a message with its headers, in bytes. */
   readonly maxPayload: number;
   /** Aborted when the connection is closed for good. */
   readonly closed: AbortSignal;
 
   /**
-   * Hands a packet to the broker. Dropped when not connected: call `whenConnected` before.
+   * Hands a packet to the broker. Drops the packet when there is no connection: call `whenConnected` before.
    *
    * @throws MeshError `invalid_argument`
    */
   send(packet: Packet): void;
-  /** Resolves when the broker has what was sent before. Never rejects. */
+  /** Resolves when the broker has all packets that were sent before. Never rejects. */
   flush(): Promise<void>;
-  /** Resolves when the broker knows of it. @throws MeshError `permission_denied` */
+  /** Subscribes. Resolves when the broker knows the subscription. @throws MeshError `permission_denied` */
   listen(subject: string, onPacket: (packet: Packet) => void, options?: ListenOptions): Promise<Listening>;
-  /** Called each time the connection is back. Returns how to stop. */
+  /** Calls the listener after each reconnect. Returns a function that removes the listener. */
   onConnected(listener: () => void): () => void;
-  /** Called when the broker refused to take a packet for a subject. Returns how to stop. */
+  /**
+   * Calls the listener when the broker refused a packet for a subject. Returns a function that removes the
+   * listener.
+   */
   onDenied(listener: (subject: string) => void): () => void;
 
-  /** Stores a packet that carries `Nats-Msg-Id`. `isSure` is false when a duplicate may be this packet itself, sent again. */
+  /**
+   * Stores a packet that carries `Nats-Msg-Id`. `isSure` is false when the duplicate may be this same packet,
+   * which an earlier try has stored.
+   */
   enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;
   openWork(queue: QueueName): Promise<WorkSource>;
 
@@ -99,5 +110,5 @@ export interface BrokerLink {
   close(): Promise<void>;
 }
 
-/** Where defects and refusals are reported; `where` names the part of the bus. */
+/** The receiver of defects and refusals; `where` names the part of the bus. */
 export type OnError = (error: unknown, where: string) => void;

@@ -1,4 +1,4 @@
-/** What is known of an object beside its bytes. */
+/** The description of an object, without its bytes. */
 export interface StoredObject {
   /** In bytes. */
   size: number;
@@ -7,51 +7,60 @@ export interface StoredObject {
   metadata: Record<string, string>;
 }
 
-/** An object's bytes as they come. */
+/** An object whose bytes are read as a stream. */
 export interface OpenedObject extends StoredObject {
-  /** To be read to its end or cancelled. Fails with MeshError `internal` when they are not what was put, `unavailable` when they have gone. */
+  /**
+   * The reader reads to the end or cancels. The stream fails with MeshError `internal` when the bytes differ
+   * from those that were put, and `unavailable` when they were deleted meanwhile.
+   */
   bytes: ReadableStream<Uint8Array>;
 }
 
 /**
- * Bytes of any length under ids. An object is there when all of it is. Waits for the connection as the bus does.
+ * Bytes of any length under ids. An object can be read only after all of it is written. Waits for the
+ * connection as the bus does.
  *
- * All methods throw MeshError: `failed_precondition` when the bucket was not provisioned, `unavailable` while it cannot be reached.
+ * All methods throw MeshError: `failed_precondition` when the bucket was not provisioned, `unavailable` while
+ * it cannot be reached.
  */
 export interface ObjectBucket {
-  /** Keeps a stream under a new id; of one that fails nothing is left. */
+  /** Stores a stream under a new id. Leaves nothing behind when the stream fails. */
   put(
     bytes: AsyncIterable<Uint8Array>,
     metadata?: Record<string, string>,
   ): Promise<{ id: string; size: number }>;
-  /** Undefined when there is none. */
+  /** Returns undefined when there is no such object. */
   info(id: string): Promise<StoredObject | undefined>;
   open(id: string): Promise<OpenedObject | undefined>;
-  /** Removes an object and what is left of one; what is not there without a word. */
+  /** Removes an object, or the pieces of an unfinished one. Does nothing when there is neither. */
   delete(id: string): Promise<void>;
   /**
-   * Ids of all objects, and of those whose writer died at it. Reads the whole index: for cleaning up.
+   * Returns the ids of all objects, unfinished ones included. Reads the whole index; meant for cleaning up.
    */
   ids(): Promise<string[]>;
-  /** When something was last written of an object, finished or not, in epoch ms. */
+  /** Returns the time of the last write to an object, finished or not, in epoch ms. */
   lastWritten(id: string): Promise<number | undefined>;
 }
 
-/** A value, and the number of its last change; 0 where there never was one. */
+/** A value, and the number of its last change; 0 for a key that was never written. */
 export interface StoredRecord {
   value: Uint8Array | undefined;
   revision: number;
 }
 
 /**
- * Small values under keys, each change only upon the one that was read. Keys are tokens with dots between. Throws as {@link ObjectBucket}.
+ * Small values under keys. A change succeeds only when the value is still the one that was read. Keys are
+ * tokens with dots between them. Throws the errors of {@link ObjectBucket}.
  */
 export interface RecordBucket {
   read(key: string): Promise<StoredRecord>;
-  /** False when the value is not any more of that revision. True may come out as false when the broker went away meanwhile: read again. */
+  /**
+   * Returns false when the value has another revision by now. When the broker was away meanwhile, a
+   * successful write may also return false: read again.
+   */
   write(key: string, value: Uint8Array, revision: number): Promise<boolean>;
-  /** As {@link write}: takes the key away. */
+  /** Removes the key, under the conditions of {@link write}. */
   remove(key: string, revision: number): Promise<boolean>;
-  /** Keys that begin with these tokens. Reads the server's index, not values. */
+  /** Returns the keys that begin with these tokens. Reads the server's index, not the values. */
   keys(...tokens: string[]): Promise<string[]>;
 }

@@ -1,30 +1,33 @@
 import type { Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
 import type { ObjectBucket, RecordBucket } from './buckets.ts';
 
-/** A message as handlers see it. */
+/** A message as a handler gets it. */
 export interface Message {
   readonly subject: string;
   readonly headers: Headers;
-  /** The payload as it came. */
+  /** The payload, unread. */
   readonly bytes: Uint8Array;
-  /** The payload read as JSON. @throws MeshError `invalid_argument` when it is not JSON. */
+  /** Reads the payload as JSON. @throws MeshError `invalid_argument` when it is not JSON. */
   json(): unknown;
 }
 
-/** A message taken from a work queue. Not acknowledged until the handler's promise settles. */
+/** A message from a work queue. The bus acknowledges it after the handler's promise settles. */
 export interface WorkItem extends Message {
   /**
-   * 1 for the first delivery, more for later ones. nats-server 2.9 was seen not to count when the time of a redelivery came just as nobody asked for
-   * work: what must be known for certain is counted in the store.
+   * 1 for the first delivery, more for later ones. nats-server 2.9 did not count a redelivery that was due
+   * while nobody asked for work. A count that must be exact belongs in the store.
    */
   readonly attempt: number;
-  /** Identifies the message for ever, unlike its sequence number: does not change when it is delivered again. */
+  /**
+   * The lasting id of the message, unlike its sequence number. All deliveries of the message have the same
+   * key.
+   */
   readonly key: string;
 }
 
 /**
- * What became of a work item: done for good; to be delivered again (to any replica) after `delayMs`; or taken over by a later delivery, whose
- * holder will say what becomes of it.
+ * The result of working on an item: it is done; the queue delivers it again (to any replica) after `delayMs`;
+ * or a later delivery has taken it over, and the handler of that one decides.
  */
 export type WorkOutcome =
   | { done: true }
@@ -36,45 +39,55 @@ export interface PublishOptions {
 }
 
 export interface EnqueueOptions extends PublishOptions {
-  /** Deduplication: a second message of this id is accepted and dropped. */
+  /** The id for deduplication: the queue accepts a second message with this id and drops it. */
   messageId: string;
 }
 
 export interface RequestOptions extends PublishOptions {
   signal?: AbortSignal;
-  /** Longest silence between two frames, in ms; default 3 × {@link heartbeatMs}. */
+  /** The longest silence between two frames, in ms; default 3 × {@link heartbeatMs}. */
   silenceMs?: number;
 }
 
 /** A request that a service answers. */
 export interface IncomingRequest extends Message {
-  /** Aborted at the caller's deadline (`Mesh-Deadline`), and when the service stops without waiting any longer. */
+  /** Aborted at the caller's deadline (`Mesh-Deadline`), and when the grace of a stopping service is over. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Answers one request: yields `event` and `progress` frames and ends with one `result` frame. What it throws becomes the `error` frame.
- * `accepted`, numbers and heartbeats are the bus' work. A caller that takes no frames gets the result alone.
+ * Answers one request: yields `event` and `progress` frames and ends with one `result` frame. An exception
+ * becomes the `error` frame. The bus adds `accepted`, numbers and heartbeats. A caller that does not accept
+ * frames gets only the result.
  */
 export type RequestHandler = (request: IncomingRequest) => AsyncIterable<Frame>;
 
-/** Something that was started and can be stopped. */
+/** A running service, subscription or consumer. */
 export interface Started {
-  /** Stops taking new work, waits for what is in hand for `graceMs` at most (default 25 s), then hands the rest back. Idempotent. */
+  /**
+   * Stops taking new work, waits for the current work for `graceMs` at most (default 25 s), then hands the
+   * rest back. Idempotent.
+   */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
 export interface ServeOptions {
-  /** Requests answered at once by this replica; over it, callers get `resource_exhausted` at once. Default 64. */
+  /**
+   * The number of requests that this replica answers at once; the callers above it get `resource_exhausted`.
+   * Default 64.
+   */
   maxInFlight?: number;
 }
 
 export interface ConsumeOptions {
-  /** Items worked on at once by this replica; it takes no more from the queue than it has slots for. */
+  /**
+   * The number of items that this replica works on at once. It takes an item from the queue only when a slot
+   * is free.
+   */
   slots: number;
 }
 
-/** What a service shows of itself by the NATS services protocol ($SRV.PING, INFO, STATS; ADR-32 of NATS). */
+/** The description of a service in the NATS services protocol ($SRV.PING, INFO, STATS; ADR-32 of NATS). */
 export interface ServiceInfo {
   kind: ServiceKind | 'gateway';
   /** Letters, digits, `_` and `-`. */
@@ -83,11 +96,14 @@ export interface ServiceInfo {
   description: string;
 }
 
-/** Who there is: cards by kind and name, kept current while the bus is open. Reads are synchronous. */
+/** The cards of all services by kind and name, kept current while the bus is open. Reads are synchronous. */
 export interface Directory {
   get(kind: ServiceKind, name: string): Card | undefined;
   list(kind: ServiceKind): Card[];
-  /** Called after each change, at once for what is there already. Returns how to stop. */
+  /**
+   * Calls `onChange` after each change, and at once when there are cards already. Returns a function that
+   * ends the watch.
+   */
   watch(onChange: () => void): () => void;
 }
 
@@ -95,77 +111,87 @@ export interface BusStatus {
   connected: boolean;
 }
 
-/** A frame that has come over the wire, and who sent it. */
+/** A frame from the wire, with the replica that sent it. */
 export type ReceivedFrame = Exclude<Frame, { type: 'error' }> & { replica: string | undefined };
 
 /**
- * Messages between services. Two implementations, one conformance suite: `connectNats` and `MemoryHub.connect`.
- * Every method that sends waits for the connection while it is down (5 s at most), then throws MeshError `unavailable`; nothing is dropped silently.
+ * Messages between services. Two implementations, `connectNats` and `MemoryHub.connect`, pass one conformance
+ * suite. Every method that sends waits while the connection is down (5 s at most), then throws MeshError
+ * `unavailable`; the bus never drops a message silently.
  */
 export interface Bus extends AsyncDisposable {
-  /** This process among the replicas of its service: `<service>-<pid>-<random>`. */
+  /** The id of this process among the replicas of its service: `<service>-<pid>-<random>`. */
   readonly replica: string;
   status(): BusStatus;
 
-  /** Sends to whoever listens now; payload is sent as JSON. Lossy by nature: for news, not for facts. */
+  /** Sends the payload as JSON to the current listeners. May lose messages: for news, not for facts. */
   publish(subject: string, payload: unknown, options?: PublishOptions): Promise<void>;
   /**
-   * Listens; the promise resolves when the server knows of it. `onMessage` must not throw. `onGap` is called after a time without
-   * connection, when messages may have been missed.
+   * Subscribes; the promise resolves when the server knows the subscription. `onMessage` must not throw. The
+   * bus calls `onGap` when messages may have been missed: after a time without a connection, and when a
+   * payload cannot be read.
    */
   subscribe(subject: string, onMessage: (message: Message) => void, onGap?: () => void): Promise<Started>;
 
   /**
    * Asks one replica and yields its frames in order, the `result` last.
    *
-   * @throws MeshError the callee's error; `unavailable` at once when nobody listens, after `silenceMs` without a frame, or on a gap in
-   * the numbers; `cancelled` / `deadline_exceeded` by the signal and the `Mesh-Deadline` header.
+   * @throws MeshError the callee's error; `unavailable` at once when nobody listens, after `silenceMs`
+   * without a frame, or on a gap in the numbers; `cancelled` / `deadline_exceeded` by the signal and the
+   * `Mesh-Deadline` header.
    */
   request(subject: string, payload: unknown, options?: RequestOptions): AsyncIterable<ReceivedFrame>;
-  /** Answers requests, sharing them with the other replicas (queue group). */
+  /** Answers requests; the replicas share them (queue group). */
   serve(subject: string, handler: RequestHandler, options?: ServeOptions): Promise<Started>;
 
-  /** Puts a message on a work queue. When the promise resolves, the message outlives every crash. */
+  /** Puts a message on a work queue. Once the promise has resolved, the message survives every crash. */
   enqueue(subject: string, payload: unknown, options: EnqueueOptions): Promise<{ duplicate: boolean }>;
   /**
-   * Works on the run queue of an agent, shared with its other replicas. While the handler works the item is kept from
-   * redelivery; when this process dies it is delivered to another. A handler that throws gets the item delivered again after a second.
+   * Works on the run queue of an agent, which its replicas share. The queue does not redeliver an item while
+   * the handler works on it. When this process dies, another replica gets the item. When the handler throws,
+   * the queue delivers the item again after a second.
    */
   consumeRuns(
     agent: string,
     handler: (item: WorkItem) => Promise<WorkOutcome>,
     options: ConsumeOptions,
   ): Promise<Started>;
-  /** As {@link Bus.consumeRuns}: the updates of long-running calls that the agent's service made. */
+  /**
+   * Works on the updates of the long-running calls of the agent's service, as {@link Bus.consumeRuns} does on
+   * runs.
+   */
   consumeOperations(
     agent: string,
     handler: (item: WorkItem) => Promise<WorkOutcome>,
     options: ConsumeOptions,
   ): Promise<Started>;
-  /** As {@link Bus.consumeRuns}: the jobs of a long-running tool. */
+  /** Works on the jobs of a long-running tool, as {@link Bus.consumeRuns} does on runs. */
   consumeJobs(
     tool: string,
     handler: (item: WorkItem) => Promise<WorkOutcome>,
     options: ConsumeOptions,
   ): Promise<Started>;
 
-  /** Writes the card of a service; it stays when the service stops. */
+  /** Writes the card of a service. The card stays when the service stops. */
   announce(card: CardInput): Promise<void>;
   readonly directory: Directory;
 
-  /** Bytes of any length; the bucket was made by the provisioning step. */
+  /** Opens a bucket of bytes of any length, which the provisioning step has made. */
   objects(bucket: string): ObjectBucket;
-  /** Small values that change one upon the other; the bucket was made by the provisioning step. */
+  /** Opens a bucket of small values with conditional changes, which the provisioning step has made. */
   records(bucket: string): RecordBucket;
 
   /** Answers $SRV.PING, INFO and STATS for this service. */
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;
-  /** Is any replica of a service listening now? Answered by $SRV.PING in about a millisecond when none is. */
+  /**
+   * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
+   * about a millisecond.
+   */
   isServed(name: string): Promise<boolean>;
 }
 
-/** Interval of heartbeats in a reply stream while the handler is silent, in ms. */
+/** The interval of heartbeats in a reply stream while the handler is silent, in ms. */
 export const heartbeatMs = 1_000;
 
-/** Queue group of all replicas that share requests. */
+/** The queue group in which all replicas share requests. */
 export const queueGroup = 'q';

@@ -2,7 +2,7 @@ import type { Started } from './bus.ts';
 
 const defaultGraceMs = 25_000;
 
-/** A `Started` whose stop runs once, however often it is asked for. */
+/** Makes a `Started` that calls `stop` once, however often it is stopped. */
 export function startOnce(stop: (graceMs: number) => Promise<void>): Started {
   let stopped: Promise<void> | undefined;
   return {
@@ -13,12 +13,12 @@ export function startOnce(stop: (graceMs: number) => Promise<void>): Started {
   };
 }
 
-/** Waits for something, but not longer than given. */
-export async function within(ms: number, wanted: Promise<unknown>): Promise<void> {
+/** Waits until a promise resolves, or until a time in ms is over. */
+export async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const timeout = Promise.withResolvers<void>();
   const timer = setTimeout(timeout.resolve, ms);
   try {
-    await Promise.race([wanted, timeout.promise]);
+    await Promise.race([promise, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** What one endpoint has done since the process started, as $SRV.STATS shows it. Times are in ns. */
+/** The counters of one endpoint since the process started, as $SRV.STATS shows them. Times are in ns. */
 export interface EndpointStats {
   requests: number;
   errors: number;
@@ -8,10 +8,10 @@ export interface EndpointStats {
   processingNs: number;
 }
 
-/** Counters of this process by subject. */
+/** The counters of this process by subject. */
 export interface Stats {
   of(subject: string): EndpointStats;
-  /** Counts a request that starts now; the result is called when it ends, with what went wrong. */
+  /** Starts to count a request. Returns a function to call at its end, with the error if it failed. */
   start(subject: string): (thrown?: unknown) => void;
 }
 

@@ -1,11 +1,12 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { BrokerLink } from './broker-link.ts';
 
-/** How long what is sent waits for the connection, in ms. */
+/** The longest wait of a message for the connection, in ms. */
 export const connectionWaitMs = 5_000;
 
 /**
- * Resolves when the broker is connected: a client library drops what is published while it is not.
+ * Resolves when the broker is connected. Without this, the client library would drop messages that are
+ * published while it is not.
  *
  * @throws MeshError `unavailable` after {@link connectionWaitMs}, or when the bus is closed
  */
@@ -16,13 +17,13 @@ export async function whenConnected(link: BrokerLink, signal?: AbortSignal): Pro
   await new Promise<void>((resolve, reject) => {
     const finish = (error?: MeshError) => {
       clearTimeout(timer);
-      forget();
+      removeListener();
       stopped.removeEventListener('abort', onStop);
       error ? reject(error) : resolve();
     };
     const onStop = () => finish(link.closed.aborted ? closedError() : abortError(signal?.reason));
     const timer = setTimeout(() => finish(awayError()), connectionWaitMs);
-    const forget = link.onConnected(() => finish());
+    const removeListener = link.onConnected(() => finish());
     stopped.addEventListener('abort', onStop);
     if (stopped.aborted) onStop();
   });
@@ -39,7 +40,10 @@ function awayError(): MeshError {
   );
 }
 
-/** What a caller's signal means: a timeout is a missed deadline, all else a cancellation. */
+/**
+ * Turns the reason of a caller's signal into an error: a timeout is a missed deadline, all else a
+ * cancellation.
+ */
 export function abortError(reason: unknown): MeshError {
   if (reason instanceof MeshError) return reason;
   if (reason instanceof Error && reason.name === 'TimeoutError') return MeshError.from(reason);

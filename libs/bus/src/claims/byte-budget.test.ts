@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createByteBudget } from './byte-budget.ts';
 
 describe('a budget of bytes', () => {
-  /** Asks for bytes, and notes when it has them. */
+  /** Makes a budget and a function that takes bytes from it and records each grant. */
   function asking(limit: number, longestWaitMs?: number) {
     const budget = createByteBudget(limit, longestWaitMs);
     const got: number[] = [];
@@ -17,14 +17,14 @@ describe('a budget of bytes', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('lets wait who would be over it, in order', async () => {
+  it('makes callers over the limit wait, in order', async () => {
     const { got, take } = asking(10);
     const [one, two] = [await take(6), await take(4)];
     const waiting = [take(7), take(3), take(1)];
     two();
     two();
     await turn();
-    // Small ones do not pass by a large one for ever.
+    // Small requests do not overtake a large one that waits.
     expect(got).toEqual([6, 4]);
     one();
     const gives = await Promise.all([waiting[0], waiting[1]]);
@@ -33,7 +33,7 @@ describe('a budget of bytes', () => {
     (await waiting[2])?.();
   });
 
-  it('takes what is larger than all of it alone', async () => {
+  it('grants a request over the whole limit when nothing else is held', async () => {
     const { got, take } = asking(10);
     const give = await take(50);
     const after = take(1);
@@ -43,7 +43,7 @@ describe('a budget of bytes', () => {
     (await after)();
   });
 
-  it('ends the wait when nobody wants it any more, and lets the next one in', async () => {
+  it('ends the wait of an aborted caller, and serves the next one', async () => {
     const { take } = asking(10);
     const give = await take(9);
     const controller = new AbortController();
@@ -56,7 +56,7 @@ describe('a budget of bytes', () => {
     (await take(10))();
   });
 
-  it('does not let wait for ever', async () => {
+  it('ends a wait that takes too long', async () => {
     const { take } = asking(10, 1);
     const give = await take(10);
     await expect(take(1)).rejects.toMatchObject({ code: 'resource_exhausted' });

@@ -1,12 +1,13 @@
 import { MeshError } from '@agentmesh/protocol';
 import { abortError } from '../bus/when-connected.ts';
 
-/** Bytes that a process may hold at once. */
+/** A limit on the bytes that a process holds at once. */
 export interface ByteBudget {
   /**
-   * Waits for its turn, in order. Returns how to give the bytes back.
+   * Waits until the bytes are free; waiting callers are served in order. Returns a function that gives the
+   * bytes back.
    *
-   * @throws MeshError `resource_exhausted` when they are not free in time, or what the signal was aborted with
+   * @throws MeshError `resource_exhausted` when they are not free in time, or the reason of the signal
    */
   take(bytes: number, signal?: AbortSignal): Promise<() => void>;
 }
@@ -16,7 +17,7 @@ interface Waiting {
   go(): void;
 }
 
-/** @param limit in bytes; what is larger has its turn when nothing else is held */
+/** @param limit in bytes; a larger request is granted only when no other bytes are held */
 export function createByteBudget(limit: number, longestWaitMs = 30_000): ByteBudget {
   const queue: Waiting[] = [];
   let held = 0;
@@ -31,11 +32,11 @@ export function createByteBudget(limit: number, longestWaitMs = 30_000): ByteBud
     }
   }
 
-  function giverOf(bytes: number) {
-    let left = bytes;
+  function releaseOf(bytes: number) {
+    let remaining = bytes;
     return () => {
-      held -= left;
-      left = 0;
+      held -= remaining;
+      remaining = 0;
       next();
     };
   }
@@ -49,7 +50,7 @@ export function createByteBudget(limit: number, longestWaitMs = 30_000): ByteBud
       if (at < 0) return;
       queue.splice(at, 1);
       reject(error);
-      // It may have been in the way of a smaller one.
+      // A smaller request behind this one may be free to go now.
       next();
     };
     const onAbort = () => leave(abortError(signal?.reason));
@@ -68,7 +69,7 @@ export function createByteBudget(limit: number, longestWaitMs = 30_000): ByteBud
     async take(bytes, signal) {
       if (queue.length === 0 && isFree(bytes)) held += bytes;
       else await waitFor(bytes, signal);
-      return giverOf(bytes);
+      return releaseOf(bytes);
     },
   };
 }

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import type { BrokerLink } from '../bus/broker-link.ts';
 import { createClaims } from './claims.ts';
 
-/** Buckets that nobody may ask. */
+/** A link whose buckets must not be used. */
 const link = {
   maxPayload: 1024,
-  objects: () => expect.fail('a bucket was asked'),
+  objects: () => expect.fail('a bucket was used'),
 } as Partial<BrokerLink> as BrokerLink;
 const packet = (claim: string) => ({
   subject: 's',
@@ -21,13 +21,13 @@ it.each(['garbage', '', 'other.a.1', 'news.a.x'])(
   },
 );
 
-it('holds no more than a budget of large payloads, and none that is too large', async () => {
+it('holds large payloads within its budgets, and refuses one over the size limit', async () => {
   const claims = createClaims(link, subjects());
   const half = packet(`news.a.${32 * 1024 * 1024}`);
   const lets = [await claims.hold(half, 'answering'), await claims.hold(half, 'answering')];
   const stop = new AbortController();
   const third = claims.hold(half, 'answering', stop.signal);
-  // Who answers may wait for an answer.
+  // The handler of a request may itself wait for an answer, which has a budget of its own.
   (await claims.hold(half, 'arriving'))();
   stop.abort(new MeshError('cancelled', 'enough'));
   await expect(third).rejects.toMatchObject({ code: 'cancelled' });

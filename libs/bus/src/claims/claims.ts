@@ -5,35 +5,42 @@ import { fits } from '../messages/message-size.ts';
 import { createByteBudget } from './byte-budget.ts';
 
 /**
- * Payloads that are too large for a message of the broker (claim check, as the Enterprise Integration Patterns call it): they lie in a bucket, and a message
- * without a payload says where. First the object, then the message; of a crash between the bucket's time to live takes care.
+ * Payloads that are too large for a message of the broker ("claim check" in the Enterprise Integration
+ * Patterns). The payload lies in a bucket, and a message without a payload refers to it. The object is
+ * written before the message; after a crash between the two, the bucket's time to live removes the object.
  */
 export interface Claims {
   /**
-   * A packet as it can be sent: itself when it is small enough.
+   * Returns a packet that can be sent: the same one when it is small enough.
    *
    * @throws MeshError `invalid_argument` over {@link maxPayloadBytes}
    */
   shrink(packet: Packet, kind: ClaimKind): Promise<Packet>;
   /**
-   * A packet as it was before {@link Claims.shrink}. `onChunk` is called for each piece that has come.
+   * Returns the packet as it was before {@link Claims.shrink}. Calls `onChunk` for each piece of the payload.
    *
-   * @throws MeshError `failed_precondition` when the payload has gone
+   * @throws MeshError `failed_precondition` when the payload was deleted
    */
   restore<P extends Packet>(packet: P, onChunk?: () => void): Promise<P>;
   /**
-   * Waits until the payload of a packet may be held: to be asked before {@link Claims.restore}. Returns how to let go of it. What is small needs not wait.
+   * Waits until the budget has room for the payload of a packet; called before {@link Claims.restore}.
+   * Returns a function that gives the room back. A packet without a claim does not wait.
    *
-   * @throws MeshError `resource_exhausted` when too much is held for too long, `invalid_argument` for a claim that is none, or what the signal was aborted with
+   * @throws MeshError `resource_exhausted` when there is no room for too long, `invalid_argument` for a claim
+   * that cannot be read, or the reason of the signal
    */
   hold(packet: Packet, use: keyof typeof budgets, signal?: AbortSignal): Promise<() => void>;
-  /** Removes the payload of a packet that was sent small, when nobody needs it any more. Returns at once, and never throws. */
+  /**
+   * Removes the payload of a packet from its bucket, once nobody needs it any more. Returns at once, and
+   * never throws.
+   */
   drop(packet: Packet): void;
 }
 
 /**
- * How many bytes of large payloads a connection holds at once: those that are on their way in, and those of requests until they are answered. They have
- * budgets of their own: who answers a request may wait for an answer itself.
+ * The bytes of large payloads that a connection holds at once: payloads that arrive, and payloads of requests
+ * until they are answered. There are two budgets, because the handler of a request may itself wait for an
+ * answer that arrives.
  */
 const budgets = { arriving: 64 * 1024 * 1024, answering: 64 * 1024 * 1024 };
 
@@ -65,7 +72,7 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
         await object?.bytes.cancel();
         throw new MeshError(
           'failed_precondition',
-          `the payload of a message on ${packet.subject}, ${size} bytes, is not there any more; send it again`,
+          `the payload of a message on ${packet.subject}, ${size} bytes, is not there any more; send the message again`,
         );
       }
       const bytes = new Uint8Array(size);
@@ -86,7 +93,7 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
     drop(packet) {
       const [, kind, id] = claimPattern.exec(packet.headers[header.claim] ?? '') ?? [];
       if ((kind !== 'news' && kind !== 'work') || id === undefined) return;
-      // What stays then goes with the time to live.
+      // If this fails, the bucket's time to live removes the object.
       bucketOf(kind)
         .delete(id)
         .catch(() => {});
@@ -100,7 +107,12 @@ async function* once(bytes: Uint8Array) {
 
 const claimPattern = /^(news|work)\.([\w-]{1,64})\.(\d{1,15})$/;
 
-/** @throws MeshError `invalid_argument`: a claim names nothing but an object of our own buckets, and not too large a one */
+/**
+ * Reads a claim.
+ *
+ * @throws MeshError `invalid_argument` unless it names an object in one of our own buckets, within the size
+ * limit
+ */
 function readClaim({ headers }: Packet): { kind: ClaimKind; id: string; size: number } {
   const [, kind, id, size] = claimPattern.exec(headers[header.claim] ?? '') ?? [];
   if ((kind === 'news' || kind === 'work') && id !== undefined) {
@@ -117,7 +129,7 @@ function tooLarge(size: number): MeshError {
   );
 }
 
-/** What is sent on one subject goes out in order, though what is large takes longer. */
+/** Returns a function that sends the packets of one subject in order, although large ones take longer. */
 export function inOrderOfSending(
   link: BrokerLink,
 ): (packet: Packet, send: () => Promise<void>) => Promise<void> {
@@ -129,37 +141,40 @@ export function inOrderOfSending(
       await send();
       return;
     }
-    const sent = (before ?? Promise.resolve()).then(send);
-    keepLast(waiting, subject, sent);
-    await sent;
+    const sending = (before ?? Promise.resolve()).then(send);
+    keepLast(waiting, subject, sending);
+    await sending;
   };
 }
 
-/** How a packet is passed on, and what becomes of it when its payload cannot be had. */
+/** The receiver of a packet. `fail` is called instead of `deliver` when the payload cannot be read. */
 export interface Arrival {
   deliver(packet: Packet): void;
   fail(error: MeshError): void;
-  /** Called at once, and for each piece of a payload that comes. */
-  heard?(): void;
+  /** Called at once, for each piece of a payload, and regularly while the packet waits for its turn. */
+  onAlive?(): void;
 }
 
-/** What comes on one subject is passed on in order: at once, unless it or one before it lies elsewhere. */
+/**
+ * Returns a function that passes the packets of one subject on in order: at once, unless the payload of this
+ * packet or of an earlier one has to be read from a bucket.
+ */
 export function inOrderOfArrival(claims: Claims): (packet: Packet, arrival: Arrival) => void {
   const waiting = new Map<string, Promise<void>>();
-  return (packet, { deliver, fail, heard = () => {} }) => {
-    heard();
+  return (packet, { deliver, fail, onAlive = () => {} }) => {
+    onAlive();
     const before = waiting.get(packet.subject);
     if (!before && !isClaim(packet)) {
       deliver(packet);
       return;
     }
-    const restored = (before ?? Promise.resolve()).then(async () => {
-      // Who waits for its turn lives.
-      const alive = setInterval(heard, heartbeatMs);
+    const restoring = (before ?? Promise.resolve()).then(async () => {
+      // A packet that waits for room in the budget is a sign of life of its sender.
+      const alive = setInterval(onAlive, heartbeatMs);
       let letGo = () => {};
       try {
         letGo = await claims.hold(packet, 'arriving');
-        deliver(await claims.restore(packet, heard));
+        deliver(await claims.restore(packet, onAlive));
       } catch (thrown) {
         fail(MeshError.from(thrown));
       } finally {
@@ -167,13 +182,13 @@ export function inOrderOfArrival(claims: Claims): (packet: Packet, arrival: Arri
         clearInterval(alive);
       }
     });
-    keepLast(waiting, packet.subject, restored);
+    keepLast(waiting, packet.subject, restoring);
   };
 }
 
-/** Whoever comes next on a subject waits for what is in hand there. */
-function keepLast(waiting: Map<string, Promise<void>>, subject: string, inHand: Promise<void>): void {
-  const over: Promise<void> = inHand
+/** Notes the work on the last packet of a subject, for which the next packet waits. */
+function keepLast(waiting: Map<string, Promise<void>>, subject: string, work: Promise<void>): void {
+  const over: Promise<void> = work
     .catch(() => {})
     .then(() => {
       if (waiting.get(subject) === over) waiting.delete(subject);

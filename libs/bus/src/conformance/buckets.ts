@@ -16,7 +16,10 @@ async function* chunks(...each: (Uint8Array | Error)[]) {
 const readAll = async (bytes: AsyncIterable<Uint8Array> | undefined) =>
   Buffer.concat(await Array.fromAsync(bytes ?? chunks()));
 
-/** What buckets promise: objects are there as a whole, records change one upon the other. */
+/**
+ * Declares the tests of buckets: objects are complete or absent, and records change only from the value that
+ * was read.
+ */
 export function describeBuckets(scene: Scene): void {
   describe('objects', () => {
     it.each([0, 1, 65_536, 65_537, 3_000_000])('keeps %d bytes', async (size) => {
@@ -41,7 +44,7 @@ export function describeBuckets(scene: Scene): void {
       }
     });
 
-    it('leaves nothing of a stream that fails, and of what is deleted', async () => {
+    it('leaves nothing behind of a stream that fails, and of an object that is deleted', async () => {
       const objects = (await scene.connect(scene.name('writer'))).objects(bucket);
       const before = await objects.ids();
       const put = objects.put(chunks(randomBytes(200_000), new Error('gone')));
@@ -60,7 +63,7 @@ export function describeBuckets(scene: Scene): void {
   describe('records', () => {
     const text = (value: Uint8Array | undefined) => value && Buffer.from(value).toString();
 
-    it('change upon what was read, and not otherwise', async () => {
+    it('change only from the revision that was read', async () => {
       const records = (await scene.connect(scene.name('one'))).records(bucket);
       const key = `${scene.name('key')}.a=2E`;
       expect(await records.read(key)).toEqual({ value: undefined, revision: 0 });
@@ -76,7 +79,7 @@ export function describeBuckets(scene: Scene): void {
       expect(await records.write(key, utf8('4'), (await records.read(key)).revision)).toBe(true);
     });
 
-    it('lets one of many win', async () => {
+    it('let one of many concurrent writers win', async () => {
       const records = (await scene.connect(scene.name('one'))).records(bucket);
       const key = scene.name('key');
       const writes = Array.from({ length: 10 }, (_, n) => records.write(key, Buffer.from(`${n}`), 0));

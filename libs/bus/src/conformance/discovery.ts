@@ -12,7 +12,7 @@ function agentCard(name: string, description = ''): Card {
 
 export function describeDiscovery({ connect, openLink, provision, name }: Scene): void {
   describe('cards', () => {
-    it('are seen by all who are there and by who comes later, and outlive who wrote them', async () => {
+    it('reach connected and later services, and outlive their writers', async () => {
       await provision([]);
       const agent = name('agent');
       const [writer, reader] = await Promise.all([connect('writer'), connect('reader')]);
@@ -40,7 +40,7 @@ export function describeDiscovery({ connect, openLink, provision, name }: Scene)
       expect(told).toBe(1);
     });
 
-    it('that cannot be read, or lie under the key of another, are left out and reported', async () => {
+    it('are left out and reported when they cannot be read or lie under the key of another', async () => {
       await provision([]);
       const [good, bad, liar] = [name('good'), name('bad'), name('liar')];
       const problems: string[] = [];
@@ -58,7 +58,7 @@ export function describeDiscovery({ connect, openLink, provision, name }: Scene)
   });
 
   describe('the services protocol', () => {
-    it('tells who serves what, and how it goes', async () => {
+    it('shows services, their endpoints and their counters', async () => {
       const [service, caller, link] = await Promise.all([connect('s'), connect('c'), openLink()]);
       const agent = name('agent');
       const subject = names.agentAsk(agent);

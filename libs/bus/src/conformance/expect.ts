@@ -9,7 +9,7 @@ export async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
   return gathered;
 }
 
-/** The answer of a request, heartbeats and all else left out. */
+/** Returns the result of a request, without the other frames. */
 export async function resultOf(frames: AsyncIterable<ReceivedFrame>): Promise<unknown> {
   const last = (await gather(frames)).at(-1);
   return last?.type === 'result' ? last.data : undefined;
@@ -27,12 +27,12 @@ export async function expectCode(
   });
 }
 
-/** Answers with what it was sent. */
+/** Answers with the payload of the request. */
 export const echo: RequestHandler = async function* (request) {
   yield { type: 'result', data: request.json() };
 };
 
-/** A handler that never ends, and who waits for it to start. */
+/** Makes a handler that never ends, with promises for its start and its signal. */
 export function hanging(): { handler: RequestHandler; started: Promise<void>; signal: Promise<AbortSignal> } {
   const started = Promise.withResolvers<AbortSignal>();
   const handler: RequestHandler = async function* (request) {
@@ -43,7 +43,9 @@ export function hanging(): { handler: RequestHandler; started: Promise<void>; si
   return { handler, started: started.promise.then(() => {}), signal: started.promise };
 }
 
-/** What a plain client does: one request on an inbox of its own; gathers all that comes there. */
+/**
+ * Sends a request as a plain client does, on an inbox of its own. Returns an array that receives all replies.
+ */
 export async function ask(
   link: BrokerLink,
   subject: string,

@@ -46,14 +46,14 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
       expect(seen).toEqual([0, 1]);
     });
 
-    it('bring the error of the callee with code, message and details, and not its cause', async () => {
+    it('return the error of the callee with code, message and details, without its cause', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const problem = new MeshError('failed_precondition', 'not\r\nyet', {
         details: { why: 'early' },
         cause: new Error('secret'),
       });
-      // biome-ignore lint/correctness/useYield: it throws before
+      // biome-ignore lint/correctness/useYield: the handler throws before its first frame
       await callee.serve(subject, async function* () {
         throw problem;
       });
@@ -66,7 +66,7 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
       expect((error as Error).cause).toBeUndefined();
     });
 
-    it('are internal when the handler has a defect, which is reported on its side alone', async () => {
+    it('are internal when the handler has a defect, which only the callee reports', async () => {
       const problems: unknown[] = [];
       const callee = await connect('callee', { onError: (error) => problems.push(error) });
       const caller = await connect('caller');
@@ -134,7 +134,7 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
       );
     });
 
-    it('are invalid when they are no JSON, which harms nothing', async () => {
+    it('are invalid when they are not JSON, and leave the callee unharmed', async () => {
       const [link, caller, callee] = await Promise.all([openLink(), connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       await callee.serve(subject, echo);
@@ -147,7 +147,7 @@ export function describeFailures({ connect, openLink, kill, name }: Scene): void
       expect(await resultOf(caller.request(subject, 'fine'))).toBe('fine');
     });
 
-    it('say so when request or answer are over the limit', async () => {
+    it('name the limit when the request or the answer is over it', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const large = 'x'.repeat(32 * 2 ** 20);

@@ -14,7 +14,7 @@ import type { Scene, World } from './world.ts';
 
 export type { Scene, World, WorldConnectOptions } from './world.ts';
 
-/** Declares the tests that every implementation of `Bus` passes. One world is made for all of them. */
+/** Declares the tests that every implementation of `Bus` passes. All of them share one world. */
 export function busConformance(name: string, makeWorld: () => Promise<World>): void {
   describe(`bus: ${name}`, () => {
     let world: World;

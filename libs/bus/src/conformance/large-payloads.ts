@@ -7,21 +7,23 @@ import type { Scene } from './world.ts';
 
 const names = subjects();
 const mebibyte = 2 ** 20;
-/** Differs from any other of its kind and length. */
+/** Makes a large text of one letter. */
 const large = (letter: string, size = 5 * mebibyte) => letter.repeat(size);
 
 const kept = (bus: Bus, kind: ClaimKind) => bus.objects(names.claimBucket(kind)).ids();
-/** Waits until nothing is kept that was not kept before; other tests leave what nobody takes. */
+/**
+ * Waits until the bucket holds no objects but the earlier ones; other tests leave objects that nobody takes.
+ */
 async function isGone(bus: Bus, kind: ClaimKind, before: string[]): Promise<void> {
   await until(async () => (await kept(bus, kind)).every((id) => before.includes(id)));
 }
 
-/** What is over the broker's limit crosses every kind of hop as what is not. */
+/** Declares the tests of payloads over the broker's limit, for each kind of message. */
 export function describeLargePayloads(scene: Scene): void {
   const { connect, name } = scene;
 
   describe('payloads over the limit of the broker', () => {
-    it('cross a request and its answer, in whatever order with small ones, and nothing stays', async () => {
+    it('cross a request and its answer, mixed with small ones, and leave nothing in the bucket', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const before = await kept(caller, 'news');
       const subject = names.toolCall(name('t'));
@@ -59,7 +61,7 @@ export function describeLargePayloads(scene: Scene): void {
       },
     );
 
-    it('cross while many are on their way at once', async () => {
+    it('arrive when many are on their way at once', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.toolCall(name('t'));
       await callee.serve(subject, async function* (request) {
@@ -74,7 +76,7 @@ export function describeLargePayloads(scene: Scene): void {
       await isGone(caller, 'news', before);
     });
 
-    it('are heard by all who listen, in the order in which they were published', async () => {
+    it('reach all subscribers in the order in which they were published', async () => {
       const [speaker, ...listeners] = await Promise.all(
         ['speaker', 'one', 'two'].map((each) => connect(each)),
       );
@@ -89,7 +91,7 @@ export function describeLargePayloads(scene: Scene): void {
       for (const each of heard) expect(each.every((text, n) => text === said[n])).toBe(true);
     });
 
-    it('lie in a queue until they are worked on, again when that fails, and then nothing of them does', async () => {
+    it('stay for redeliveries of their work item, and are deleted when it is done', async () => {
       const agent = name('agent');
       await scene.provision([agent]);
       const bus = await connect('worker');
@@ -114,7 +116,7 @@ export function describeLargePayloads(scene: Scene): void {
       await started.stop();
     });
 
-    it('of work that have gone are said to, so that the item can be put away', async () => {
+    it('are reported to the handler of a work item when they are lost, so that it can give the item up', async () => {
       const agent = name('agent');
       await scene.provision([agent]);
       const bus = await connect('worker');
@@ -141,7 +143,7 @@ export function describeLargePayloads(scene: Scene): void {
       await started.stop();
     }, 30_000);
 
-    it('are told to clients in other languages by a header', async () => {
+    it('are announced to clients in other languages by a header', async () => {
       const callee = await connect('callee');
       const link = await scene.openLink();
       const subject = names.toolCall(name('t'));
@@ -161,7 +163,7 @@ export function describeLargePayloads(scene: Scene): void {
       await link.objects(names.claimBucket('news')).delete(id);
     });
 
-    it('are held for some requests at once, and others wait for their turn', async () => {
+    it('are held for a few requests at once, and the other requests wait', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.toolCall(name('t'));
       let held = 0;
@@ -172,7 +174,7 @@ export function describeLargePayloads(scene: Scene): void {
         most = Math.max(most, held);
         if (held === 4) full.resolve();
         await full.promise;
-        // What could come now has come.
+        // After these turns, every request that could start has started.
         for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         held -= 1;
         yield { type: 'result', data: String(request.json()).length };
@@ -184,7 +186,7 @@ export function describeLargePayloads(scene: Scene): void {
     }, 30_000);
 
     it.each(['Mesh-Claim', 'mesh-claim'])(
-      'are named by the bus alone: the header %s of who sends goes nowhere',
+      'are named only by the bus, which drops the header %s of a sender',
       async (claim) => {
         const agent = name('agent');
         await scene.provision([agent]);

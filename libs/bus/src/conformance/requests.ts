@@ -38,7 +38,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       expect(results).toEqual(Array.from({ length: 200 }, (_, n) => n));
     });
 
-    it('brings the headers to the callee, with who calls', async () => {
+    it('brings the headers and the name of the caller to the callee', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       await callee.serve(subject, async function* ({ headers }) {
@@ -53,7 +53,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       });
     });
 
-    it('gives one plain JSON reply to who takes no frames', async () => {
+    it('sends one plain JSON reply to a caller that accepts no frames', async () => {
       const [link, callee] = await Promise.all([openLink(), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const handler: RequestHandler = async function* (request) {
@@ -63,7 +63,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       await callee.serve(subject, handler);
       const replies = await ask(link, subject, '{"message":"hi"}');
       await until(() => replies.length > 0);
-      // The replies of one connection come in order: when this one is there, the first request has got all it will get.
+      // The replies of one connection come in order: after this one, the first request gets no more replies.
       const later = await ask(link, subject, '2');
       await until(() => later.length > 0);
       expect(replies).toHaveLength(1);
@@ -87,7 +87,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       expect(heartbeats).toBeGreaterThanOrEqual(5);
     });
 
-    it('takes the reply of a service that knows no frames', async () => {
+    it('accepts the plain reply of a service that sends no frames', async () => {
       const [caller, link] = await Promise.all([connect('caller'), openLink()]);
       const subject = names.toolCall(name('t'));
       await link.listen(subject, ({ reply = '' }) => {
@@ -96,7 +96,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       expect(await gather(caller.request(subject, {}))).toEqual([{ type: 'result', data: { sum: 3 } }]);
     });
 
-    it('takes an error of the services protocol from a service that is not ours', async () => {
+    it('accepts an error of the services protocol from a foreign service', async () => {
       const [caller, link] = await Promise.all([connect('caller'), openLink()]);
       const subject = names.toolCall(name('t'));
       await link.listen(subject, ({ reply = '' }) => {
@@ -106,7 +106,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       await expectCode(gather(caller.request(subject, {})), 'not_found', /^no such order$/);
     });
 
-    it('can be left early, with others going on', async () => {
+    it('can be left early while other requests continue', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const { handler } = hanging();

@@ -7,7 +7,7 @@ import type { Scene } from './world.ts';
 const names = subjects();
 
 /** Answers after a few turns of the event loop, so that requests overlap. */
-const unhurried: RequestHandler = async function* (request) {
+const slowEcho: RequestHandler = async function* (request) {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   yield { type: 'result', data: request.json() };
 };
@@ -26,7 +26,7 @@ export function describeServing({ connect, name }: Scene): void {
       expect(replicas).toEqual(new Set([one.replica, two.replica]));
     });
 
-    it('takes the next request as soon as a reply is sent, whatever the handler does behind it', async () => {
+    it('takes the next request once a reply is sent, even while its handler still works', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const behind = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ export function describeServing({ connect, name }: Scene): void {
       behind.resolve();
     });
 
-    it('refuses at once what is over maxInFlight', async () => {
+    it('refuses requests over maxInFlight at once', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const release = Promise.withResolvers<void>();
@@ -70,8 +70,8 @@ export function describeServing({ connect, name }: Scene): void {
     it('loses no reply when a replica stops under load', async () => {
       const [caller, one, two] = await Promise.all([connect('caller'), connect('s'), connect('s')]);
       const subject = names.agentAsk(name('a'));
-      const leaving = await one.serve(subject, unhurried);
-      await two.serve(subject, unhurried);
+      const leaving = await one.serve(subject, slowEcho);
+      await two.serve(subject, slowEcho);
       const stopped = Promise.withResolvers<void>();
       let answered = 0;
       async function client() {
@@ -86,10 +86,10 @@ export function describeServing({ connect, name }: Scene): void {
       expect(answered).toBe(400);
     });
 
-    it('answers all it has taken when the last replica stops, and is gone then', async () => {
+    it('answers all accepted requests when the last replica stops, and no later ones', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
-      const serving = await callee.serve(subject, unhurried);
+      const serving = await callee.serve(subject, slowEcho);
       let answered = 0;
       let refused = 0;
       async function client() {
@@ -107,7 +107,7 @@ export function describeServing({ connect, name }: Scene): void {
       expect(answered).toBeGreaterThanOrEqual(50);
     });
 
-    it('ends what takes longer than the grace, with a word to the caller and to the handler', async () => {
+    it('aborts requests that outlast the grace, and tells caller and handler', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const { handler, started, signal } = hanging();

@@ -31,7 +31,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       await until(() => seen.includes(`${names.sessionEvent(ref)} tp`));
     });
 
-    it('sends payloads as JSON: what is received shares nothing with what was sent', async () => {
+    it('sends payloads as JSON, so that a received payload shares nothing with the sent one', async () => {
       const bus = await connect('one');
       const subject = names.invocationEvent(name('inv'));
       const seen: unknown[] = [];
@@ -43,7 +43,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       expect(seen).toEqual([{ list: [1], when: '1970-01-01T00:00:00.000Z' }]);
     });
 
-    it('brings nothing more after stop, and outlives a subscriber that throws', async () => {
+    it('delivers nothing after stop, and continues after a subscriber throws', async () => {
       const problems: string[] = [];
       const bus = await connect('one', { onError: (_, where) => problems.push(where) });
       const subject = names.invocationEvent(name('inv'));
@@ -62,7 +62,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       expect(problems).toEqual([`subscribe ${subject}`]);
     });
 
-    it('refuses what cannot be sent', async () => {
+    it('refuses messages that cannot be sent', async () => {
       const bus = await connect('one');
       const subject = names.invocationEvent(name('inv'));
       for (const bad of ['a b', 'a.*', 'a.>', '', 'a..b', 'a\r\nPUB b 0']) {

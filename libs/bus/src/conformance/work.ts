@@ -8,7 +8,7 @@ import type { Scene } from './world.ts';
 const names = subjects();
 const done: WorkOutcome = { done: true };
 
-/** Takes items and never ends them. */
+/** Makes a handler that takes items and never finishes them. */
 function holder() {
   const held: WorkItem[] = [];
   const handler = (item: WorkItem) => {
@@ -18,7 +18,7 @@ function holder() {
   return { held, handler };
 }
 
-/** Ends each item at once and remembers it. */
+/** Makes a handler that finishes each item at once and records it. */
 function recorder() {
   const items: { payload: unknown; attempt: number; key: string; at: number }[] = [];
   const handler = async (item: WorkItem) => {
@@ -42,7 +42,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
   }
 
   describe('work', () => {
-    it('is worked on once, oldest first, whenever a worker comes', async () => {
+    it('is done once, oldest first, also by a worker that comes later', async () => {
       const agent = await newAgent();
       const [sender, worker] = await Promise.all([connect('sender'), connect('worker')]);
       await fill(sender, agent, 20);
@@ -56,7 +56,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(new Set(items.map(({ key }) => key)).size).toBe(21);
     });
 
-    it('of a known message id is taken once', async () => {
+    it('is accepted once for each message id', async () => {
       const agent = await newAgent();
       const bus = await connect('one');
       const subject = names.agentRun(agent);
@@ -86,7 +86,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(second.items[0]).toMatchObject({ payload: 0, attempt: 2, key: held[0]?.key });
     });
 
-    it('that takes long stays with its worker', async () => {
+    it('stays with its worker when it takes long', async () => {
       const ackWaitMs = 300;
       const agent = await newAgent(ackWaitMs);
       const [one, two] = await Promise.all([connect('w'), connect('w')]);
@@ -106,7 +106,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(attempts).toEqual([1, 1]);
     });
 
-    it('is handed to another replica at once by one that stops, and what it did not start was never taken', async () => {
+    it('goes to another replica at once when a replica stops, which took no items ahead of its slots', async () => {
       const agent = await newAgent();
       const [leaving, staying] = await Promise.all([connect('w'), connect('w')]);
       const { held, handler } = holder();
@@ -123,7 +123,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(held).toHaveLength(2);
     });
 
-    it('in hand is finished within the grace', async () => {
+    it('is finished within the grace when its replica stops', async () => {
       const agent = await newAgent();
       const bus = await connect('w');
       const release = Promise.withResolvers<WorkOutcome>();
@@ -148,7 +148,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(started).toHaveLength(1);
     });
 
-    it('is never more at once than there are slots', async () => {
+    it('never runs on more items at once than there are slots', async () => {
       const agent = await newAgent();
       const [one, two] = await Promise.all([connect('w'), connect('w')]);
       let finished = 0;
@@ -173,7 +173,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(second.load.most).toBe(1);
     });
 
-    it('comes again after the delay that was asked for', async () => {
+    it('comes again after the delay that its handler returns', async () => {
       const agent = await newAgent();
       const bus = await connect('w');
       const attempts: { n: unknown; attempt: number; at: number }[] = [];
@@ -190,7 +190,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect((attempts[1]?.at ?? 0) - (attempts[0]?.at ?? 0)).toBeGreaterThan(150);
     });
 
-    it('comes again a second after its handler threw, which is reported', async () => {
+    it('comes again a second after its handler throws, and the exception is reported', async () => {
       const agent = await newAgent();
       const problems: unknown[] = [];
       const bus = await connect('w', { onError: (error) => problems.push(error) });
@@ -210,7 +210,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(problems).toMatchObject([{ message: 'a defect' }]);
     });
 
-    it('refuses what cannot be sent or worked on', async () => {
+    it('refuses invalid messages and options', async () => {
       const agent = await newAgent();
       const bus = await connect('w');
       const subject = names.agentRun(agent);

@@ -6,24 +6,27 @@ export interface WorldConnectOptions {
   heartbeatMs?: number;
 }
 
-/** One broker and how to reach it, in namespace `mesh`. */
+/** One broker, in namespace `mesh`, and the ways to connect to it. */
 export interface World extends AsyncDisposable {
   connect(service: string, options?: WorldConnectOptions): Promise<Bus>;
-  /** A connection without our code above it: what a client in another language sees. */
+  /** Opens a connection without our code above it, as a client in another language has it. */
   openLink(): Promise<BrokerLink>;
-  /** Makes the queues of these agents. An item whose worker died is delivered again after `ackWaitMs`, or sooner. */
+  /**
+   * Makes the queues of these agents. The item of a dead worker is delivered again after `ackWaitMs` at the
+   * latest.
+   */
   provision(agents: string[], ackWaitMs: number): Promise<void>;
-  /** Ends a bus as the death of its process would. */
+  /** Ends a bus without notice, as the death of its process would. */
   kill(bus: Bus): Promise<void>;
 }
 
-/** What a suite works with: every test has names of its own, so that one broker serves all. */
+/** The tools of a suite. Each test uses names of its own, so that one broker serves all tests. */
 export interface Scene {
-  /** Connects; closed after the test. */
+  /** Connects a bus, which is closed after the test. */
   connect(service: string, options?: WorldConnectOptions): Promise<Bus>;
   openLink(): Promise<BrokerLink>;
   provision(agents: string[], ackWaitMs?: number): Promise<void>;
   kill(bus: Bus): Promise<void>;
-  /** A name nobody else uses. */
+  /** Returns a name that no other test uses. */
   name(word: string): string;
 }

@@ -28,7 +28,7 @@ export interface BusParts {
   subjects: Subjects;
   directory: Bus['directory'];
   onError: OnError;
-  /** Default: one second. */
+  /** The interval of heartbeats, in ms; default one second. */
   heartbeatMs?: number | undefined;
 }
 
@@ -41,10 +41,10 @@ export function createBus(parts: BusParts): Bus {
   const sendInOrder = inOrderOfSending(link);
   const inbox = createInbox(link, claims);
   const running = new Set<Started>();
-  const own = { link, claims, replica, heartbeatMs, stats, onError };
+  const shared = { link, claims, replica, heartbeatMs, stats, onError };
   let disposed: Promise<void> | undefined;
 
-  /** What is still running when the bus is closed is stopped with it. */
+  /** Notes what was started, so that closing the bus stops it. */
   async function keep(starting: Promise<Started>): Promise<Started> {
     const started = await starting;
     running.add(started);
@@ -57,7 +57,7 @@ export function createBus(parts: BusParts): Bus {
   async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
     await whenConnected(link);
     const source = await link.openWork(queue);
-    return keep(Promise.resolve(consume(own, source, handler, options)));
+    return keep(Promise.resolve(consume(shared, source, handler, options)));
   }
 
   async function dispose() {
@@ -82,13 +82,13 @@ export function createBus(parts: BusParts): Bus {
       });
     },
 
-    subscribe: (subject, onMessage, onGap) => keep(subscribe(own, subject, onMessage, onGap)),
+    subscribe: (subject, onMessage, onGap) => keep(subscribe(shared, subject, onMessage, onGap)),
     request: (subject, payload, options) =>
       request({ link, claims, inbox, service, replica }, subject, payload, options),
 
     async serve(subject, handler, options) {
       await whenConnected(link);
-      return keep(serve(own, subject, handler, options));
+      return keep(serve(shared, subject, handler, options));
     },
 
     async enqueue(subject, payload, { messageId, headers }) {
@@ -100,11 +100,11 @@ export function createBus(parts: BusParts): Bus {
       await whenConnected(link);
       const small = await claims.shrink(packet, 'work');
       const { duplicate, isSure } = await link.enqueue(small).catch((thrown) => {
-        // Of one that may have been stored its payload stays.
+        // After a retryable error the message may have been stored: its payload must stay.
         if (!MeshError.from(thrown).retryable) claims.drop(small);
         throw thrown;
       });
-      // The one that was first has a payload of its own.
+      // The first message with this id has a payload of its own.
       if (duplicate && isSure) claims.drop(small);
       return { duplicate };
     },
@@ -124,7 +124,7 @@ export function createBus(parts: BusParts): Bus {
 
     async register(info, endpoints) {
       await whenConnected(link);
-      return keep(register(own, info, endpoints));
+      return keep(register(shared, info, endpoints));
     },
 
     isServed: (name) => isServed(inbox, service, name),
@@ -151,9 +151,9 @@ async function subscribe(
       onError(thrown, where);
     }
   };
-  // Told when the broker knows the subscription again: what is read elsewhere then, and what comes here, leave no hole
-  // between.
-  const tell = onGap && (() => void link.flush().then(() => guarded(onGap)));
+  // Called only when the broker knows the subscription again. A reader who reads the log then and listens
+  // here misses nothing.
+  const reportGap = onGap && (() => void link.flush().then(() => guarded(onGap)));
   const arrive = inOrderOfArrival(claims);
   const listening = await link.listen(
     subject,
@@ -162,16 +162,16 @@ async function subscribe(
         deliver: (whole) => guarded(() => onMessage(createMessage(whole))),
         fail(error) {
           onError(error, where);
-          tell?.();
+          reportGap?.();
         },
       }),
     {
       onLost: (error) => onError(error, where),
     },
   );
-  const forget = tell ? link.onConnected(tell) : () => {};
+  const removeListener = reportGap ? link.onConnected(reportGap) : () => {};
   return startOnce(async () => {
-    forget();
+    removeListener();
     await listening.drain();
   });
 }

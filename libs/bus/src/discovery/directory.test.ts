@@ -7,7 +7,7 @@ const names = subjects();
 const cardOf = (name: string, version = '1.0.0') => cardSchema.parse({ kind: 'agent', name, version });
 const bytesOf = (name: string, version?: string) => encodeJson(cardOf(name, version));
 
-it('forgets what is gone, and keeps what it cannot read anew', () => {
+it('removes deleted cards, and keeps the older card when a new one cannot be read', () => {
   const problems: unknown[] = [];
   const { directory, sink } = createDirectory(names, (error) => problems.push(error));
   sink.set('agent.a', bytesOf('a'));
@@ -20,7 +20,7 @@ it('forgets what is gone, and keeps what it cannot read anew', () => {
   expect(problems).toHaveLength(1);
 });
 
-it('tells its watchers of changes, and of nothing else, even when one throws', () => {
+it('calls its watchers for changes only, even when one of them throws', () => {
   const { directory, sink } = createDirectory(names, () => {});
   let told = 0;
   directory.watch(() => {

@@ -3,7 +3,7 @@ import type { CardSink, OnError } from '../bus/broker-link.ts';
 import type { Directory } from '../bus/bus.ts';
 import { decodeJson } from '../messages/json.ts';
 
-/** What is known of the card bucket, and the way to tell it. */
+/** Makes a directory, and the sink that fills it from the card bucket. */
 export function createDirectory(
   { cardKey }: Subjects,
   onError: OnError,
@@ -14,7 +14,8 @@ export function createDirectory(
   function read(key: string, bytes: Uint8Array): Card | undefined {
     try {
       const card = parse(cardSchema, decodeJson(bytes), `card ${key}`);
-      // A service may write under its own key alone; a card that names another must not stand for it.
+      // A service may write only under its own key. A card that names another service must not be taken for
+      // its card.
       const ownKey = cardKey(card.kind, card.name);
       if (key !== ownKey) throw new Error(`the card of ${ownKey} lies under ${key}`);
       return card;
@@ -24,7 +25,7 @@ export function createDirectory(
     }
   }
 
-  function changed() {
+  function notifyWatchers() {
     for (const watcher of [...watchers]) {
       try {
         watcher();
@@ -37,18 +38,18 @@ export function createDirectory(
   const sink: CardSink = {
     set(key, bytes) {
       const card = read(key, bytes);
-      // What was known under this key is better than nothing.
+      // The older card under this key is better than none.
       if (!card) return;
       cards.set(key, card);
-      changed();
+      notifyWatchers();
     },
     delete(key) {
-      if (cards.delete(key)) changed();
+      if (cards.delete(key)) notifyWatchers();
     },
     retain(keys) {
-      const gone = [...cards.keys()].filter((key) => !keys.has(key));
-      for (const key of gone) cards.delete(key);
-      if (gone.length > 0) changed();
+      const missing = [...cards.keys()].filter((key) => !keys.has(key));
+      for (const key of missing) cards.delete(key);
+      if (missing.length > 0) notifyWatchers();
     },
   };
 
@@ -62,7 +63,7 @@ export function createDirectory(
     get: (kind, name) => list(kind).find((card) => card.name === name),
     list,
     watch(onChange) {
-      // A function of its own, so that one callback may watch twice.
+      // A new function for each watch, so that one callback may watch twice.
       const watcher = () => onChange();
       watchers.add(watcher);
       if (cards.size > 0) watcher();

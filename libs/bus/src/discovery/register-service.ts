@@ -8,7 +8,10 @@ import { firstReply, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
 
-/** Subjects of the NATS services protocol (ADR-32 of NATS): for all services, for one, for one of its replicas. */
+/**
+ * Returns the subjects of the NATS services protocol (ADR-32 of NATS): of all services, of one service, of
+ * one replica.
+ */
 function srvSubjects(verb: 'PING' | 'INFO' | 'STATS', name: string, id: string): string[] {
   return [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`];
 }
@@ -86,7 +89,7 @@ function counters(stats: Stats, subject: string) {
 
 const pingTimeoutMs = 1_000;
 
-/** Is a replica of the service there? See `Bus.isServed`. */
+/** Tells whether a replica of the service listens. See `Bus.isServed`. */
 export async function isServed(inbox: Inbox, caller: string, name: string): Promise<boolean> {
   const ping: Packet = {
     subject: `$SRV.PING.${assertServiceName(name)}`,
@@ -100,6 +103,6 @@ function assertServiceName(name: string): string {
   if (nameRule.test(name)) return name;
   throw new MeshError(
     'invalid_argument',
-    `service name ${JSON.stringify(name)}: use letters, digits, _ and - alone`,
+    `service name ${JSON.stringify(name)}: use only letters, digits, _ and -`,
   );
 }

@@ -7,7 +7,10 @@ export interface Subscription {
   onPacket: (packet: Packet) => void;
 }
 
-/** Publish and subscribe as NATS core has it: queue groups, and a word to who asks where nobody listens. */
+/**
+ * Publish and subscribe as in NATS core, with queue groups, and with a notice for requests that nobody
+ * listens to.
+ */
 export interface Broker {
   subscribe(subscription: Subscription): void;
   unsubscribe(subscription: Subscription): void;
@@ -31,7 +34,7 @@ export function createBroker(): Broker {
     for (const receiver of receivers) deliver(receiver, packet);
   }
 
-  /** All plain subscribers, and one of each queue group, chosen at random as NATS does. */
+  /** Returns all plain subscribers, and one of each queue group, chosen at random as NATS does. */
   function route(subject: string): Subscription[] {
     const plain: Subscription[] = [];
     const groups = new Map<string, Subscription[]>();
@@ -46,7 +49,7 @@ export function createBroker(): Broker {
     return [...plain, ...chosen];
   }
 
-  /** Later, as over a wire, and in the order of publishing. */
+  /** Delivers a copy later, as over a wire, in the order of publishing. */
   function deliver(receiver: Subscription, packet: Packet) {
     const copy = { ...packet, headers: { ...packet.headers }, bytes: packet.bytes.slice() };
     queueMicrotask(() => {

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { ObjectBucket, RecordBucket, StoredObject } from '../bus/buckets.ts';
 
-/** Buckets as JetStream has them; they are there when they are first used. */
+/** Buckets as in JetStream. The first use makes a bucket. */
 export interface MemoryBuckets {
   objects(bucket: string): ObjectBucket;
   records(bucket: string): RecordBucket;
 }
 
-type Kept = StoredObject & { chunks: Uint8Array[] };
+type MemoryObject = StoredObject & { chunks: Uint8Array[] };
 
 export function createBuckets(): MemoryBuckets {
   const objects = new Map<string, ObjectBucket>();
   const records = new Map<string, RecordBucket>();
   const get = <T>(from: Map<string, T>, name: string, make: () => T): T => {
-    const known = from.get(name) ?? make();
-    from.set(name, known);
-    return known;
+    const bucket = from.get(name) ?? make();
+    from.set(name, bucket);
+    return bucket;
   };
   return {
     objects: (bucket) => get(objects, bucket, memoryObjects),
@@ -24,7 +24,7 @@ export function createBuckets(): MemoryBuckets {
 }
 
 function memoryObjects(): ObjectBucket {
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, MemoryObject>();
   const info = (id: string): StoredObject | undefined => {
     const { chunks: _chunks, ...stored } = kept.get(id) ?? {};
     return 'size' in stored ? structuredClone(stored) : undefined;

@@ -16,9 +16,9 @@ export interface MemoryHubOptions {
 export interface MemoryConnectOptions {
   /** Name of the service that connects. */
   service: string;
-  /** Where defects are reported: what handlers throw, cards that cannot be read. Default: nowhere. */
+  /** The receiver of defects: exceptions of handlers, cards that cannot be read. Default: none. */
   onError?: OnError;
-  /** Interval of heartbeats in reply streams, in ms; default 1,000. */
+  /** The interval of heartbeats in reply streams, in ms; default 1,000. */
   heartbeatMs?: number;
 }
 
@@ -26,8 +26,8 @@ const hubOptions: OptionNames<MemoryHubOptions> = { namespace: true };
 const connectOptions: OptionNames<MemoryConnectOptions> = { service: true, onError: true, heartbeatMs: true };
 
 /**
- * The network in memory: buses of one hub talk to each other as if over NATS. Payloads are really written as JSON and
- * read again. Work items live as long as the hub; nothing is provisioned.
+ * A network in memory: the buses of one hub talk to each other as if over NATS. Payloads are written as JSON
+ * and read again, as on the wire. Work items live as long as the hub; nothing needs provisioning.
  */
 export class MemoryHub {
   readonly #subjects;
@@ -66,24 +66,24 @@ export class MemoryHub {
   }
 
   /**
-   * Ends a bus as the death of its process would: without a goodbye. Its calls end in silence, and its work items are
-   * delivered to others.
+   * Ends a bus without notice, as the death of its process would. Its calls end in silence, and other buses
+   * get its work items.
    */
   kill(bus: Bus): void {
     this.#links.get(bus)?.kill();
   }
 
-  /** How many work items or dead letters lie under a subject. */
+  /** Returns the number of work items or dead letters under a subject. */
   queued(subject: string): number {
     return this.#queues.count(subject);
   }
 
-  /** What lies under a subject, as text, in order. */
+  /** Returns the work items or dead letters under a subject, as text, in order. */
   queuedTexts(subject: string): string[] {
     return this.#queues.texts(subject);
   }
 
-  /** A connection without our code above it: what a client in another language sees. */
+  /** Opens a connection without our code above it, as a client in another language has it. */
   openLink(service: string): BrokerLink {
     return this.#open(service);
   }

@@ -7,7 +7,7 @@ import type { Broker, Subscription } from './broker.ts';
 import type { MemoryBuckets } from './memory-buckets.ts';
 import type { WorkQueues } from './work-queue.ts';
 
-/** What the connections of one hub share. */
+/** The parts that the connections of one hub share. */
 export interface HubParts {
   broker: Broker;
   queues: WorkQueues;
@@ -17,7 +17,7 @@ export interface HubParts {
 
 /** A connection to a hub. */
 export interface MemoryLink extends BrokerLink {
-  /** Ends it as the death of its process would. */
+  /** Ends the connection without notice, as the death of its process would. */
   kill(): void;
 }
 
@@ -27,13 +27,13 @@ const ackWaitMs = 10_000;
 
 export function createMemoryLink(hub: HubParts, subjects: Subjects, service: string): MemoryLink {
   const closing = new AbortController();
-  const mine = new Set<Subscription>();
+  const subscriptions = new Set<Subscription>();
   const owner = {};
 
   function end() {
     if (closing.signal.aborted) return;
     closing.abort();
-    for (const subscription of mine) hub.broker.unsubscribe(subscription);
+    for (const subscription of subscriptions) hub.broker.unsubscribe(subscription);
     hub.queues.release(owner);
   }
 
@@ -52,18 +52,18 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     send(packet) {
       if (!closing.signal.aborted) hub.broker.publish(checked(packet));
     },
-    // Deliveries are microtasks, in order: one queued behind them runs after them.
+    // Deliveries are microtasks and run in order: a microtask queued now runs after them.
     flush: () => new Promise((resolve) => queueMicrotask(resolve)),
     async listen(pattern, onPacket, { queue } = {}) {
       const subscription = { pattern, queue, onPacket };
-      mine.add(subscription);
+      subscriptions.add(subscription);
       hub.broker.subscribe(subscription);
       return {
         async drain() {
-          // What was routed to it is still delivered: one turn of the queue of microtasks later it is.
+          // Packets that are already routed to it are delivered within one turn of the microtask queue.
           await Promise.resolve();
           hub.broker.unsubscribe(subscription);
-          mine.delete(subscription);
+          subscriptions.delete(subscription);
         },
       };
     },
@@ -78,7 +78,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
       const ending = new AbortController();
       return {
         ackWaitMs,
-        // What is dead asks for nothing.
+        // A dead process takes no work.
         pull: async () =>
           closing.signal.aborted ? undefined : await hub.queues.take(subject, owner, ending.signal),
         withdraw: async () => ending.abort(),

@@ -1,4 +1,7 @@
-/** Does a subject fall under a pattern, by NATS' rules: `*` is one token, `>` one or more at the end. */
+/**
+ * Tells whether a subject matches a pattern, by the rules of NATS: `*` is one token, `>` one or more at the
+ * end.
+ */
 export function subjectMatches(pattern: string, subject: string): boolean {
   if (pattern === subject) return true;
   const wanted = pattern.split('.');

@@ -7,7 +7,7 @@ interface Item {
   seq: number;
   key: string;
   attempt: number;
-  /** Who works on it: whatever object stands for the connection. */
+  /** The connection that works on the item, as any object that stands for it. */
   owner: object | undefined;
   timer: NodeJS.Timeout | undefined;
 }
@@ -19,43 +19,45 @@ interface Taker {
 }
 
 /**
- * Work queues as JetStream has them, by subject: every message is worked on by one taker, and again until it is
+ * Work queues as in JetStream, by subject: each message goes to one taker, and is delivered again until it is
  * acknowledged.
  */
 export interface WorkQueues {
   put(packet: Packet): { duplicate: boolean };
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
-  /** How many messages lie there, worked on or not. */
+  /** Returns the number of messages in the queue, including those in work. */
   count(subject: string): number;
-  /** The same messages, as text. */
+  /** Returns the same messages as text. */
   texts(subject: string): string[];
-  /** Gives everything that a connection holds to the others. */
+  /** Returns all messages that a connection holds to the queue. */
   release(owner: object): void;
 }
 
-/** As the stream's duplicate window. */
+/**
+ * The time within which a message id is a duplicate, in ms; the same as the duplicate window of the stream.
+ */
 const dedupeMs = 120_000;
 
 export function createWorkQueues(): WorkQueues {
   const items = new Map<number, Item>();
   const takers = new Set<Taker>();
-  const seen = new Map<string, number>();
+  const messageIds = new Map<string, number>();
   let lastSeq = 0;
 
   function isDuplicate(id: string | undefined): boolean {
     if (id === undefined) return false;
     const now = Date.now();
-    for (const [old, at] of seen) {
-      // In order of age.
-      if (now - at < dedupeMs) break;
-      seen.delete(old);
+    // The map is in the order of age.
+    for (const [oldId, time] of messageIds) {
+      if (now - time < dedupeMs) break;
+      messageIds.delete(oldId);
     }
-    if (seen.has(id)) return true;
-    seen.set(id, now);
+    if (messageIds.has(id)) return true;
+    messageIds.set(id, now);
     return false;
   }
 
-  /** Oldest items to those who wait longest. */
+  /** Hands the oldest items to the takers that have waited longest. */
   function match() {
     for (const taker of takers) {
       const item = oldest(taker.subject);
@@ -80,7 +82,7 @@ export function createWorkQueues(): WorkQueues {
     item.owner = owner;
     item.attempt += 1;
     const { attempt, key, seq, packet } = item;
-    const isMine = () => items.get(seq) === item && item.owner === owner && item.attempt === attempt;
+    const isCurrent = () => items.get(seq) === item && item.owner === owner && item.attempt === attempt;
     return {
       ...packet,
       headers: { ...packet.headers },
@@ -89,10 +91,10 @@ export function createWorkQueues(): WorkQueues {
       key,
       working() {},
       async ack() {
-        if (isMine()) items.delete(seq);
+        if (isCurrent()) items.delete(seq);
       },
       nak(delayMs) {
-        if (!isMine()) return;
+        if (!isCurrent()) return;
         item.owner = undefined;
         if (delayMs > 0) {
           item.timer = setTimeout(() => {

@@ -1,6 +1,9 @@
 import { deadlineOf, type Headers } from '@agentmesh/protocol';
 
-/** Milliseconds until the deadline in the headers, `undefined` without one (or with one that cannot be read). */
+/**
+ * Returns the milliseconds until the deadline in the headers; undefined when there is none or it cannot be
+ * read.
+ */
 export function remainingMs(headers: Headers): number | undefined {
   const deadline = deadlineOf(headers);
   return deadline === undefined ? undefined : deadline - Date.now();

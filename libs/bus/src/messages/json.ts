@@ -3,7 +3,7 @@ import { MeshError } from '@agentmesh/protocol';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The bytes of a payload. @throws MeshError `invalid_argument` for what JSON cannot hold */
+/** Writes a payload as JSON. @throws MeshError `invalid_argument` for a value that JSON cannot hold */
 export function encodeJson(payload: unknown): Uint8Array {
   try {
     const text = JSON.stringify(payload);
@@ -13,7 +13,7 @@ export function encodeJson(payload: unknown): Uint8Array {
   }
 }
 
-/** Reads a payload; no bytes are `undefined`. @throws MeshError `invalid_argument` */
+/** Reads a payload. Returns undefined when there are no bytes. @throws MeshError `invalid_argument` */
 export function decodeJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
   try {

@@ -3,23 +3,29 @@ import type { Packet } from '../bus/broker-link.ts';
 
 const encoder = new TextEncoder();
 
-/** Far above what headers take: below it they need not be measured. */
+/**
+ * Far more than headers take, in bytes: a packet that is below the limit by this much need not be measured.
+ */
 const headerRoom = 64 * 1024;
 
-/** Are payload and headers within the broker's limit in bytes? */
+/** Tells whether payload and headers are within the broker's limit in bytes. */
 export function fits(packet: Packet, limit: number): boolean {
   return packet.bytes.length + headerRoom < limit || sizeOf(packet) <= limit;
 }
 
 function sizeOf({ bytes, headers }: Packet): number {
-  // `NATS/1.0`, the lines, an empty line.
+  // `NATS/1.0`, the header lines, and an empty line.
   const lines = Object.entries(headers).map(
     ([name, value]) => encoder.encode(`${name}: ${value}\r\n`).length,
   );
   return lines.reduce((sum, length) => sum + length, bytes.length + 12);
 }
 
-/** Refuses a packet that is too large. @throws MeshError `invalid_argument` when payload and headers are over the broker's limit in bytes */
+/**
+ * Refuses a packet whose payload and headers are over the broker's limit in bytes.
+ *
+ * @throws MeshError `invalid_argument`
+ */
 export function assertSize(packet: Packet, limit: number): void {
   if (fits(packet, limit)) return;
   throw new MeshError(

@@ -9,22 +9,28 @@ import { watchCards } from './watch-cards.ts';
 import { dial, type NatsAddress, natsAddressNames } from './wire/dial.ts';
 
 export interface NatsOptions extends NatsAddress {
-  /** Name of the service: its inboxes lie below it, and its NATS user may listen there. */
+  /** The name of the service. Its inboxes have this name, and its NATS user may listen there. */
   service: string;
-  /** Names this process among the replicas of the service, as in its logs; default one of its own (`createReplicaId`). */
+  /**
+   * The id of this process among the replicas of the service, also in its logs; default a new one
+   * (`createReplicaId`).
+   */
   replica?: string | undefined;
   /** Default `mesh`. */
   namespace?: string | undefined;
-  /** How long the first connection is tried, in ms; default 10,000. */
+  /** The time limit for the first connection, in ms; default 10,000. */
   connectTimeoutMs?: number | undefined;
-  /** Read and watch the cards of others; default true. Tools, which may not read them, say false. */
+  /**
+   * Whether to read and watch the cards of other services; default true. False for tools, which have no right
+   * to read them.
+   */
   cards?: boolean;
   /**
-   * Where defects are reported: what handlers throw, refused subscriptions, cards that cannot be read. Default:
-   * nowhere.
+   * The receiver of defects: exceptions of handlers, refused subscriptions, cards that cannot be read.
+   * Default: none.
    */
   onError?: OnError;
-  /** Interval of heartbeats in reply streams, in ms; default 1,000. */
+  /** The interval of heartbeats in reply streams, in ms; default 1,000. */
   heartbeatMs?: number;
 }
 
@@ -40,7 +46,7 @@ const optionNames: OptionNames<NatsOptions> = {
 };
 
 /**
- * Connects a service to the mesh over NATS. The connection is kept and restored until the bus is disposed.
+ * Connects a service to the mesh over NATS. Restores a lost connection until the bus is disposed.
  *
  * @throws MeshError `unauthenticated` at once for wrong credentials; `unavailable` when no server answers in
  * `connectTimeoutMs`
@@ -49,7 +55,7 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
   return (await openNats(options)).bus;
 }
 
-/** As {@link connectNats}; the connection beside it is for tests that cut it. */
+/** Does the same as {@link connectNats}, and returns the connection too, for tests that cut it. */
 export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connection: NatsConnection }> {
   assertOptions('connectNats', options ?? null, optionNames);
   const { service, namespace, cards = true, onError = () => {}, heartbeatMs } = options;

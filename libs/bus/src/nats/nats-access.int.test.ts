@@ -12,8 +12,8 @@ const names = subjects();
 const done = async () => ({ done: true }) as const;
 
 /**
- * A tool that may answer and nothing else, and an agent that may use its consumer and nothing of JetStream's API
- * beside.
+ * The users of the server: a tool that may only answer, and an agent that may use its consumer but no other
+ * part of JetStream's API.
  */
 const configuration = `
 authorization { users: [
@@ -33,7 +33,7 @@ authorization { users: [
 ] }
 `;
 
-/** Keeps the answers to requests of a kind back, from when the first is there. */
+/** Holds back the answers to requests whose subject has a prefix. `held` resolves at the first of them. */
 function holdAnswers(connection: NatsConnection, prefix: string) {
   const { promise: held, resolve: onHeld } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ describe('access to NATS', () => {
     expect((await connect({ url: inUrl, service: 'tool', cards: false })).status().connected).toBe(true);
   });
 
-  it('says what was tried when no server answers', async () => {
+  it('names the address when no server answers', async () => {
     const url = 'nats://user:secret@127.0.0.1:1';
     const error: unknown = await connectNats({ url, service: 's', connectTimeoutMs: 300 }).catch(
       (e: unknown) => e,
@@ -83,7 +83,7 @@ describe('access to NATS', () => {
     expect(String(error)).not.toContain('secret');
   });
 
-  it('denies what a service may not do, quickly and by name, and lets it do its own work', async () => {
+  it('refuses forbidden subjects quickly and by name, and lets a service do its own work', async () => {
     await using server = await startNats({ configuration });
     const { url } = server;
     const admin = { url, user: 'admin', pass: 'admin' };
@@ -131,7 +131,7 @@ describe('access to NATS', () => {
     buses.push(writer);
     const bucket = await new Kvm(connection).open(names.cardBucket);
     const card = (name: string, version = '1.0.0') => cardSchema.parse({ kind: 'agent', name, version });
-    // More than are read at once.
+    // More cards than the bus reads at once.
     for (let n = 0; n < 70; n += 1) await writer.announce(card(`a${n}`));
     await bucket.delete('agent.a0');
     await bucket.put('agent.a1', 'broken');
@@ -154,14 +154,15 @@ describe('access to NATS', () => {
     expect(directory.list('agent')).toHaveLength(67);
     expect(directory.get('agent', 'a2')?.version).toBe('2.0.0');
 
-    // The whole is read again, and what cannot be read stays as it was.
+    // After a reconnect the bus reads the whole bucket again; a card that cannot be read keeps its older
+    // value.
     expect(problems).toHaveLength(3);
     await opened.connection.reconnect();
     await expect.poll(() => problems.length).toBe(5);
     expect(directory.get('agent', 'a2')?.version).toBe('2.0.0');
     expect(directory.list('agent')).toHaveLength(67);
 
-    // What is heard while it reads is newer than what it has read.
+    // A change that comes during the read is newer than the value that was read.
     const { held, release } = holdAnswers(opened.connection, '$JS.API.STREAM.MSG.GET.');
     await opened.connection.reconnect();
     await held;
@@ -181,7 +182,7 @@ describe('access to NATS', () => {
     expect((await connection.request(`$JS.API.CONSUMER.NAMES.${stream}`)).json()).toMatchObject({ total: 0 });
   });
 
-  it('says once that cards may not be watched', async () => {
+  it('reports once that a service may not watch cards', async () => {
     await using server = await startNats({ configuration });
     const { url } = server;
     await provision({ url, user: 'admin', pass: 'admin', agents: [] });
@@ -192,7 +193,7 @@ describe('access to NATS', () => {
     expect(problems).toEqual([expect.objectContaining({ code: 'permission_denied' })]);
   });
 
-  it('names the provisioning that is missing', async () => {
+  it('names the missing provisioning', async () => {
     await using server = await startNats({ configuration });
     const { url } = server;
     const admin = { url, user: 'admin', pass: 'admin' };
@@ -205,22 +206,23 @@ describe('access to NATS', () => {
       hint,
     );
     const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
-    // Who watches cards hears this one, so that the server does not say that nobody is there.
+    // A bus that watches cards listens to this subject itself, so that the server does not report missing
+    // listeners.
     await expectCode(bus.announce(card), 'unavailable', hint);
     await expectCode(bus.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
 
     await provision({ ...admin, agents: [] });
     const agent = await connect({ url, user: 'agent', pass: 'agent', service: 'agent' });
     await expectCode(agent.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
-    // Who may make its own consumer does.
+    // A service with the right to make its consumer makes it.
     await (await bus.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
     await (await agent.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
-    // The bucket came after the connection, and is found.
+    // The bus finds the bucket, which was made after it connected.
     await bus.announce(card);
     await expect.poll(() => bus.directory.get('agent', 'agent'), { timeout: 5_000 }).toEqual(card);
   });
 
-  it('provisions again with other settings, and says when JetStream is off', async () => {
+  it('provisions again with other settings, and reports when JetStream is off', async () => {
     await using server = await startNats({ configuration });
     const admin = { url: server.url, user: 'admin', pass: 'admin' };
     await provision({ ...admin, agents: ['a'] });

@@ -19,7 +19,7 @@ export interface NatsLinkParts {
   onError: OnError;
 }
 
-/** How long a connection may take to close in order; then it is cut, in ms. */
+/** The time limit for closing a connection in order, in ms. After it the connection is cut. */
 const closeMs = 2_000;
 
 export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): BrokerLink {
@@ -103,7 +103,7 @@ async function listen(
   return {
     async drain() {
       if (subscription.isClosed()) return;
-      // Without a connection there is nothing on its way, and nobody to confirm it.
+      // Without a connection no message is on its way, and no server can confirm the drain.
       if (link.connected) await subscription.drain().catch(() => {});
       else subscription.unsubscribe();
     },
@@ -111,8 +111,8 @@ async function listen(
 }
 
 /**
- * Waits until the server has read what was sent; over a reconnect too, after which the client subscribes again by
- * itself.
+ * Waits until the server has read all that was sent. Continues over a reconnect, after which the client
+ * subscribes again by itself.
  */
 async function confirm(connection: NatsConnection, link: BrokerLink): Promise<void> {
   for (;;) {
@@ -123,7 +123,7 @@ async function confirm(connection: NatsConnection, link: BrokerLink): Promise<vo
     } catch (thrown) {
       if (thrown instanceof PermissionViolationError || connection.isClosed())
         throw fromNats(thrown, 'flush');
-      // The client says `disconnected` before it tells us so: let it.
+      // The client rejects `flush` before it reports the lost connection: give it a turn to report.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

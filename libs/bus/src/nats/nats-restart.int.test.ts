@@ -40,7 +40,7 @@ describe('a NATS server that is killed and comes back', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('loses no run that was taken in, and work goes on by itself', async () => {
+  it('loses no accepted run, and work continues by itself', async () => {
     const [sender, one, two] = [await connect('sender'), await connect('w'), await connect('w')];
     const total = 200;
     const finished = new Set<unknown>();
@@ -65,7 +65,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => finished.size === total, { what: 'all of the work' });
   });
 
-  it('keeps an object as it is that is written and read meanwhile, and a record that is written', async () => {
+  it('stores and reads objects and records that are in progress during the restart', async () => {
     const bus = await connect('files');
     const objects = bus.objects(names.artifactBucket);
     const records = bus.records(names.artifactBucket);
@@ -93,18 +93,18 @@ describe('a NATS server that is killed and comes back', () => {
     expect((await records.read('restart')).revision).toBeGreaterThan(0);
   });
 
-  it('carries large payloads again', async () => {
+  it('carries large payloads after the restart', async () => {
     const [caller, callee] = [await connect('large_caller'), await connect('large_callee')];
     const subject = names.toolCall('large');
     await callee.serve(subject, echo);
     await restart();
     const text = 'x'.repeat(3_000_000);
-    // The one may be back before the other.
+    // The two connections come back in any order.
     const answered = () => resultOf(caller.request(subject, text)).catch(() => undefined);
     await until(async () => (await answered()) === text, { what: 'the answer' });
   });
 
-  it('finds subscriptions, services and the card watch as they were', async () => {
+  it('restores subscriptions, services and the card watch', async () => {
     const [service, watcher] = [await connect('s'), await connect('c')];
     const seen: unknown[] = [];
     let gaps = 0;
@@ -126,7 +126,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => !watcher.status().connected && !service.status().connected, {
       what: 'both to be cut off',
     });
-    // What is sent while the server is away waits for it.
+    // Messages that are sent while the server is away wait for it.
     const published = service.publish(names.invocationEvent('i'), 'meanwhile');
     const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
     const announced = service.announce(card('2.0.0'));
@@ -143,7 +143,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0', { what: 'the second card' });
   });
 
-  it('is unavailable while it is away, after five seconds', async () => {
+  it('makes requests fail as unavailable after five seconds of absence', async () => {
     const bus = await connect('c');
     const { port } = server;
     await server.kill();

@@ -30,7 +30,7 @@ busConformance('NATS', async () => {
       });
     },
     provision: (agents, ackWaitMs) => provision({ url, agents, ackWaitMs }),
-    // To the server a connection that is cut and a process that dies are the same.
+    // For the server a cut connection is the same as the death of the process.
     kill: async (bus) => connections.get(bus)?.close(),
     [Symbol.asyncDispose]: () => server.stop(),
   };

@@ -6,7 +6,7 @@ import { changesOf, isRemoval, keyOf, readBucket } from './buckets/card-bucket.t
 import { fromNats } from './wire/nats-errors.ts';
 
 const retryMs = 2_000;
-/** How long connecting waits for the cards that are there, in ms. */
+/** The longest time that connecting waits for the cards, in ms. */
 const loadMs = 5_000;
 
 export interface CardWatch {
@@ -18,33 +18,34 @@ export interface CardWatch {
 }
 
 /**
- * Keeps a sink current with the card bucket; resolves when it holds what was there, or when the bucket cannot be read
- * now. It listens to what is written; it reads the whole at first, and after each reconnect, since it was deaf meanwhile.
+ * Keeps a sink current with the card bucket. Resolves when the sink holds all cards, or when the bucket
+ * cannot be read now. Listens to changes, and reads the whole bucket at first and after each reconnect, since
+ * changes may have been missed.
  */
 export async function watchCards({ connection, link, bucket, sink, onError }: CardWatch): Promise<void> {
-  /** Keys that were written since the connection is up: what was heard of them is newer than what is read. */
-  const heard = new Set<string>();
+  /** The keys that changed since the connection is up. Their changes are newer than the values of a read. */
+  const changedKeys = new Set<string>();
   const listen = createListener({ connection, link, bucket }, onChange, onFailure);
   let retry: NodeJS.Timeout | undefined;
   let round = 0;
   let reported = '';
 
   function onChange(key: string, { headers, data }: Msg) {
-    heard.add(key);
+    changedKeys.add(key);
     if (isRemoval(headers)) sink.delete(key);
     else sink.set(key, data);
   }
 
   async function load(): Promise<void> {
-    const mine = ++round;
-    const isOver = () => mine !== round || link.closed.aborted;
+    const ownRound = ++round;
+    const isOver = () => ownRound !== round || link.closed.aborted;
     clearTimeout(retry);
     try {
-      // First, so that nothing is written unheard after it was read.
+      // Listens before it reads, so that no change is missed after the read.
       await listen();
       const cards = await readBucket(connection, bucket);
       if (isOver()) return;
-      fill(sink, cards, heard);
+      fill(sink, cards, changedKeys);
       reported = '';
     } catch (thrown) {
       if (!isOver()) onFailure(fromNats(thrown, 'read cards'));
@@ -54,7 +55,7 @@ export async function watchCards({ connection, link, bucket, sink, onError }: Ca
   function onFailure(error: MeshError) {
     if (reported !== error.message) onError(error, 'directory');
     reported = error.message;
-    // Who may not read cards, may not later either; a bucket that is missing may be provisioned yet.
+    // A missing right will not appear later, but a missing bucket may still be provisioned.
     if (error.code === 'permission_denied') return;
     clearTimeout(retry);
     retry = setTimeout(() => void load(), retryMs);
@@ -62,24 +63,31 @@ export async function watchCards({ connection, link, bucket, sink, onError }: Ca
   }
 
   link.onConnected(() => {
-    heard.clear();
+    changedKeys.clear();
     void load();
   });
   link.closed.addEventListener('abort', () => clearTimeout(retry));
   await within(loadMs, load());
 }
 
-/** Passes on what was read, but for what was heard since; forgets what is neither there nor heard of. */
-function fill(sink: CardSink, cards: ReadonlyMap<string, Uint8Array>, heard: ReadonlySet<string>): void {
+/**
+ * Passes on the cards of a read, except those that changed since. Removes the cards that were neither read
+ * nor changed.
+ */
+function fill(
+  sink: CardSink,
+  cards: ReadonlyMap<string, Uint8Array>,
+  changedKeys: ReadonlySet<string>,
+): void {
   for (const [key, bytes] of cards) {
-    if (!heard.has(key)) sink.set(key, bytes);
+    if (!changedKeys.has(key)) sink.set(key, bytes);
   }
-  sink.retain(new Set([...cards.keys(), ...heard]));
+  sink.retain(new Set([...cards.keys(), ...changedKeys]));
 }
 
 /**
- * Returns how to listen to what is written. That resolves when the server knows of it, and changes nothing when it does
- * already; the client subscribes again by itself after a reconnect.
+ * Returns a function that subscribes to the changes, unless there is a subscription already. It resolves when
+ * the server knows the subscription. The client subscribes again by itself after a reconnect.
  */
 function createListener(
   { connection, link, bucket }: Pick<CardWatch, 'connection' | 'link' | 'bucket'>,
@@ -100,7 +108,7 @@ function createListener(
   }
 
   return async () => {
-    // The client closes one that the server refuses.
+    // The client closes a subscription that the server refuses.
     if (!subscription || subscription.isClosed()) {
       refused = undefined;
       subscription = connection.subscribe(changesOf(bucket), { callback });

@@ -3,12 +3,12 @@ import type { BrokerLink, Listening, Packet } from '../bus/broker-link.ts';
 import { closedError, whenConnected } from '../bus/when-connected.ts';
 import { type Claims, inOrderOfArrival } from '../claims/claims.ts';
 
-/** Who waits for the replies to one request. */
+/** The receiver of the replies to one request. */
 export interface ReplyListener {
   onPacket(packet: Packet): void;
   onFail(error: MeshError): void;
-  /** Something has come; of what is large, some of it. */
-  onHeard?(): void;
+  /** Called when a packet or a piece of a large payload has come. */
+  onAlive?(): void;
 }
 
 interface OpenRequest extends ReplyListener {
@@ -16,9 +16,12 @@ interface OpenRequest extends ReplyListener {
   answered: boolean;
 }
 
-/** All calls of a connection share one subscription; a token of its own tells each one's replies. */
+/**
+ * The inbox of a connection. All calls share one subscription; each call has its own token in the reply
+ * subject.
+ */
 export interface Inbox {
-  /** Sends a request. Returns how to stop listening. @throws MeshError */
+  /** Sends a request. Returns a function that stops listening. @throws MeshError */
   call(packet: Packet, listener: ReplyListener): Promise<() => void>;
 }
 
@@ -40,12 +43,12 @@ export function createInbox(link: BrokerLink, claims: Claims): Inbox {
     call.answered = true;
     arrive(packet, {
       deliver(whole) {
-        // Nobody else is sent it.
+        // Nobody else gets this payload.
         claims.drop(packet);
         call.onPacket(whole);
       },
       fail: call.onFail,
-      heard: () => call.onHeard?.(),
+      onAlive: () => call.onAlive?.(),
     });
   }
 
@@ -64,8 +67,8 @@ export function createInbox(link: BrokerLink, claims: Claims): Inbox {
     return listening;
   }
 
-  // The broker names the subject alone, so that a refusal concerns all calls there; permissions are by subject, so it
-  // does.
+  // The broker names only the subject that it refused. Permissions are by subject, so the refusal holds for
+  // all calls there.
   link.onDenied((subject) => {
     for (const [token, call] of calls) {
       if (call.subject !== subject || call.answered) continue;
@@ -78,7 +81,7 @@ export function createInbox(link: BrokerLink, claims: Claims): Inbox {
   return {
     async call(packet, listener) {
       await listen();
-      // The connection may have gone meanwhile.
+      // The connection may have been lost meanwhile.
       await whenConnected(link);
       const token = (counter++).toString(36);
       calls.set(token, { ...listener, subject: packet.subject, answered: false });
@@ -93,7 +96,7 @@ export function createInbox(link: BrokerLink, claims: Claims): Inbox {
   };
 }
 
-/** The first reply to a request; `undefined` when nobody listens or nobody answers in time. */
+/** Returns the first reply to a request; undefined when nobody listens or nobody answers in time. */
 export async function firstReply(
   inbox: Inbox,
   packet: Packet,

@@ -1,11 +1,14 @@
-/** A queue between callbacks and an async iteration. What came before a failure is still taken. */
+/**
+ * A queue between callbacks and an async iteration. After a failure, `take` still returns the items that came
+ * before it.
+ */
 export interface Mailbox<T> {
   put(item: T): void;
   fail(error: Error): void;
   take(): Promise<T>;
 }
 
-/** For one taker at a time. */
+/** Makes a mailbox for one taker at a time. */
 export function createMailbox<T>(): Mailbox<T> {
   let items: T[] = [];
   let at = 0;
@@ -30,7 +33,7 @@ export function createMailbox<T>(): Mailbox<T> {
     take() {
       if (at < items.length) {
         const item = items[at++] as T;
-        // Not `shift()`: that moves everything behind it, each time.
+        // Not `shift()`, which moves all following items each time.
         if (at === items.length) {
           items = [];
           at = 0;

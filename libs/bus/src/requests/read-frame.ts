@@ -4,10 +4,10 @@ import type { ReceivedFrame } from '../bus/bus.ts';
 import { decodeJson } from '../messages/json.ts';
 
 /**
- * Reads one reply. A plain reply, of a service that knows no frames, is the result.
+ * Reads one reply. The plain reply of a service that sends no frames is the result.
  *
- * @throws MeshError the callee's error; `unavailable` when nobody listens on the subject of the request, or frames are
- * missing
+ * @throws MeshError the callee's error; `unavailable` when nobody listens on the subject of the request, or
+ * frames are missing
  */
 export function readFrame(reply: Packet, subject: string, expected: number): ReceivedFrame {
   if (reply.noResponders) {
@@ -20,7 +20,10 @@ export function readFrame(reply: Packet, subject: string, expected: number): Rec
   const type = headers[header.frame];
   const seq = headers[header.seq];
   if (seq !== undefined && Number(seq) !== expected) {
-    throw new MeshError('unavailable', `frames are missing: ${expected} should come, ${seq} came; try again`);
+    throw new MeshError(
+      'unavailable',
+      `frames are missing: expected number ${expected}, got ${seq}; try again`,
+    );
   }
   if (type === 'error' || headers[header.error] !== undefined || headers[header.errorCode] !== undefined) {
     throw readError(reply);
@@ -40,7 +43,7 @@ function readError({ headers, bytes }: Packet): MeshError {
   return MeshError.fromWire({ code, message: headers[header.error], ...wire });
 }
 
-/** The body of an error, if it is one of ours. */
+/** Reads the body of an error, if it is one of ours; else returns an empty object. */
 function readBody(bytes: Uint8Array): object {
   try {
     const body = decodeJson(bytes);

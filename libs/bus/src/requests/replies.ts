@@ -8,39 +8,48 @@ import type { Callee } from './callee.ts';
 /** The way back to the caller of one request. */
 export interface Replies {
   /**
-   * @throws MeshError `invalid_argument` when the frame is too large or no JSON, `unavailable` when the broker is away
+   * Sends a frame to the caller.
+   *
+   * @throws MeshError `invalid_argument` when the frame is too large or not JSON, `unavailable` when the
+   * broker is away
    */
   send(frame: Frame): Promise<void>;
   close(): void;
 }
 
-/** The numbers of frames are given when they go out; until then, one as long as any. */
+/**
+ * The placeholder for the number of a frame, which is set when the frame goes out. It is as long as the
+ * longest number.
+ */
 const anySeq = '9'.repeat(12);
 
-interface Way {
+interface ReplyPath {
   link: BrokerLink;
   /** Sends a reply that is small enough. */
   publish(packet: Packet): void;
-  /** A reply without a payload. */
+  /** Makes a reply without a payload. */
   bare(headers: Headers): Packet;
-  /** A reply, small enough. */
+  /** Makes a reply that is small enough. */
   pack(headers: Headers, bytes: Uint8Array): Promise<Packet>;
 }
 
-/** Numbered frames for who accepts them, the last word alone for who does not. */
+/**
+ * Makes the replies to a request: numbered frames for a caller that accepts them, else only the result or the
+ * error.
+ */
 export function createReplies(
   { link, claims, replica, heartbeatMs }: Pick<Callee, 'link' | 'claims' | 'replica' | 'heartbeatMs'>,
   request: Packet,
 ): Replies {
   const subject = request.reply;
-  // Only to an inbox: a request that names any other subject would have us speak there with our rights.
+  // Replies go only to an inbox: a request could otherwise make us publish on any subject with our rights.
   if (!subject?.startsWith('_INBOX')) return { send: async () => {}, close() {} };
   const packetOf = (headers: Headers, bytes: Uint8Array): Packet => ({
     subject,
     headers: { ...headers, [header.replica]: replica },
     bytes,
   });
-  const way: Way = {
+  const path: ReplyPath = {
     link,
     publish: (packet) => link.send(packet),
     bare: (headers) => packetOf(headers, new Uint8Array()),
@@ -50,10 +59,10 @@ export function createReplies(
       return small;
     },
   };
-  return request.headers[header.accept] === 'frames' ? frameReplies(way, heartbeatMs) : plainReply(way);
+  return request.headers[header.accept] === 'frames' ? frameReplies(path, heartbeatMs) : plainReply(path);
 }
 
-function plainReply({ publish, pack }: Way): Replies {
+function plainReply({ publish, pack }: ReplyPath): Replies {
   return {
     async send(frame) {
       if (frame.type !== 'result' && frame.type !== 'error') return;
@@ -63,19 +72,22 @@ function plainReply({ publish, pack }: Way): Replies {
   };
 }
 
-function frameReplies({ link, publish, bare, pack }: Way, heartbeatMs: number): Replies {
+function frameReplies({ link, publish, bare, pack }: ReplyPath, heartbeatMs: number): Replies {
   let seq = 0;
   const timer = setInterval(() => {
-    // A heartbeat that waits for a connection would be a lie when it comes.
+    // A heartbeat that waited for the connection would be out of date on its arrival.
     if (!link.connected) return;
     try {
       put(bare(frameHeaders('heartbeat')));
     } catch {
-      // The connection closes under us; nothing may escape from a timer.
+      // The connection has just closed. A timer must not throw.
     }
   }, heartbeatMs);
 
-  /** Counts what went out, and only that: a frame that could not be sent leaves no gap. */
+  /**
+   * Sends a frame under the next number. Counts only frames that went out: a frame that could not be sent
+   * leaves no gap.
+   */
   function put(packet: Packet) {
     publish({ ...packet, headers: { ...packet.headers, [header.seq]: String(seq) } });
     seq += 1;

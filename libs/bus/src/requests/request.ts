@@ -30,21 +30,21 @@ export async function* request(
   if (signal?.aborted) throw abortError(signal.reason);
   const packet = requestPacket(caller, subject, payload, options);
   const frames = createMailbox<ReceivedFrame>();
-  const leftMs = remainingMs(packet.headers);
-  if (leftMs !== undefined && leftMs <= 0) throw deadlineError();
+  const untilDeadlineMs = remainingMs(packet.headers);
+  if (untilDeadlineMs !== undefined && untilDeadlineMs <= 0) throw deadlineError();
 
   const over = new AbortController();
   over.signal.addEventListener('abort', () => frames.fail(over.signal.reason));
   const onAbort = () => over.abort(abortError(signal?.reason));
   signal?.addEventListener('abort', onAbort);
   const deadline =
-    leftMs === undefined
+    untilDeadlineMs === undefined
       ? undefined
-      : setTimeout(() => over.abort(deadlineError()), Math.min(leftMs, maxTimerMs));
+      : setTimeout(() => over.abort(deadlineError()), Math.min(untilDeadlineMs, maxTimerMs));
   let expected = 0;
   let silence: ReturnType<typeof watchSilence> | undefined;
   let close: (() => void) | undefined;
-  let sent: Packet | undefined;
+  let sentPacket: Packet | undefined;
 
   function onPacket(reply: Packet) {
     try {
@@ -54,26 +54,26 @@ export async function* request(
     }
   }
 
-  /** It was one replica's to read, and the answer has come, or nobody waits for it. */
+  /** Removes the payload of the request. Only one replica reads it, and the request is over. */
   function drop() {
-    if (sent) caller.claims.drop(sent);
+    if (sentPacket) caller.claims.drop(sentPacket);
   }
 
   async function send() {
     await whenConnected(caller.link, over.signal);
-    sent = await caller.claims.shrink(packet, 'news');
+    sentPacket = await caller.claims.shrink(packet, 'news');
     if (over.signal.aborted) return;
     silence = watchSilence(silenceMs, () => over.abort(silenceError(subject, silenceMs)));
-    close = await caller.inbox.call(sent, {
+    close = await caller.inbox.call(sentPacket, {
       onPacket,
       onFail: frames.fail,
-      onHeard: () => silence?.heard(),
+      onAlive: () => silence?.reset(),
     });
     if (over.signal.aborted) close();
   }
 
   try {
-    // Not awaited: whatever ends the request ends the waiting for it to be sent, too.
+    // Not awaited: the deadline and the signal must end the request while it still waits to be sent, too.
     const sending = send().catch(frames.fail);
     void sending.then(() => over.signal.aborted && drop());
     for (;;) {
@@ -104,26 +104,26 @@ function requestPacket(caller: Caller, subject: string, payload: unknown, option
   };
 }
 
-/** Calls back once when nothing was heard for a while. */
+/** Calls back once when `reset` was not called for the given time. */
 function watchSilence(silenceMs: number, onSilence: () => void) {
-  let heardAt = performance.now();
+  let lastSignAt = performance.now();
   let stopped = false;
   let timer = setTimeout(onTimer, silenceMs);
 
   function onTimer() {
-    // Expired timers run before sockets are read: after the event loop was blocked, frames may lie there unread. Look
-    // once more behind them.
+    // Node runs expired timers before it reads sockets. After a blocked event loop, frames may lie there
+    // unread: check again after they are read.
     setImmediate(() => {
       if (stopped) return;
-      const leftMs = heardAt + silenceMs - performance.now();
-      if (leftMs <= 0) onSilence();
-      else timer = setTimeout(onTimer, leftMs);
+      const stillMs = lastSignAt + silenceMs - performance.now();
+      if (stillMs <= 0) onSilence();
+      else timer = setTimeout(onTimer, stillMs);
     });
   }
 
   return {
-    heard() {
-      heardAt = performance.now();
+    reset() {
+      lastSignAt = performance.now();
     },
     stop() {
       stopped = true;

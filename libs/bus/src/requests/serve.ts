@@ -26,14 +26,15 @@ export async function serve(
   const where = `serve ${subject}`;
   const stopping = new AbortController();
   const inFlight = new Set<Promise<void>>();
-  // A request holds its place until its reply is sent; what its handler does behind the reply takes none.
+  // A request holds its place until its reply is sent. The work of its handler after the reply takes no
+  // place.
   const places = new Set<Packet>();
 
   function onPacket(packet: Packet) {
     const isBusy = places.size >= maxInFlight;
     if (!isBusy) places.add(packet);
     const onReplied = () => void places.delete(packet);
-    const answered = answer(callee, subject, packet, async (replies) => {
+    const answering = answer(callee, subject, packet, async (replies) => {
       if (isBusy) throw busyError(maxInFlight);
       await replies.send({ type: 'accepted', data: { replica: callee.replica } });
       await untilDeadline(packet, stopping.signal, async (signal) => {
@@ -50,9 +51,9 @@ export async function serve(
       .catch((thrown) => onError(thrown, where))
       .finally(() => {
         onReplied();
-        inFlight.delete(answered);
+        inFlight.delete(answering);
       });
-    if (!isBusy) inFlight.add(answered);
+    if (!isBusy) inFlight.add(answering);
   }
 
   const listening = await link.listen(subject, onPacket, {
@@ -74,7 +75,7 @@ async function answer(
   packet: Packet,
   run: (replies: Replies) => Promise<void>,
 ): Promise<void> {
-  const counted = callee.stats.start(subject);
+  const count = callee.stats.start(subject);
   const replies = createReplies(callee, packet);
   let failure: unknown;
   try {
@@ -82,13 +83,13 @@ async function answer(
   } catch (thrown) {
     failure = thrown;
     const error = MeshError.from(thrown);
-    // What a handler says in our words it means; anything else is a defect of its own.
+    // A MeshError of the handler is an answer to the caller. Any other exception is a defect of the handler.
     if (error.code === 'internal' && error.cause !== undefined)
       callee.onError(error.cause, `serve ${subject}`);
     await sendError(replies, error);
   } finally {
     replies.close();
-    counted(failure);
+    count(failure);
   }
 }
 
@@ -97,7 +98,7 @@ async function sendError(replies: Replies, error: MeshError): Promise<void> {
     await replies.send({ type: 'error', data: error.toWire() });
   } catch (thrown) {
     if (MeshError.from(thrown).code !== 'invalid_argument') throw thrown;
-    // Details that are too large or no JSON: the code is what the caller needs.
+    // The details are too large or not JSON: send the code without them, which is enough for the caller.
     await replies.send({ type: 'error', data: { code: error.code, message: error.message.slice(0, 1_000) } });
   }
 }
@@ -110,13 +111,13 @@ async function untilDeadline(
 ): Promise<void> {
   const controller = new AbortController();
   const onStop = () => controller.abort(stopping.reason);
-  const leftMs = remainingMs(packet.headers);
-  const late = () => new MeshError('deadline_exceeded', 'the time given for the answer is over');
-  if (leftMs !== undefined && leftMs <= 0) throw late();
+  const untilDeadlineMs = remainingMs(packet.headers);
+  const lateError = () => new MeshError('deadline_exceeded', 'the time given for the answer is over');
+  if (untilDeadlineMs !== undefined && untilDeadlineMs <= 0) throw lateError();
   const timer =
-    leftMs === undefined
+    untilDeadlineMs === undefined
       ? undefined
-      : setTimeout(() => controller.abort(late()), Math.min(leftMs, maxTimerMs));
+      : setTimeout(() => controller.abort(lateError()), Math.min(untilDeadlineMs, maxTimerMs));
   stopping.addEventListener('abort', onStop);
   if (stopping.aborted) onStop();
   try {
@@ -136,12 +137,12 @@ async function runHandler(
   const { signal } = request;
   signal.throwIfAborted();
   const frames = handler(request)[Symbol.asyncIterator]();
-  // A handler that does not heed the signal must not keep the caller waiting.
+  // A handler that ignores the signal must not keep the caller waiting.
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
-  // A generator that hangs answers `return` when it hangs no more, if ever: whoever waits for it races with the signal.
+  // A generator that hangs does not answer `return`. The wait for it therefore also ends with the signal.
   const finish = () =>
     Promise.resolve(frames.return?.()).catch((thrown) => onError(thrown, `serve ${request.subject}`));
   try {
@@ -169,7 +170,7 @@ async function sendFrame(replies: Replies, frame: Frame): Promise<void> {
   } catch (thrown) {
     const error = MeshError.from(thrown);
     if (error.code !== 'invalid_argument') throw error;
-    // To the caller this would read as a fault of its request.
+    // With the code `invalid_argument` the caller would look for the fault in its request.
     throw new MeshError('internal', `the answer cannot be sent: ${error.message}`, { cause: error });
   }
 }

@@ -16,15 +16,18 @@ export interface Worker {
   onError: OnError;
 }
 
-/** Delay of an item whose handler threw, in ms: not at once, or a broken item would spin. */
+/**
+ * The delay of an item whose handler threw, in ms. Without a delay a broken item would come again and again
+ * at full speed.
+ */
 const afterThrowMs = 1_000;
-/** So often an item comes until its payload, which is not there, is taken to have gone for good. */
+/** The number of deliveries of an item without its payload after which the payload counts as lost. */
 const triesAtPayload = 3;
 
 /**
- * Works on a queue with a loop per slot, each of which asks for one item at a time: nothing is ever taken that no slot
- * is free for, so that nothing lies waiting in a replica while another is idle. The slots ask one after the other: an idle
- * replica costs the server one open request, however many slots it has.
+ * Works on a queue with one loop per slot. Each loop asks for one item at a time, and only when its slot is
+ * free: no item waits in a busy replica while another replica is idle. The slots ask one after the other: an
+ * idle replica costs the server one open request, however many slots it has.
  */
 export function consume(
   worker: Worker,
@@ -39,9 +42,9 @@ export function consume(
   let asking: Promise<unknown> = Promise.resolve();
 
   function pullInTurn() {
-    const pulled = asking.then(() => source.pull());
-    asking = pulled.catch(() => {});
-    return pulled;
+    const pulling = asking.then(() => source.pull());
+    asking = pulling.catch(() => {});
+    return pulling;
   }
 
   async function slot() {
@@ -52,7 +55,7 @@ export function consume(
         await workOn(worker, source, delivery, handler, handBack.promise);
         continue;
       }
-      // Not before: it would come back to another pull of ours.
+      // Returned before the end of the withdrawal, the item would go to another pull of this replica.
       await withdrawn;
       delivery.nak(0);
     }
@@ -78,12 +81,12 @@ async function workOn(
   handBack: Promise<WorkOutcome>,
 ): Promise<void> {
   const { attempt, key, subject } = delivery;
-  const counted = stats.start(subject);
+  const count = stats.start(subject);
   const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
   let failure: unknown;
   try {
     const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key };
-    // `async`: a handler that throws before its first await is one that throws, too.
+    // `async` turns an exception before the handler's first await into a rejection.
     const outcome = await Promise.race([(async () => handler(item))(), handBack]);
     if (outcome.done) {
       await delivery.ack();
@@ -96,11 +99,14 @@ async function workOn(
     delivery.nak(afterThrowMs);
   } finally {
     clearInterval(alive);
-    counted(failure);
+    count(failure);
   }
 }
 
-/** With its payload, wherever that lies. One whose payload has gone is a message that cannot be read, to be put away by its handler. */
+/**
+ * Returns the message with its payload, from the bucket if need be. For a lost payload it returns a message
+ * whose `json` throws, so that the handler makes it a dead letter.
+ */
 async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message> {
   let letGo = () => {};
   try {
@@ -108,7 +114,8 @@ async function wholeMessage(claims: Claims, delivery: Delivery): Promise<Message
     return createMessage(await claims.restore(delivery));
   } catch (thrown) {
     const error = MeshError.from(thrown);
-    // Another replica may have done it and removed the payload; then it does not come again.
+    // Another replica may have done the work and removed the payload; then the queue does not deliver the
+    // item again.
     if (error.retryable || delivery.attempt < triesAtPayload) throw error;
     return {
       ...createMessage(delivery),

@@ -6,7 +6,7 @@ import { type Config, type Logger, oneOf, variable } from '@agentmesh/service';
 export const agentConfig = {
   model: variable(
     'MESH_MODEL',
-    'scripted: answers come from a script at GOOGLE_GEMINI_BASE_URL, as npm start gives it; unset: from the models of the agent',
+    'scripted: answers come from a script at GOOGLE_GEMINI_BASE_URL, which npm start sets; unset: from the models of the agent',
     oneOf('scripted'),
     { optional: true },
   ),

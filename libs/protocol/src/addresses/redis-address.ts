@@ -1,6 +1,6 @@
 import { MeshError } from '../errors/mesh-error.ts';
 
-/** Where Redis is, as its url says. */
+/** The address of Redis, read from its url. */
 export interface RedisAddress {
   /** One server; the nodes of a Redis Cluster; or Sentinels, which know the primary. */
   kind: 'single' | 'cluster' | 'sentinel';
@@ -9,7 +9,7 @@ export interface RedisAddress {
   hosts: { host: string; port: number }[];
   username?: string;
   password?: string;
-  /** Number of the database; a cluster has 0 alone. */
+  /** The number of the database; a cluster has only number 0. */
   db: number;
   /** The name under which the Sentinels know the primary. */
   primary?: string;
@@ -22,11 +22,11 @@ const form =
 
 /**
  * Reads `redis://user:password@host:6379/0`, `redis+cluster://user:password@h1:6379,h2:6379` or
- * `redis+sentinel://user:password@h1:26379,h2:26379/primary/0`; `rediss` in the place of `redis` for TLS. What belongs to the Sentinels themselves
- * comes behind: `?sentinel-user=…&sentinel-password=…`.
+ * `redis+sentinel://user:password@h1:26379,h2:26379/primary/0`; `rediss` instead of `redis` for TLS. The
+ * credentials of the Sentinels themselves come last: `?sentinel-user=…&sentinel-password=…`.
  *
- * @throws MeshError `invalid_argument` that begins with `the url of redis` and shows no part of it, as any of them may be a password in the
- * wrong place
+ * @throws MeshError `invalid_argument` whose message begins with `the url of redis`. It shows no part of the
+ * url, because any part may be a misplaced password
  */
 export function parseRedisUrl(url: string): RedisAddress {
   // The path of Sentinels has a second part, which is the number of a database.

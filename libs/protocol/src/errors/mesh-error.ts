@@ -1,7 +1,10 @@
-/** What an error code means to a caller: whether a retry can help, and how HTTP and the NATS services protocol show it. */
+/**
+ * The properties of an error code: its meaning, whether a retry can help, and its numbers in HTTP and the
+ * NATS services protocol.
+ */
 export interface ErrorKind {
   readonly meaning: string;
-  /** A later or other attempt of the same request may succeed. */
+  /** Whether the same request may succeed later or at another replica. */
   readonly retryable: boolean;
   readonly httpStatus: number;
   /** `Nats-Service-Error-Code` of the NATS services protocol (ADR-32 of NATS). */
@@ -12,25 +15,29 @@ function kind(httpStatus: number, retryable: boolean, meaning: string): ErrorKin
   return { meaning, retryable, httpStatus, natsCode: httpStatus };
 }
 
-/** The closed table of error codes; the words are gRPC's. `docs/errors.md` is checked against it. */
+/** The closed table of error codes, which are those of gRPC. A table in `docs/errors.md` is made from it. */
 export const errorTable = {
-  invalid_argument: kind(400, false, 'the request is malformed; mend it before sending it again'),
-  unauthenticated: kind(401, false, 'the caller is not known'),
-  permission_denied: kind(403, false, 'the caller is known and may not do this'),
-  not_found: kind(404, false, 'no such agent, tool, app, session or artifact'),
-  already_exists: kind(409, false, 'something of that id is there already'),
-  failed_precondition: kind(412, false, 'the state of the system forbids it; change that first'),
-  resource_exhausted: kind(429, true, 'busy, or over a rate or budget limit'),
+  invalid_argument: kind(400, false, 'the request is not valid; correct it before you send it again'),
+  unauthenticated: kind(401, false, 'the credentials are missing or wrong'),
+  permission_denied: kind(403, false, 'the caller has no right to do this'),
+  not_found: kind(404, false, 'there is no such agent, tool, app, session or artifact'),
+  already_exists: kind(409, false, 'there is something with this id already'),
+  failed_precondition: kind(412, false, 'the state of the system does not allow it; change the state first'),
+  resource_exhausted: kind(429, true, 'the service is busy, or a rate or budget limit is reached'),
   cancelled: kind(499, false, 'the caller or an operator cancelled it'),
-  internal: kind(500, false, 'a defect on our side; the log of the service has the cause'),
-  unavailable: kind(503, true, 'no replica answers, or a server is away'),
+  internal: kind(
+    500,
+    false,
+    'a defect in the mesh or in its agents and tools; the log of the service has the cause',
+  ),
+  unavailable: kind(503, true, 'no replica answers, or a server cannot be reached'),
   deadline_exceeded: kind(504, false, 'the time given for the answer is over'),
   aborted: kind(409, true, 'another writer was faster, or the lease was lost'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** An error as it travels: no cause, no stack. */
+/** An error on the wire, without cause and stack. */
 export interface WireError {
   code: ErrorCode;
   message: string;
@@ -42,7 +49,10 @@ export interface MeshErrorOptions {
   cause?: unknown;
 }
 
-/** The one error of the mesh. The message is lower case and says what to do; the cause is logged and never sent. */
+/**
+ * The only error class of the mesh. The message is lower case and says what to do. The cause is logged, but
+ * never sent.
+ */
 export class MeshError extends Error {
   override readonly name = 'MeshError';
   readonly code: ErrorCode;
@@ -67,7 +77,7 @@ export class MeshError extends Error {
     return details === undefined ? { code, message } : { code, message, details };
   }
 
-  /** Restores an error that came over the wire; an unknown code becomes `internal`. */
+  /** Restores an error from the wire. An unknown code becomes `internal`. */
   static fromWire(wire: { code?: unknown; message?: unknown; details?: unknown }): MeshError {
     const code =
       typeof wire.code === 'string' && wire.code in errorTable ? (wire.code as ErrorCode) : 'internal';
@@ -78,8 +88,9 @@ export class MeshError extends Error {
   }
 
   /**
-   * The only conversion of what was thrown. A `MeshError` passes as it is; an abort becomes `cancelled`, a timeout
-   * `deadline_exceeded`; all else is `internal` and keeps its text in the cause alone.
+   * Converts a thrown value; the mesh has no other conversion. Returns a `MeshError` unchanged. An abort
+   * becomes `cancelled`, a timeout `deadline_exceeded`. All else becomes `internal`, and its text stays in
+   * the cause only.
    */
   static from(thrown: unknown, message = 'internal error'): MeshError {
     if (thrown instanceof MeshError) return thrown;

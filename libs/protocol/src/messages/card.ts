@@ -1,44 +1,47 @@
 import { z } from 'zod';
 import { agentNameSchema, toolNameSchema } from '../names/names.ts';
 
-/** A schema as function declarations have it (`Schema` of `@google/genai`: OpenAPI 3, types in capitals). */
+/** A schema as in function declarations (`Schema` of `@google/genai`: OpenAPI 3, types in capitals). */
 const schema = z.record(z.string(), z.unknown());
 
-/** What an agent tells the mesh about itself. */
+/** The card of an agent. */
 export const agentCardSchema = z.object({
   kind: z.literal('agent'),
   name: agentNameSchema,
   description: z.string().default(''),
   version: z.string().default('0.0.0'),
-  /** Does a model drive it? Only then can its sub-agents give the conversation back to it. */
+  /** Whether a model drives the agent. Only then can its sub-agents transfer the conversation back to it. */
   llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
-  /** May answers continue the invocations of the app that asked? */
+  /** Whether answers may continue the app's invocations that asked the questions. */
   resumable: z.boolean().default(false),
   subAgents: z.array(agentNameSchema).default([]),
-  /** Names of its own tools, agents that it uses as tools among them; a toolset's are known at run time only. */
+  /**
+   * The names of its tools, including agents used as tools. The tools of a toolset are known only at run
+   * time.
+   */
   tools: z.array(z.string()).default([]),
-  /** What it tells all agents below it to do, when that is a text. */
+  /** Its instruction for all agents below it, when that is a text. */
   globalInstruction: z.string().optional(),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),
-  /** What an ask of this agent must hold, as JSON text, when it is not plain text. */
+  /** The schema of the message of an ask, which is then JSON text; absent for plain text. */
   inputSchema: schema.optional(),
-  /** What its answer is, when it is not plain text. */
+  /** The schema of its answer; absent for plain text. */
   outputSchema: schema.optional(),
 });
 
-/** What a tool tells the mesh about itself. */
+/** The card of a tool. */
 export const toolCardSchema = z.object({
   kind: z.literal('tool'),
   name: toolNameSchema,
   description: z.string().default(''),
   version: z.string().default('0.0.0'),
-  /** Function declaration as the model gets it (`@google/genai`). */
+  /** The function declaration that the model gets (`@google/genai`). */
   declaration: z.looseObject({ name: toolNameSchema, description: z.string().optional() }),
   longRunning: z.boolean().default(false),
-  /** How long an answer from outside to a call is waited for, in ms; absent for ever. */
+  /** The longest wait for the outcome of a call, in ms; absent for no limit. */
   answerWithinMs: z.number().int().min(1).optional(),
 });
 
@@ -47,5 +50,5 @@ export const cardSchema = z.discriminatedUnion('kind', [agentCardSchema, toolCar
 export type AgentCard = z.infer<typeof agentCardSchema>;
 export type ToolCard = z.infer<typeof toolCardSchema>;
 export type Card = z.infer<typeof cardSchema>;
-/** A card as it may be written: what has a default may be left out. */
+/** A card before its defaults are filled in. */
 export type CardInput = z.input<typeof cardSchema>;

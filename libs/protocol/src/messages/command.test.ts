@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toolResultSchema } from './command.ts';
 
-it('a long-running tool may have no first result', () => {
+it('accepts a result of a long-running tool without a response', () => {
   expect(toolResultSchema.parse(JSON.parse(JSON.stringify({ response: undefined })))).toEqual({});
 });

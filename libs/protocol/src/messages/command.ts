@@ -14,37 +14,52 @@ const id = z
   );
 const callId = z.string().min(1).max(256);
 
-/** How one invocation runs. */
+/** The settings of one invocation. */
 export const runConfigSchema = z.object({
-  /** Model calls in the whole invocation; 0 or less is no limit. */
+  /** The limit of model calls in the whole invocation; 0 or less for no limit. */
   maxLlmCalls: z.number().int().max(Number.MAX_SAFE_INTEGER).default(500),
-  /** Tokens of all model calls in the whole invocation, in and out, as models count them; 0 or less is no limit. */
+  /**
+   * The limit of tokens of all model calls in the whole invocation, in and out, as models count them; 0 or
+   * less for no limit.
+   */
   maxTokens: z.number().int().max(Number.MAX_SAFE_INTEGER).default(0),
-  /** `sse`: pieces of the answer are published as partial events. */
+  /** With `sse`, pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
-  /** The client makes the tool calls: the run ends with them, and goes on when their function responses come. */
+  /**
+   * Whether the client makes the tool calls: the run then ends with them, and their function responses
+   * continue it.
+   */
   pauseOnToolCalls: z.boolean().default(false),
-  /** A plain "yes" or "no" of the user answers the confirmation that the turn before asked for. */
+  /** Whether a plain "yes" or "no" of the user answers the confirmation that the previous turn asked for. */
   plainTextToolConfirmation: z.boolean().default(false),
-  /** Files in the user's message are kept as artifacts; the message then names them. */
+  /** Whether files in the user's message are saved as artifacts; the message then names them. */
   saveInputBlobsAsArtifacts: z.boolean().default(false),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
-/** What a run does when another one is at work in its session: wait its turn, give up at once, or have the other one cancelled. */
+/**
+ * The behaviour of a run while another run works in its session: wait for its turn, fail at once, or cancel
+ * the other run.
+ */
 export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
 
-/** Who answered what an agent asked: `by` names the person, `via` the door that the answer came through, such as `rest`. */
+/**
+ * The source of an answer to an agent's question: `by` names the person, `via` the entrance that the answer
+ * used, such as `rest`.
+ */
 export const answeredBySchema = z.object({ by: z.string().min(1).max(256), via: z.string().min(1).max(64) });
 export type AnsweredBy = z.infer<typeof answeredBySchema>;
 
 /**
- * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. All but the message
- * may be left out at the edge: it then starts an invocation of its own in a fresh anonymous session.
+ * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. A
+ * client may send the message alone: the run then starts a new invocation in a new anonymous session.
  */
 export const runCommandSchema = z.object({
   invocationId: id.optional(),
-  /** The message answers what the invocation asked, and the invocation goes on. Made for this continuation alone: it is known again by it. */
+  /**
+   * The id of a run that continues the invocation with an answer. Each continuation has its own id, by which
+   * a repetition is recognised.
+   */
   resume: id.optional(),
   hop: z.number().int().min(0).default(0),
   app: id.optional(),
@@ -55,16 +70,18 @@ export const runCommandSchema = z.object({
   stateDelta: record.optional(),
   runConfig: runConfigSchema.prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),
-  /** Who gave the answers in the message; noted in its event. */
+  /** The source of the answers in the message; noted in its event. */
   answeredBy: answeredBySchema.optional(),
 });
 export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
 
-/** The session whose files are worked with, where it is not the one that is named: within a call, the caller's. */
+/**
+ * The session whose files are used, when it is not the session itself: within a call, the caller's session.
+ */
 const artifactSessionSchema = id.optional();
 
-/** The call on whose behalf an agent is asked: the child session belongs to it. */
+/** The call of another agent that makes an ask. The child session belongs to this call. */
 const parentSchema = z.object({
   artifactSession: artifactSessionSchema,
   app: id,
@@ -75,26 +92,29 @@ const parentSchema = z.object({
   callId: id,
 });
 
-/** Where a step stands whose events its asker commits. */
+/** The position of a held step: its asker commits the events. */
 const heldSchema = z.object({
-  /** The asker's attempt, and the numbers of the requests. */
+  /** The number of the asker's attempt, then the numbers of the requests. */
   part: z.array(z.number().int().min(0)).min(2),
-  /** Events that the asker has heard and not committed, each with the number of the last committed one before it. */
+  /**
+   * The events that the asker has received but not committed, each with the number of the last committed
+   * event before it.
+   */
   uncommitted: z.array(
     z.object({
       event: eventSchema,
       afterSeq: z.number().int().min(0),
-      /** Code of the user's has kept it back: only its own agent sees it, until its turn ends. */
+      /** Whether user code has kept the event back: only the event's agent sees it, until its turn ends. */
       isKeptBack: z.boolean().optional(),
     }),
   ),
-  /** Events that were changed before they were committed, as they came. */
+  /** The original forms of events that were changed before their commit. */
   originals: z.array(eventSchema),
-  /** State that uncommitted events have written. */
+  /** The state that the uncommitted events have written. */
   state: record,
 });
 
-/** The place in a session at which an agent is a step of another one's workflow. */
+/** The place of an agent that works as a step of another agent's workflow, in that agent's session. */
 const stepSchema = z.object({
   artifactSession: artifactSessionSchema,
   app: id,
@@ -102,28 +122,40 @@ const stepSchema = z.object({
   session: id,
   invocationId: id,
   branch: z.string().optional(),
-  /** The run of the workflow that the step is; its events bear it. */
+  /** The path of the step in the workflow; its events carry it. */
   path: z.string().optional(),
-  /** Number of events in the session before the step: its own come after them. */
+  /** The number of events in the session before the step. The step's own events come after them. */
   journalStart: z.number().int().min(0),
-  /** Number of events that the asker knows: what the step has committed since, in an attempt before this one, is told again. */
+  /**
+   * The number of events that the asker knows. Later events, which an earlier attempt of the step committed,
+   * are sent again.
+   */
   afterSeq: z.number().int().min(0).default(Number.MAX_SAFE_INTEGER),
-  /** The asker commits the events, and asks for each step of the agent anew. */
+  /**
+   * Present for a held step: the asker commits the events, and sends a new request for each step of the
+   * agent.
+   */
   held: heldSchema.optional(),
 });
 
-/** An ask: the agent as a tool, or as a step of a workflow agent. A bare `{ "message": "text" }` is one too. */
+/**
+ * An ask: a question of a program, a call of the agent as a tool, or a step of a workflow agent. `{
+ * "message": "text" }` is enough.
+ */
 export const askSchema = z.object({
   message: messageSchema,
-  /** Who asks, when it is a call of another agent. */
+  /** The call of another agent that asks; absent for a program and for a step. */
   parent: parentSchema.optional(),
-  /** What a person said to the question that the agent had asked within this call: it goes on with that. */
+  /**
+   * A person's answer to the confirmation that the agent asked for within this call; the agent continues with
+   * it.
+   */
   confirmation: toolConfirmationSchema.optional(),
-  /** What a person told it, when it had asked for that. */
+  /** A person's answer to the input that the agent asked for within this call. */
   input: z.unknown().optional(),
-  /** Where it is a step: it works in that session itself. */
+  /** The place of a step, which works in the session of its asker. */
   step: stepSchema.optional(),
-  /** First state of the child session. */
+  /** The initial state of the child session. */
   state: record.optional(),
   app: id.optional(),
   user: id.default('anonymous'),
@@ -133,36 +165,39 @@ export const askSchema = z.object({
 export type Ask = z.infer<typeof askSchema>;
 export type AskInput = z.input<typeof askSchema>;
 
-/** What an ask answers. */
+/** The answer to an ask. */
 export const answerSchema = z.object({
   text: z.string(),
-  /** What the words mean, of an agent with an output schema. */
+  /** The parsed text, when the agent has an output schema. */
   output: z.unknown().optional(),
   invocationId: z.string(),
   app: z.string(),
   user: z.string(),
   session: z.string(),
-  /** Session-scope state that the agent changed; the caller decides whether to take it over. */
+  /**
+   * The state of session scope that the agent changed. The caller decides whether to apply it to its own
+   * session.
+   */
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number()).default({}),
-  /** Calls that wait for an answer from outside: the words are not the last then. */
+  /** The pending calls. While there are any, the text is not the final answer. */
   openCalls: z.array(z.object({ id: z.string(), name: z.string(), args: record })).optional(),
-  /** Of a step whose asker commits the events: it has not ended, and goes on with the next request. */
+  /** True for a held step that has not ended; it continues with the next request. */
   more: z.boolean().optional(),
 });
 export type Answer = z.infer<typeof answerSchema>;
 
-/** A call of a tool. A bare `{ "args": { … } }` is one too. */
+/** A call of a tool. `{ "args": { … } }` is enough. */
 export const toolCallSchema = z.object({
-  /** Function-call id: a repeated call of the same id gets the first one's result. */
+  /** The id of the function call. A repeated call with the same id gets the result of the first one. */
   callId: callId.optional(),
-  /** Id of the event that made the call. */
+  /** The id of the event that holds the call. */
   callEventId: z.string().optional(),
-  /** How many questions that the call asked people were answered: with each answer it is made anew. */
+  /** The number of answers to questions that the call has asked people. Each answer makes the call again. */
   answers: z.number().int().min(0).default(0),
-  /** What a person said to the call, when it had asked for confirmation. */
+  /** A person's answer to the confirmation that the call asked for. */
   toolConfirmation: toolConfirmationSchema.optional(),
-  /** What a person told the call, when it had asked for that. */
+  /** A person's answer to the input that the call asked for. */
   inputResponse: z.unknown().optional(),
   args: record.default({}),
   context: z
@@ -173,10 +208,10 @@ export const toolCallSchema = z.object({
       session: z.string(),
       invocationId: z.string(),
       agent: z.string(),
-      /** The state the tool may read, all scopes, as the caller sees it. */
+      /** The state that the tool may read, in all scopes, as the caller sees it. */
       state: record.default({}),
       userContent: messageSchema.optional(),
-      /** Where updates of the call are published. */
+      /** The subject for updates of the call. */
       operationSubject: z.string().optional(),
     })
     .optional(),
@@ -184,13 +219,13 @@ export const toolCallSchema = z.object({
 export type ToolCall = z.infer<typeof toolCallSchema>;
 export type ToolCallInput = z.input<typeof toolCallSchema>;
 
-/** What a tool answers: its result, and what it did beside (state, transfer, …). */
+/** The answer of a tool: its result and its actions (state, transfer, …). */
 export const toolResultSchema = z.object({
   /** Absent when a long-running tool has no first result. */
   response: z.unknown().optional(),
-  /** The tool worked until its end: nobody else will answer the call of a long-running one. */
+  /** Whether this response is the outcome of a long-running call: no other answer will come. */
   isLastWord: z.boolean().optional(),
-  /** It failed: why, for the callbacks of the agent that called. The response says it in words. */
+  /** The reason of a failure, for the callbacks of the calling agent. The response tells it to the model. */
   failed: z.object({ code: z.string().optional(), message: z.string() }).optional(),
   actions: eventActionsSchema.optional(),
 });
@@ -198,40 +233,44 @@ export type ToolResult = z.infer<typeof toolResultSchema>;
 
 /** The last message on an invocation's event subject. */
 export const invocationEndSchema = z.object({
-  /** Which run of the invocation has ended: the one that continued it by this id; absent, the one that began it. */
+  /** The id of the run that has ended, when it continued the invocation; absent for the run that began it. */
   resume: z.string().optional(),
   status: z.enum(['completed', 'failed']),
-  /** Seq of the invocation's last committed event. */
+  /** The sequence number of the invocation's last committed event. */
   lastSeq: z.number().int().min(0),
   error: z.object({ code: z.string(), message: z.string(), details: record.optional() }).optional(),
 });
 export type InvocationEnd = z.infer<typeof invocationEndSchema>;
 
-/** What all who work on an invocation are told when it shall end. */
+/** The request to cancel an invocation, for all processes that work on it. */
 export const cancelSchema = z.object({ reason: z.string().max(1_000).default('somebody cancelled it') });
 
-/** A run that waits in its session's queue: what to publish when it is its turn. */
+/** A run that waits in its session's queue, with the message to publish at its turn. */
 export const waitingRunSchema = z.object({
   agent: z.string(),
   command: runCommandSchema.required({ invocationId: true, app: true, session: true }),
   headers: z.record(z.string(), z.string()),
-  /** Key of the message that brought it into the queue: each publication of its turn is told apart by it. */
+  /**
+   * The key of the message that brought the run into the queue. It distinguishes the publications of the
+   * run's turns.
+   */
   from: z.string(),
 });
 export type WaitingRun = z.infer<typeof waitingRunSchema>;
 
 /** A message that could not be worked on. */
 export const deadLetterSchema = z.object({
-  /** Where it was. */
+  /** The subject of the message. */
   subject: z.string(),
   /** The message, as far as it could be read. */
   payload: z.unknown(),
   headers: z.record(z.string(), z.string()),
   error: z.object({ code: z.string(), message: z.string() }),
-  /** How often it was delivered. */
+  /** The number of deliveries. */
   attempts: z.number().int(),
-  /** Who gave up, and when (epoch ms). */
+  /** The replica that gave up. */
   replica: z.string(),
+  /** The time when it gave up, in epoch ms. */
   time: z.number(),
 });
 export type DeadLetter = z.infer<typeof deadLetterSchema>;

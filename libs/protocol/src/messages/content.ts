@@ -19,7 +19,9 @@ const partSchema = z.looseObject({
   functionResponse: functionResponseSchema.optional(),
 });
 
-/** A message of a conversation as `@google/genai` has it; part kinds that we do not read pass through unchanged. */
+/**
+ * A message of a conversation in the form of `@google/genai`. Unknown kinds of parts pass through unchanged.
+ */
 export const contentSchema = z.looseObject({
   role: z.string().optional(),
   parts: z.array(partSchema).optional(),

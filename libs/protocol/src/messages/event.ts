@@ -10,91 +10,110 @@ import { contentSchema } from './content.ts';
 
 const record = z.record(z.string(), z.unknown());
 
-/** Where an agent that is used as a tool asks: the agents from the one that was called on, and the call that one of them wants to make. */
+/**
+ * The origin of a question of an agent that is used as a tool: the agents from the called one down to the
+ * asking one, and its call.
+ */
 const withinSchema = z.object({
   agents: z.array(z.string()),
   call: z.object({ name: z.string(), args: record }),
 });
 
-/** An answer to, or a request for, a person's confirmation of a tool call. */
+/** A request for a person's confirmation of a tool call, or the answer to it. */
 export const toolConfirmationSchema = z.object({
   hint: z.string().optional(),
   confirmed: z.boolean(),
   payload: z.unknown().optional(),
-  /** How long the answer is waited for, in ms from the question on. */
+  /** The time limit for the answer, in ms from the question on. */
   answerWithinMs: z.number().int().min(1).optional(),
-  /** Of a request: the JSON schema that the payload of the answer must fit. */
+  /** In a request: the JSON schema that the payload of the answer must match. */
   payloadSchema: record.optional(),
   within: withinSchema.optional(),
 });
 export type ToolConfirmation = z.infer<typeof toolConfirmationSchema>;
 
-/** What a tool asks a person to tell it. */
+/** A tool's request for input of a person. */
 export const inputRequestSchema = z.object({
   message: z.string(),
-  /** Anything that whoever shows the question may need. */
+  /** Data for the program that shows the question. */
   payload: z.unknown().optional(),
-  /** The JSON schema that the answer must fit. */
+  /** The JSON schema that the answer must match. */
   responseSchema: record.optional(),
   within: withinSchema.optional(),
 });
 export type InputRequest = z.infer<typeof inputRequestSchema>;
 
-/** A summary that stands for the beginning of a session in the prompts of its agents. The names are those of ADK for Python, but for the last two. */
+/**
+ * A summary that replaces the beginning of a session in the prompts of its agents. The names are those of ADK
+ * for Python, except the last two.
+ */
 export interface EventCompaction {
-  /** Of the first and the last event that were summarized, epoch ms. */
+  /** The time of the first summarized event, in epoch ms. */
   startTimestamp: number;
+  /** The time of the last summarized event, in epoch ms. */
   endTimestamp: number;
   compactedContent: string;
-  /** Number in the session of the last event that it stands for. */
+  /** The sequence number of the last summarized event. */
   throughSeq: number;
-  /** The agent whose prompts it is for; absent for all of the app. */
+  /** The agent whose prompts use the summary; absent for all agents of the app. */
   agent?: string;
 }
 
-/** What an event does beside saying something. The names are ADK's. */
+/** The effects of an event besides its content. The names are ADK's. */
 export interface EventActions {
-  /** The function responses of this event are the answer; the model is not asked to put them into words. */
+  /**
+   * Whether the function responses of this event are the answer; the model is then not asked to put them into
+   * words.
+   */
   skipSummarization?: boolean;
-  /** State changes, committed with the event; `app:`, `user:`, `temp:` prefixes name the scope, none is the session. */
+  /**
+   * The state changes, committed with the event. The prefixes `app:`, `user:` and `temp:` name the scope; no
+   * prefix means the session.
+   */
   stateDelta: Record<string, unknown>;
-  /** File name → version saved in this step. */
+  /** The versions saved in this step, by file name. */
   artifactDelta: Record<string, number>;
-  /** The conversation goes to this agent, in the same invocation. */
+  /** The agent that gets the conversation, in the same invocation. */
   transferToAgent?: string;
-  /** Ends the nearest loop. */
+  /** Whether to end the nearest loop. */
   escalate?: boolean;
   requestedAuthConfigs: Record<string, unknown>;
-  /** Function-call id → what a person must confirm. */
+  /** The confirmations that a person must give, by function-call id. */
   requestedToolConfirmations: Record<string, ToolConfirmation>;
-  /** Function-call id → what a person must tell; absent where nothing is asked. */
+  /** The inputs that a person must give, by function-call id; absent when there are none. */
   requestedInputs?: Record<string, InputRequest>;
   compaction?: EventCompaction;
-  /** The conversation goes on as it was before that invocation: what lies between counts no more. */
+  /**
+   * The invocation before which the conversation continues. The events from that invocation up to this event
+   * no longer count.
+   */
   rewindBeforeInvocationId?: string;
-  /** Number in the session of that invocation's first event: what lies between begins there. */
+  /** The sequence number of that invocation's first event, at which the events that no longer count begin. */
   rewindFromSeq?: number;
-  /** Calls that waited for an answer, and wait no longer. */
+  /** The ids of calls that were pending and are so no longer. */
   closedCalls?: string[];
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
 }
 
-/** The only durable record: who said or did what. Fields and casing are ADK's; `timestamp` is epoch milliseconds. */
+/** An event, the only durable record of a conversation. Fields and casing are ADK's. */
 export interface Event {
   id: string;
   invocationId: string;
   /** `user`, or the name of the agent. */
   author?: string;
-  /** Epoch ms. */
+  /** The time of the event, in epoch ms. */
   timestamp: number;
   actions: EventActions;
   content?: Content;
-  /** Ids of the function calls in this event that stay open until somebody answers. */
+  /** The ids of the function calls in this event that stay pending until somebody answers. */
   longRunningToolIds?: string[];
-  /** Dot path that hides parallel siblings from each other; absent means visible to all. */
+  /**
+   * The branch, a path with dots, which hides parallel agents from each other; absent for events that all
+   * agents see.
+   */
   branch?: string;
-  /** A streamed piece; never stored. */
+  /** Whether the event is a streamed piece, which is never stored. */
   partial?: boolean;
   turnComplete?: boolean;
   interrupted?: boolean;
@@ -104,17 +123,17 @@ export interface Event {
   usageMetadata?: GenerateContentResponseUsageMetadata;
   groundingMetadata?: GroundingMetadata;
   citationMetadata?: CitationMetadata;
-  /** Which run of which agent of a workflow it comes from. */
+  /** The path of the workflow agents, with rounds, from which the event comes. */
   nodeInfo?: { path?: string };
-  /** Free map; `mesh:replica` names the process that authored the event. */
+  /** Any further data; `mesh:replica` names the process that authored the event. */
   customMetadata?: Record<string, unknown>;
   modelVersion?: string;
 }
 
-/** Key in `customMetadata` under which the mesh notes the authoring replica. */
+/** The key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
 
-/** Key in `customMetadata` under which an agent's flow notes what an event means for its next step. */
+/** The key in `customMetadata` for the step mark: the meaning of an event for the agent's next step. */
 export const stepKey = 'mesh:step';
 
 const compactionSchema = z.object({
@@ -140,15 +159,18 @@ const actionsSchema = z.looseObject({
   closedCalls: z.array(z.string()).optional(),
 });
 
-/** Reads a tool's actions from the wire; absent maps become empty ones. */
+/** The schema of a tool's actions on the wire. Absent maps become empty ones. */
 export const eventActionsSchema = actionsSchema as unknown as z.ZodType<EventActions>;
 
-/** Reads an event from the wire or from storage. Unknown fields pass through: a newer writer is not an error. */
+/**
+ * The schema of an event on the wire and in storage. Unknown fields pass through, so that a newer version may
+ * write them.
+ */
 export const eventSchema = z.looseObject({
   id: z.string().min(1),
   invocationId: z.string(),
   author: z.string().optional(),
-  // What a date can hold.
+  // The range of a JavaScript date.
   timestamp: z.number().min(-8.64e15).max(8.64e15),
   actions: actionsSchema,
   content: contentSchema.optional(),

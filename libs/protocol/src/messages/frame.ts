@@ -1,6 +1,6 @@
 import type { WireError } from '../errors/mesh-error.ts';
 
-/** Kinds of frames in a reply stream, and of messages on an invocation's event subject. */
+/** The kinds of frames in a reply stream, and of messages on an invocation's event subject. */
 export const frameTypes = ['accepted', 'event', 'progress', 'heartbeat', 'result', 'error'] as const;
 export type FrameType = (typeof frameTypes)[number];
 

@@ -1,37 +1,43 @@
-/** Header names on the wire. */
+/** The names of headers on the wire. */
 export const header = {
   traceparent: 'traceparent',
   tracestate: 'tracestate',
-  /** Epoch ms after which nobody waits for the answer any more. */
+  /** The deadline, in epoch ms, after which nobody waits for the answer. */
   deadline: 'Mesh-Deadline',
-  /** How many asks deep. */
+  /** The depth of nested asks. */
   depth: 'Mesh-Depth',
-  /** Who sends: for logs, never for permissions. */
+  /** The service that sends; used for logs, never for permissions. */
   caller: 'Mesh-Caller',
-  /** `frames` when the caller can read a stream of frames; without it, it gets one plain reply. */
+  /** `frames` when the caller reads a stream of frames; without it the caller gets one plain reply. */
   accept: 'Mesh-Accept',
   frame: 'Mesh-Frame',
   seq: 'Mesh-Seq',
-  /** Of a run's delivery: what is done for it commits under this token, until a later delivery has taken over. */
+  /**
+   * The fencing token of a run's delivery. All work for the delivery commits under it, until a later delivery
+   * takes over.
+   */
   token: 'Mesh-Token',
-  /** Of a run that continues an invocation: its id. What is done for it is told apart by it from what the invocation did before. */
+  /**
+   * The id of a run that continues an invocation. It separates the work of this run from earlier work of the
+   * invocation.
+   */
   resume: 'Mesh-Resume',
-  /** Which replica sends. */
+  /** The replica that sends. */
   replica: 'Mesh-Replica',
-  /** The payload was too large for a message: `<kind>.<object>.<bytes>` says where it lies. */
+  /** The claim of a payload that is too large for a message: `<kind>.<object>.<bytes>`. */
   claim: 'Mesh-Claim',
   messageId: 'Nats-Msg-Id',
   error: 'Nats-Service-Error',
   errorCode: 'Nats-Service-Error-Code',
 } as const;
 
-/** Asks may be nested this deep; it stops agents that ask each other for ever. */
+/** The largest depth of nested asks. It stops agents that ask each other without end. */
 export const maxDepth = 16;
 
-/** Plain header map: one value per name. */
+/** Headers with one value per name. */
 export type Headers = Record<string, string>;
 
-/** Reads when nobody waits for the answer any more, epoch ms; undefined when no deadline was sent, or one that is no number. */
+/** Reads the deadline, in epoch ms. Returns undefined when the header is absent or not a number. */
 export function deadlineOf(headers: Headers): number | undefined {
   const deadline = Number(headers[header.deadline] || Number.NaN);
   return Number.isFinite(deadline) ? deadline : undefined;

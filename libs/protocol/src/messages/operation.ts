@@ -4,30 +4,42 @@ import { toolCallSchema } from './command.ts';
 const record = z.record(z.string(), z.unknown());
 
 /**
- * What is said from outside to a call that waits: how far it is, or its outcome. Plain JSON, from any language:
- * `{"final":true,"response":{"status":"approved"}}`. The call is named by the subject.
+ * An update of a pending call from outside: progress, or the outcome. It is plain JSON, from any language:
+ * `{"final":true,"response":{"status":"approved"}}`. The subject names the call.
  */
 export const operationUpdateSchema = z
   .strictObject({
-    /** Is it the outcome? Anything else is progress. */
+    /** True for the outcome, false for progress. */
     final: z.boolean(),
-    /** What the model is told; what is no object is put under `result`. To a question: its answer, such as `{"confirmed":true}`. */
+    /**
+     * The response for the model; a value that is not an object becomes `{ result: value }`. For a question,
+     * the answer, such as `{"confirmed":true}`.
+     */
     response: z.unknown().optional(),
-    /** In place of a response: why there is none. */
+    /** The reason of a failure, instead of a response. */
     error: z.string().min(1).max(10_000).optional(),
-    /** Shall the agent say something to it? Default: to an outcome yes, to progress no. */
+    /** Whether the agent reacts to the update. Default: true for an outcome, false for progress. */
     wake: z.boolean().optional(),
-    /** The nth progress of the work: what comes later than a newer one is dropped. Without it all are kept, in the order of their coming. */
+    /**
+     * The number of a progress update. An update that arrives after one with a higher number is dropped.
+     * Without numbers all updates are kept, in the order of arrival.
+     */
     seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
-    /** Of a job: the invocation that began it. With an answer to a question that the call had asked it is another than the one that called. */
+    /**
+     * For a job: the invocation that began it. After an answer to a question of the call, it differs from the
+     * invocation that made the call.
+     */
     invocationId: z.string().min(1).optional(),
-    /** Of a job: how many of the questions that the call asked were answered when it began. */
+    /** For a job: the number of answers to questions of the call at the start of the job. */
     answers: z.number().int().min(0).optional(),
-    /** Who says so, for the record. */
+    /** The author of the update, for the record. */
     by: z.string().min(1).max(256).optional(),
-    /** State that the agent takes over with the outcome. */
+    /** The state changes that the agent commits with the outcome. */
     stateDelta: record.optional(),
-    /** Where the call was made: only needed for one that has waited for more than 90 days. */
+    /**
+     * The session of the call: app, user and session id. Needed only for a call that has been pending for
+     * more than 90 days.
+     */
     app: z.string().optional(),
     user: z.string().optional(),
     session: z.string().optional(),
@@ -39,26 +51,26 @@ export const operationUpdateSchema = z
 export type OperationUpdate = z.infer<typeof operationUpdateSchema>;
 export type OperationUpdateInput = z.input<typeof operationUpdateSchema>;
 
-/** The work of a call of a long-running tool, as it lies in the tool's queue. */
+/** A job: the work of a call of a long-running tool, in the tool's queue. */
 export const jobSchema = z.object({
-  /** Names the work: the same call has the same. */
+  /** The id of the job. A repeated call has the same id. */
   job: z.string().min(1).max(1_024),
   call: toolCallSchema,
 });
 export type Job = z.infer<typeof jobSchema>;
 export type JobInput = z.input<typeof jobSchema>;
 
-/** Asks what waits for an answer: in one session, or in all sessions of a user. */
+/** A request for the pending calls of one session, or of all sessions of a user. */
 export const pendingRequestSchema = z.object({
   app: z.string().min(1),
   user: z.string().min(1),
   session: z.string().min(1).optional(),
 });
 
-/** What changed in what a session waits for. */
+/** A change in the pending calls of a session. */
 export interface PendingNews {
   change: 'opened' | 'answered';
   callId: string;
-  /** The call that waits from now on. */
+  /** The new pending call. */
   call?: unknown;
 }

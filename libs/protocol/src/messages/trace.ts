@@ -2,7 +2,7 @@ import { type Headers, header } from './headers.ts';
 
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Random lower-case hex. */
+/** Returns random bytes as lower-case hex. */
 function hex(bytes: number): string {
   return crypto
     .getRandomValues(new Uint8Array(bytes))
@@ -10,8 +10,8 @@ function hex(bytes: number): string {
 }
 
 /**
- * The trace headers of the next hop (W3C Trace Context): the caller's trace with a new parent id, or a new trace where the
- * caller sent none or a broken one.
+ * Returns the trace headers for the next message (W3C Trace Context): the caller's trace with a new parent
+ * id, or a new trace when the caller sent none or a broken one.
  */
 export function nextTrace(incoming: Headers = {}): Headers {
   const [, traceId, , flags] = traceparentPattern.exec(incoming[header.traceparent] ?? '') ?? [];
@@ -22,7 +22,7 @@ export function nextTrace(incoming: Headers = {}): Headers {
   return next;
 }
 
-/** The trace id in the headers, 32 hex digits, for logs. */
+/** Reads the trace id in the headers, 32 hex digits, for logs. */
 export function traceIdOf(headers: Headers): string | undefined {
   return traceparentPattern.exec(headers[header.traceparent] ?? '')?.[1];
 }

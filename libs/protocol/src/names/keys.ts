@@ -3,15 +3,19 @@ import type { SessionRef } from './subjects.ts';
 import { encodeName, encodeToken } from './token.ts';
 
 /**
- * Every Redis key of the mesh. `{app:user}` is the hash tag: all that one commit changes, but the `app:` scope, lies in
- * one slot of a Redis Cluster. Parts are encoded, so that no name can reach another tenant's keys or choose a slot.
+ * Makes all Redis keys of the mesh. `{app:user}` is the hash tag: all keys that one commit changes, except
+ * those of the `app:` scope, are in one slot of a Redis Cluster. Parts are encoded, so that no name can reach
+ * another tenant's keys or choose a slot.
  */
 export function keys(prefix = 'am') {
   const tag = (app: string, user: string) => `${prefix}:{${encodeToken(app)}:${encodeToken(user)}}`;
   const session = (ref: SessionRef) =>
     `${tag(ref.appName, ref.userId)}:session:${encodeToken(ref.sessionId)}`;
   return {
-    /** Hash: created, updated, seq, the id of its last entry in {@link appOutbox}, and the invocation that has the session, until when. */
+    /**
+     * Hash: created, updated, seq, the id of its last entry in {@link appOutbox}, and the invocation that
+     * holds the session with the end of its lease.
+     */
     session,
     /** Stream: the event log; entry `0-<seq>`. */
     events: (ref: SessionRef) => `${session(ref)}:events`,
@@ -19,9 +23,12 @@ export function keys(prefix = 'am') {
     state: (ref: SessionRef) => `${session(ref)}:state`,
     /** Sorted set: invocations that wait for the session, in order. */
     waiting: (ref: SessionRef) => `${session(ref)}:waiting`,
-    /** Hash: what to publish when it is their turn. */
+    /** Hash: the messages to publish at the turns of the waiting invocations. */
     waitingRuns: (ref: SessionRef) => `${session(ref)}:waiting-runs`,
-    /** Sorted set of all sessions in which runs wait, by when they were looked at, in ms; in a slot of its own. */
+    /**
+     * Sorted set: all sessions in which runs wait, by the time of their last check, in ms; in a slot of its
+     * own.
+     */
     waitingSessions: `${prefix}:waiting-sessions`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
@@ -29,71 +36,80 @@ export function keys(prefix = 'am') {
     app: (app: string) => `${prefix}:{${encodeToken(app)}}:app`,
     /** Stream: `app:` deltas that are committed and not yet applied to {@link app}. */
     appOutbox: (app: string, user: string) => `${tag(app, user)}:app-outbox`,
-    /** Hash: what waits for an answer in all sessions of the user, by session and call id. */
+    /** Hash: the pending calls of all sessions of the user, by session and call id. */
     pending: (app: string, user: string) => `${tag(app, user)}:pending`,
-    /** Hash: which calls of a session were answered, with what, and how far the work of those that wait is. */
+    /** Hash: the answered calls of a session with their answers, and the progress of the pending ones. */
     answered: (ref: SessionRef) => `${session(ref)}:answered`,
-    /** Set: the sessions in which a call of this id waits, or did; in a slot of its own; expires. */
+    /** Set: the sessions in which a call with this id is or was pending; in a slot of its own; expires. */
     asking: (callId: string) => `${prefix}:asking:${encodeToken(callId)}`,
-    /** Sorted set: calls that a service made and whose answer is waited for until then, epoch ms; in a slot of its own. */
+    /** Sorted set: the pending calls of a service by their deadlines, in epoch ms; in a slot of its own. */
     deadlines: (service: string) => `${prefix}:deadlines:${encodeName(service)}`,
-    /** Hash: the work of a call of a long-running tool: who does it, how far it is, its result; expires. */
+    /** Hash: the job of a call of a long-running tool: its holder, its status, its result; expires. */
     job: (tool: string, job: string) => `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}`,
-    /** Stream: what the work of a call has said on its way; entry `0-<n>`; in the slot of {@link job}. */
+    /** Stream: the progress of a job; entry `0-<n>`; in the slot of {@link job}. */
     jobProgress: (tool: string, job: string) =>
       `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}:progress`,
-    /** Sorted set: as {@link sessions}, of the hidden ones: those of agents used as tools. */
+    /**
+     * Sorted set: the hidden sessions, which are those of agents used as tools, in the form of {@link
+     * sessions}.
+     */
     hiddenSessions: (app: string, user: string) => `${tag(app, user)}:hidden-sessions`,
     /**
-     * Sorted set: what is kept of the user for a time, and could not be found otherwise, by when it ends, ms: `key <key>` in the user's slot, and
-     * `call <json>` for an entry of {@link asking} and {@link deadlines}; expires.
+     * Sorted set: the expiring data of the user that no other key leads to, by its end in ms. An entry is
+     * `key <key>` for a key in the user's slot, or `call <json>` for an entry of {@link asking} and {@link
+     * deadlines}; expires.
      */
     index: (app: string, user: string) => `${tag(app, user)}:index`,
-    /** Sorted set: session ids by last update, in ms. */
+    /** Sorted set: the session ids by last update, in ms. */
     sessions: (app: string, user: string) => `${tag(app, user)}:sessions`,
-    /** Sorted set: session ids by when they end, in ms, where sessions are not kept for ever. */
+    /** Sorted set: the session ids by their end, in ms, when sessions have a limited life. */
     sessionEnds: (app: string, user: string) => `${tag(app, user)}:session-ends`,
     /**
-     * Hash: one invocation's status, `temp:` state, counters, and the seq of each of its event ids, which makes a repeated
-     * commit a no-op; expires.
+     * Hash: one invocation's status, `temp:` state, counters, and the sequence number of each of its event
+     * ids, by which a repeated commit is recognised; expires.
      */
     invocation: (app: string, user: string, invocationId: string) =>
       `${tag(app, user)}:invocation:${encodeToken(invocationId)}`,
-    /** String: a credential of the user, sealed; expires with a token that nothing refreshes. */
+    /** String: a credential of the user, sealed; expires when its token does and cannot be refreshed. */
     credential: (app: string, user: string, credentialKey: string) =>
       `${tag(app, user)}:credential:${shortId(credentialKey)}`,
-    /** Hash: what the credentials of the user are for, by the last part of their keys, as JSON; nothing secret. */
+    /**
+     * Hash: the purposes of the user's credentials as JSON, by the last part of their keys; nothing secret.
+     */
     credentials: (app: string, user: string) => `${tag(app, user)}:credentials`,
-    /** String: who renews that credential now; expires. */
+    /** String: the process that renews the credential now; expires. */
     credentialTurn: (app: string, user: string, credentialKey: string) =>
       `${tag(app, user)}:credential-turn:${shortId(credentialKey)}`,
-    /** Hash: a sign-in that a person was asked for, sealed, how far it is, and the sealed answer; expires. */
+    /** Hash: a requested sign-in, sealed, with its status and the sealed answer; expires. */
     signIn: (ref: SessionRef, questionId: string) => `${session(ref)}:sign-in:${shortId(questionId)}`,
-    /** What is remembered of a user; see {@link MemoryKeys}. */
+    /** The keys of a user's memories; see {@link MemoryKeys}. */
     memory: (app: string, user: string) => memoryKeys(`${tag(app, user)}:memory`),
-    /** Hash: a remote tool's result by call id, for repeats; expires. */
+    /** Hash: the result of a remote tool's call, for repetitions of it; expires. */
     call: (tool: string, callId: string) => `${prefix}:call:${encodeName(tool)}:${encodeToken(callId)}`,
   };
 }
 
 function memoryKeys(user: string) {
   return {
-    /** Hash: the number of the last memory, the name of the vectors, and how far each session is in memory. */
+    /**
+     * Hash: the number of the last memory, the name of the vectors, and for each session the last event in
+     * memory.
+     */
     meta: user,
-    /** Hash: the memories by number, each its time of adding in ms and its JSON. */
+    /** Hash: the memories by number, each with the time of its addition in ms and its JSON. */
     entries: `${user}:entries`,
-    /** Hash: by number, the terms of each memory, to remove them by. */
+    /** Hash: the terms of each memory by number, needed for its removal. */
     terms: `${user}:terms`,
-    /** Sorted set: the numbers in order. */
+    /** Sorted set: the numbers of the memories, in order. */
     order: `${user}:order`,
-    /** Sorted set: of a session, or of none, the numbers by event id. */
+    /** Sorted set: the numbers of the memories of a session, or of no session, by event id. */
     session: (sessionId?: string) =>
       sessionId === undefined ? `${user}:others` : `${user}:session:${encodeToken(sessionId)}`,
-    /** Sorted set: the numbers of the memories that have a term, by what it is worth in them. */
+    /** Sorted set: the numbers of the memories with a term, by the term's weight in them. */
     posting: (term: string) => `${user}:term:${term}`,
-    /** Hash: vectors by number, a byte for each dimension. */
+    /** Hash: the vectors by number, a byte for each dimension. */
     vectors: `${user}:vectors`,
-    /** Set: numbers of memories that have no vector yet. */
+    /** Set: the numbers of memories without a vector. */
     unembedded: `${user}:unembedded`,
   };
 }

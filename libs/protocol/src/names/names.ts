@@ -2,15 +2,18 @@ import { z } from 'zod';
 import { MeshError } from '../errors/mesh-error.ts';
 
 /**
- * Name of an agent: a letter or `_`, then letters, digits, `_`, `-`; not `user`, which is the author of what people say.
- * The same alphabet that NATS allows in service and queue names.
+ * The name of an agent: a letter or `_`, then letters, digits, `_`, `-`. NATS allows the same characters in
+ * the names of services and queues. Not `user`, which is the author of people's messages.
  */
 export const agentNameSchema = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'a letter or _ first, then letters, digits, _ or -; at most 64')
-  .refine((name) => name !== 'user', 'the name "user" is taken: it is the author of what people say');
+  .refine(
+    (name) => name !== 'user',
+    'the name "user" is reserved for the author of people\'s messages; choose another name',
+  );
 
-/** Name of a tool: what models take as the name of a function. */
+/** The name of a tool, in the characters that models accept in the name of a function. */
 export const toolNameSchema = z
   .string()
   .regex(
@@ -18,7 +21,11 @@ export const toolNameSchema = z
     'a letter or _ first, then letters, digits, _, ., : or -; at most 128',
   );
 
-/** Checks a name where it enters the program. @throws MeshError `invalid_argument` that says what a name may hold. */
+/**
+ * Checks a name where it enters the program.
+ *
+ * @throws MeshError `invalid_argument` that names the allowed characters.
+ */
 export function assertName(kind: 'agent' | 'tool', name: string): string {
   const result = (kind === 'agent' ? agentNameSchema : toolNameSchema).safeParse(name);
   if (result.success) return name;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { encodeName } from './token.ts';
 
-/** Names a process among the replicas of a service: `<service>-<pid>-<random>`, one token. */
+/** Makes an id for this process among the replicas of a service: `<service>-<pid>-<random>`, one token. */
 export function createReplicaId(service: string): string {
   return encodeName(`${service}-${process.pid}-${randomBytes(4).toString('hex')}`);
 }
 
-/** Is it the id of a replica of this service? */
+/** Tells whether a value is the id of a replica of this service. */
 export function isReplicaOf(replica: unknown, service: string): boolean {
   if (typeof replica !== 'string') return false;
   const start = `${encodeName(service)}-`;

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { MeshError } from '../errors/mesh-error.ts';
 
 /**
- * Any id as a short part of a key: models, peers and tools choose their ids. 64 characters are hashed too: no id is another's hash.
+ * Turns any id into a short part of a key. Models, peers and tools choose ids of any length. Ids of 64
+ * characters are hashed too, so that no id equals the hash of another.
  *
- * @throws MeshError `invalid_argument` for ill-formed Unicode: a hash would take all ill-formed texts for the same
+ * @throws MeshError `invalid_argument` for ill-formed Unicode, because different ill-formed texts have the
+ * same hash
  */
 export function shortId(id: string): string {
   if (/^[\w-]{1,63}$/.test(id)) return id;

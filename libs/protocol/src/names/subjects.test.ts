@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { every, type Subjects, subjects, subjectTable } from './subjects.ts';
 
 const names = subjects();
-/** Members that make streams, buckets and other names of the broker; `workSubject` repeats the subjects of the queues. */
+/**
+ * The members that return names of streams, buckets and the like; `workSubject` repeats the subjects of the
+ * queues.
+ */
 const noSubjects: readonly (keyof Subjects)[] = [
   'root',
   'workStream',
@@ -16,14 +19,14 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'shownAs',
   'inboxPrefix',
 ];
-/** Subjects whose arguments are more than names, by the same subject for all of them. */
+/** The subjects whose arguments are not only names, each with the member for all sessions. */
 const forAll: Partial<Record<keyof Subjects, string>> = {
   dead: names.dead('agent', every).replace('agent', '*'),
   sessionEvent: names.allSessionEvents,
   sessionPending: names.allSessionPending,
 };
 
-it('lists in its table every subject that it makes, and no other', () => {
+it('lists exactly the subjects that it makes in its table', () => {
   const members: [string, unknown][] = Object.entries(names);
   const subjectMembers = members.filter(([name]) => !noSubjects.some((other) => other === name));
   const made = subjectMembers.map(

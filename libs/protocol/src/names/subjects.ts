@@ -1,7 +1,7 @@
 import { MeshError } from '../errors/mesh-error.ts';
 import { encodeName, encodeToken } from './token.ts';
 
-/** Which session is meant. */
+/** The three names that identify a session. */
 export interface SessionRef {
   appName: string;
   userId: string;
@@ -10,28 +10,38 @@ export interface SessionRef {
 
 export type ServiceKind = 'agent' | 'tool';
 
-/** Work queues in JetStream: runs of an agent, updates of its long-running calls, jobs of a long-running tool. */
+/**
+ * The kinds of work queues in JetStream: runs of an agent, updates of its long-running calls, jobs of a
+ * long-running tool.
+ */
 export type QueueKind = 'run' | 'operation' | 'job';
 
-/** What a message is whose payload lies elsewhere: heard now or never, or kept in a queue until it is worked on. */
+/**
+ * The kind of a message with a claim: news, which only current listeners get, or work, which stays in a queue
+ * until it is done.
+ */
 export type ClaimKind = 'news' | 'work';
 
-/** A work queue by what lies in it and whose it is. */
+/** The name of a work queue: its kind and its owner. */
 export interface QueueName {
   kind: QueueKind;
-  /** Of the agent, or of the tool. */
+  /** The name of the agent or of the tool. */
   name: string;
 }
 
-/** In place of a name or id: all of them, where a permission or a subscription means that. No text can be it: what comes from outside is encoded. */
+/**
+ * The wildcard in place of a name or id, for permissions and subscriptions. It is a symbol, so that no text
+ * from outside can be a wildcard.
+ */
 export const every: unique symbol = Symbol('every');
 
 type NameOrEvery = string | typeof every;
 
-/** Every subject of the mesh in one namespace. Names and ids are encoded here and nowhere else. */
+/** Makes all subjects of the mesh in one namespace. Names and ids are encoded only here. */
 export function subjects(namespace = 'mesh') {
   if (!/^[a-z0-9_-]{1,32}$/.test(namespace)) {
-    // Streams are called by it in capitals: two that differ in case alone would share one.
+    // The names of streams hold the namespace in capitals: two namespaces that differ only in case would
+    // share streams.
     throw new MeshError(
       'invalid_argument',
       `namespace ${JSON.stringify(namespace)}: use 1 to 32 lower-case letters, digits, _ or -`,
@@ -42,41 +52,45 @@ export function subjects(namespace = 'mesh') {
   const named = (name: NameOrEvery) => (name === every ? '*' : encodeName(name));
   return {
     root,
-    /** Run commands: a JetStream work queue. */
+    /** For run commands: a JetStream work queue. */
     agentRun: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.run`,
-    /** A question by any program: a request with a stream of frames, or one plain reply. */
+    /** For an ask by any program: a request with a stream of frames, or one plain reply. */
     agentAsk: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.ask`,
-    /** An ask of an agent by another one: as its tool, or as a step of its workflow. Programs that are no agents may not send here. */
+    /**
+     * For an ask by another agent, for its tool call or a step of its workflow. Only agents may send here.
+     */
     agentDelegate: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.delegate`,
-    /** A call of a tool: a request with a stream of frames. */
+    /** For a call of a tool: a request with a stream of frames. */
     toolCall: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.call`,
-    /** The work of a long-running tool: a JetStream work queue. */
+    /** For the jobs of a long-running tool: a JetStream work queue. */
     toolJob: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.job`,
-    /** What is said from outside to a call that waits: a JetStream work queue of the agent's service that made it. */
+    /** For updates of a pending call: a JetStream work queue of the agent's service that made the call. */
     operation: (agent: NameOrEvery, callId: NameOrEvery) => `${root}.operation.${one(agent)}.${one(callId)}`,
-    /** Every event of one invocation, as it happens. */
+    /** For every event of one invocation, as it happens. */
     invocationEvent: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.event`,
-    /** Asks all who work on an invocation to end it. */
+    /** For the request to all processes that work on an invocation to end it. */
     invocationCancel: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.cancel`,
-    /** What could not be worked on, with the reason: a JetStream stream, for operators. */
+    /** For dead letters: a JetStream stream, for operators. */
     dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
-    /** The committed events of one session, for other services. */
+    /** For the committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
-    /** What begins to wait for an answer in one session, and what has got it: for mail, chat and the like. */
+    /** For news about the pending calls of one session, for programs such as mail and chat. */
     sessionPending: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.pending`,
-    /** The same of all sessions. */
+    /** The same for all sessions. */
     allSessionPending: `${root}.session.*.*.*.pending`,
-    /** Asks what waits for an answer: a request, answered by gateways. */
+    /** For a request for pending calls, which gateways answer. */
     pending: `${root}.pending`,
-    /** The committed events of all sessions: what an auditor subscribes to and an agent may publish to. */
+    /**
+     * For the committed events of all sessions: an auditor subscribes to it, and agents may publish to it.
+     */
     allSessionEvents: `${root}.session.*.*.*.event`,
     /** The JetStream stream of a kind of work: one durable consumer for each name. */
     workStream: (kind: QueueKind) => `${namespace.toUpperCase()}_${kind.toUpperCase()}`,
-    /** The durable consumer of an agent's, or a tool's, queue in its stream. */
+    /** The durable consumer for the queue of an agent or a tool in its stream. */
     workConsumer: (name: string) => encodeName(name),
-    /** The subject, or the pattern of subjects, of what lies in a queue. */
+    /** The subject of the messages in a queue, or the pattern of their subjects. */
     workSubject: (kind: QueueKind, name: NameOrEvery) =>
       ({
         run: `${root}.agent.${one(name)}.run`,
@@ -87,22 +101,23 @@ export function subjects(namespace = 'mesh') {
     deadStream: `${namespace.toUpperCase()}_DEAD`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
-    /** The object bucket of what artifacts hold, and the key-value bucket of what there are. */
+    /** The object bucket with the bytes of artifacts, and the key-value bucket with their versions. */
     artifactBucket: `${namespace.toUpperCase()}_ARTIFACTS`,
-    /** The object bucket of payloads that are too large for a message: of news, or of what lies in queues. */
+    /** The object bucket of payloads that are too large for a message: those of news, or those of work. */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
-    /** Key of a card in its bucket. */
+    /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
-    /** Name under which a service answers the NATS services protocol, which knows no namespaces. */
+    /** The name of a service in the NATS services protocol, which has no namespaces. */
     shownAs: (name: string) => (namespace === 'mesh' ? shownName(name) : `${namespace}-${shownName(name)}`),
-    /** Prefix of a service's own inboxes; its NATS user may subscribe below it and nowhere else. */
+    /** The prefix of a service's inboxes. Its NATS user may subscribe to no other inbox. */
     inboxPrefix: (service: string) => `_INBOX_${encodeName(service)}`,
   };
 }
 
 /**
- * The services protocol knows letters, digits, `_` and `-` alone. A name with other signs begins with `-`, as no name of ours does, and holds
- * `-HH` for each of them, and for `-` itself: different names never meet.
+ * Returns a name in the characters of the services protocol, which are letters, digits, `_` and `-`. A name
+ * with other characters begins with `-`, as no name of ours does, and holds `-HH` for each of them and for
+ * `-` itself, so that different names stay different.
  */
 function shownName(name: string): string {
   const token = encodeName(name);
@@ -111,9 +126,9 @@ function shownName(name: string): string {
 
 export type Subjects = ReturnType<typeof subjects>;
 
-/** How the messages of a subject travel, and who receives them. */
+/** The way in which the messages of a subject travel, and their receivers. */
 export interface SubjectKind {
-  /** Without namespace and version; a name in angle brackets stands for one encoded token. */
+  /** The subject without namespace and version. A name in angle brackets stands for one encoded token. */
   subject: string;
   carriedBy:
     | 'request, stream of frames'
@@ -124,7 +139,7 @@ export interface SubjectKind {
   receivers: string;
 }
 
-/** Every subject that `subjects` makes; `docs/message-lifecycle.md` shows it. */
+/** All subjects that `subjects` makes, as `docs/message-lifecycle.md` shows them. */
 export const subjectTable: readonly SubjectKind[] = [
   row('agent.<agent>.run', 'JetStream work queue', 'one replica of the agent'),
   row('agent.<agent>.ask', 'request, stream of frames', 'one replica of the agent'),

@@ -12,7 +12,7 @@ describe('tokens', () => {
     fc.assert(fc.property(anyText, (text) => decodeToken(encodeTokenOrSkip(text)) === text));
   });
 
-  it('hold nothing that a subject or a key would read as syntax', () => {
+  it('hold no syntax of a subject or a key', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const token = encodeTokenOrSkip(text);
@@ -22,19 +22,19 @@ describe('tokens', () => {
     );
   });
 
-  it('never meet: different texts give different tokens', () => {
+  it('differ for different texts', () => {
     fc.assert(
       fc.property(anyText, anyText, (a, b) => (a === b) === (encodeTokenOrSkip(a) === encodeTokenOrSkip(b))),
     );
   });
 
-  it('refuse what encodeToken cannot have made', () => {
+  it('are refused when encodeToken cannot have made them', () => {
     for (const token of ['', 'a.b', 'a b', '=4', '=GG', '=41', '=ff', '=FF', 'a=', '*', '>', 'é', 'a\n']) {
       expect(() => decodeToken(token), JSON.stringify(token)).toThrow(MeshError);
     }
   });
 
-  it('refuse over-long names and ill-formed Unicode', () => {
+  it('are not made of over-long names and ill-formed Unicode', () => {
     expect(() => encodeToken('x'.repeat(maxTokenLength + 1))).toThrow(/too long/);
     expect(() => encodeToken('ü'.repeat(17))).toThrow(/too long/);
     expect(() => encodeToken('\ud800')).toThrow(/well-formed/);
@@ -57,7 +57,7 @@ function encodeTokenOrSkip(text: string): string {
 }
 
 describe('subjects', () => {
-  it('take no text for all of them: only the symbol is', () => {
+  it('have a wildcard only for the symbol, never for a text', () => {
     const { invocationEvent, invocationCancel, sessionEvent } = subjects();
     expect(invocationEvent('*')).toBe('mesh.v1.invocation.=2A.event');
     expect(invocationCancel('>')).toBe('mesh.v1.invocation.=3E.cancel');
@@ -71,7 +71,7 @@ describe('subjects', () => {
 describe('names of tools', () => {
   const { shownAs, toolCall, toolJob, workConsumer, cardKey } = subjects();
 
-  it('may hold what models take as names of functions', () => {
+  it('may hold the characters of function names of models', () => {
     for (const name of ['a', '_x', 'files.read', 'mcp:files-read.v2', `a${'.'.repeat(63)}${'b'.repeat(64)}`])
       expect(assertName('tool', name)).toBe(name);
     for (const name of ['', '1a', '.a', 'a b', 'a/b', 'ä', 'x'.repeat(129)])
@@ -86,7 +86,7 @@ describe('names of tools', () => {
     expect(() => workConsumer('.'.repeat(128))).toThrow('use at most 255');
   });
 
-  it('are shown to the services protocol in its own letters, and never meet', () => {
+  it('use the characters of the services protocol there, and stay different', () => {
     expect(shownAs('get_weather')).toBe('get_weather');
     expect(shownAs('files.read-all')).toBe('-files-2Eread-2Dall');
     expect(subjects('dev').shownAs('a.b')).toBe('dev--a-2Eb');

@@ -1,28 +1,36 @@
 import { MeshError } from '../errors/mesh-error.ts';
 
-/** Longest encoded token, in characters: keeps every subject of ours under 512 bytes (a server refuses 4,096). */
+/**
+ * The length of the longest encoded token. It keeps each of our subjects under 512 bytes (a server refuses
+ * 4,096).
+ */
 export const maxTokenLength = 96;
-/** Longest encoded name of a tool or a service, in characters: NATS takes no longer name of a consumer. */
+/**
+ * The length of the longest encoded name of a tool or a service. NATS accepts no longer name of a consumer.
+ */
 export const maxNameTokenLength = 255;
 
 const safe = /^[A-Za-z0-9_-]+$/;
 const canonical = /^(?:=|(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+)$/;
 
 /**
- * Encodes any text as one token of a NATS subject, which is also a safe part of a Redis key and of a key-value bucket's
- * key: letters, digits, `_` and `-` stay, every other UTF-8 byte becomes `=HH`, the empty text `=`. Reversible and
- * canonical: different texts never meet in one token.
+ * Encodes any text as one token of a NATS subject, which is also a safe part of a Redis key and of a
+ * key-value bucket's key: letters, digits, `_` and `-` stay, every other UTF-8 byte becomes `=HH`, the empty
+ * text `=`. Reversible and canonical: different texts give different tokens.
  *
- * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxTokenLength} characters.
+ * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxTokenLength}
+ * characters.
  */
 export function encodeToken(text: string): string {
   return encodeWithin(text, maxTokenLength);
 }
 
 /**
- * Encodes the name of an agent, a tool or a service in the same way. The names of tools may be longer than ids.
+ * Encodes the name of an agent, a tool or a service in the same way. The names of tools may be longer than
+ * ids.
  *
- * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxNameTokenLength} characters.
+ * @throws MeshError `invalid_argument` for ill-formed Unicode or a token over {@link maxNameTokenLength}
+ * characters.
  */
 export function encodeName(name: string): string {
   return encodeWithin(name, maxNameTokenLength);
@@ -37,7 +45,7 @@ function encodeWithin(text: string, limit: number): string {
   );
 }
 
-/** Can this text be a token? */
+/** Tells whether a text can be encoded as a token. */
 export function isToken(text: string): boolean {
   try {
     encodeToken(text);
@@ -59,9 +67,9 @@ function encodeUnsafe(text: string): string {
 }
 
 /**
- * Reads back what {@link encodeToken} made.
+ * Decodes a token of {@link encodeToken}.
  *
- * @throws MeshError `invalid_argument` for anything that `encodeToken` cannot have made.
+ * @throws MeshError `invalid_argument` for a text that `encodeToken` never returns.
  */
 export function decodeToken(token: string): string {
   if (token === '=') return '';

@@ -2,7 +2,7 @@ import { MeshError } from '../errors/mesh-error.ts';
 
 const maxNesting = 200;
 
-/** Keys whose values belong to the user: what is below them is passed on letter by letter. */
+/** The keys whose values belong to the user. Their values are passed on unchanged. */
 const opaque = new Set([
   'args',
   'response',
@@ -20,7 +20,10 @@ const opaque = new Set([
   'custom_metadata',
 ]);
 
-/** Takes fields out that are null, as ADK for Python writes what is not there. Values under keys that hold the user's own names are left alone. */
+/**
+ * Removes fields that are null; ADK for Python writes absent fields so. Values that belong to the user stay
+ * unchanged.
+ */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -31,8 +34,8 @@ export function withoutNulls(value: unknown): unknown {
 }
 
 /**
- * Turns snake_case keys into camelCase, as ADK's documents write their requests; camelCase ones stay. Where both spellings of
- * a key are there, the camelCase one wins. Values under keys that hold the user's own names are left alone.
+ * Turns the snake_case keys of ADK's requests into camelCase. When both spellings of a key are present, the
+ * camelCase one wins. Values that belong to the user stay unchanged.
  */
 export function camelizeKeys(value: unknown, depth = 0): unknown {
   if (depth > maxNesting)

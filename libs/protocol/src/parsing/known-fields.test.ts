@@ -25,7 +25,7 @@ describe('misspelled fields', () => {
     );
   });
 
-  it('pass when they are like none that is known: other clients send more, and models have new parts', () => {
+  it('pass when they are unlike all known ones, since other clients and newer models have more fields', () => {
     const parts = [{ inlineData: { data: '', mimeType: 'a/b' }, audioTranscription: {} }];
     const body = { functionCallEventId: 'e', customMetadata: {}, newMessage: { role: 'user', parts } };
     expect(() => assertNoTypos(schema, body, 'the body')).not.toThrow();
@@ -42,14 +42,14 @@ describe('misspelled fields', () => {
   });
 });
 
-it('a field of a message that has the wrong type is named', () => {
+it('names a field of a message with a wrong type', () => {
   const message = { parts: [{ text: 7 }] };
   expect(() => parse(z.object({ message: messageSchema }), { message }, 'the ask')).toThrow(
     /message\.parts\.0\.text: .*string/,
   );
 });
 
-it('a strict schema names the field that it does not know, and the one that was meant', () => {
+it('names the unknown field of a strict schema, and the field that was meant', () => {
   const strict = z.strictObject({ pageSize: z.number().optional() });
   expect(() => parse(strict, { pagesize: 3, x: 1 }, 'the query')).toThrow(
     'the query is not valid: field "pagesize" is not known; did you mean pageSize?; field "x" is not known',

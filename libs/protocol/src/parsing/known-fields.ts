@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MeshError } from '../errors/mesh-error.ts';
 import { nearest } from './nearest.ts';
 
-/** The fields of a part of a message. Models of the future may have more. */
+/** The fields of a part of a message. Newer models may have more. */
 const partFields: readonly (keyof Part)[] = [
   'text',
   'thought',
@@ -20,13 +20,15 @@ const partFields: readonly (keyof Part)[] = [
   'toolResponse',
   'partMetadata',
 ];
-/** A misspelled name is at most so many characters longer or shorter. */
+/** The largest difference in length between a misspelled name and the right one, in characters. */
 const typoLength = 2;
 
 /**
- * Checks that an object has no field that its schema does not know, below `runConfig` and in messages either: a misspelled one would be ignored in silence.
+ * Refuses an object with a field that its schema does not know, also below `runConfig` and in messages.
+ * Otherwise a misspelled field would be ignored in silence.
  *
- * @throws MeshError `invalid_argument` that names each such field, and the known one that is spelled most like it
+ * @throws MeshError `invalid_argument` that names each such field, and the known field with the most similar
+ * name
  */
 export function assertKnownFields(schema: z.ZodObject, data: unknown, what: string): void {
   const unknown = unknownFields(schema, data, '');
@@ -35,13 +37,14 @@ export function assertKnownFields(schema: z.ZodObject, data: unknown, what: stri
 }
 
 /**
- * Checks that no unknown field of an object is a misspelled one. Other unknown fields pass: clients of ADK may send more than we read.
+ * Refuses an object with a misspelled field. Other unknown fields pass, because clients of ADK may send more
+ * than we read.
  *
- * @throws MeshError `invalid_argument` that names each such field, and the one that was probably meant
+ * @throws MeshError `invalid_argument` that names each such field, and the field that was probably meant
  */
 export function assertNoTypos(schema: z.ZodObject, data: unknown, what: string): void {
-  const found = typosIn(schema, data, '');
-  if (found.length > 0) throw new MeshError('invalid_argument', `${what} is not valid: ${found.join('; ')}`);
+  const typos = typosIn(schema, data, '');
+  if (typos.length > 0) throw new MeshError('invalid_argument', `${what} is not valid: ${typos.join('; ')}`);
 }
 
 function typosIn(schema: z.ZodObject, data: unknown, path: string): string[] {
@@ -89,7 +92,7 @@ function unknownFields(schema: z.ZodObject, data: unknown, path: string): string
   });
 }
 
-/** The object within a schema that has a default or may be left out. */
+/** Returns the object schema within a schema with a default or an optional one. */
 function objectIn(schema: unknown): z.ZodObject | undefined {
   let inner = schema;
   while (inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault || inner instanceof z.ZodOptional)

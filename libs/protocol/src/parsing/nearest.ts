@@ -1,4 +1,4 @@
-/** Levenshtein distance: insertions, deletions and replacements from one text to the other. */
+/** Computes the Levenshtein distance: insertions, deletions and replacements from one text to the other. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
@@ -12,7 +12,7 @@ function distance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** The known name that is spelled most like an unknown one; undefined when none has half of it in common. */
+/** Returns the known name that is most similar to an unknown one; undefined when none shares half of it. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.ceil(name.length / 2);

@@ -40,7 +40,7 @@ describe('options', () => {
     expect(refused(given)).toMatchObject({ code: 'invalid_argument', message });
   });
 
-  it('of another class are its own matter, but for those that do nothing', () => {
+  it('of an open class may have any name, except those that do nothing', () => {
     expect(refused({ other: 1 }, true)).toBeUndefined();
     expect(refused({ mode: 'task' }, true)).toMatchObject({ code: 'invalid_argument' });
   });

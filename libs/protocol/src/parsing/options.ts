@@ -1,33 +1,39 @@
 import { MeshError } from '../errors/mesh-error.ts';
 import { nearest } from './nearest.ts';
 
-/** The names of all options of a type: one that is left out, or is not of the type, is an error of the compiler. */
+/**
+ * The names of all options of a type. The compiler refuses a missing name and a name that is not in the type.
+ */
 export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
 
 export interface OptionRules {
-  /** Options of ADK that do nothing here, with what to use instead. One that is off (`false`, an empty list) may be given. */
+  /**
+   * The options of ADK that do nothing here, each with advice what to use instead. An option that is off
+   * (`false`, an empty list) is accepted.
+   */
   unsupported?: Readonly<Record<string, string>>;
-  /** Another class may have options of its own: only what is unsupported is refused. */
+  /** Whether other options may follow, as of a subclass: then only the unsupported ones are refused. */
   isOpen?: boolean;
 }
 
 /**
- * Refuses options that nobody reads. An option that is `undefined` is not given.
+ * Refuses options that nobody reads. An option that is `undefined` counts as absent.
  *
- * @param owner names whose options they are, in the error
- * @throws MeshError `invalid_argument` that names the first unknown option, and the one that was probably meant
+ * @param owner names the owner of the options in the error
+ * @throws MeshError `invalid_argument` that names the first unknown option, and the option that was probably
+ * meant
  */
 export function assertOptions(
   owner: string,
-  given: object | undefined,
+  options: object | undefined,
   known: Readonly<Record<string, true>>,
   { unsupported = {}, isOpen = false }: OptionRules = {},
 ): void {
-  if (given === undefined) return;
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new MeshError('invalid_argument', `${owner}: the options must be an object`);
   }
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
     if (Object.hasOwn(unsupported, name)) {
       if (isOff(value)) continue;

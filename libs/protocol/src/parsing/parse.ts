@@ -3,7 +3,7 @@ import { MeshError } from '../errors/mesh-error.ts';
 import { nearest } from './nearest.ts';
 
 /**
- * Reads outside data by a schema, naming every problem with its path.
+ * Reads data from outside by a schema. The error names each problem with its path.
  *
  * @throws MeshError `invalid_argument`
  */

@@ -1,15 +1,15 @@
 import { MeshError } from '../errors/mesh-error.ts';
 
 /**
- * The largest payload that crosses a hop, in bytes. What is larger is a file: save it as an artifact and send its name. Redis answers nobody else while it
- * reads one, and at twice as much clients gave it up.
+ * The largest payload of a message, in bytes. Save larger data as an artifact and send its name. Redis
+ * answers no other client while it reads a payload, and at twice this size clients gave Redis up.
  */
 export const maxPayloadBytes = 32 * 1024 * 1024;
 
-/** What a message adds to an event that it tells of, and an event to a result that it holds, at most, in bytes. */
+/** The room for the message around an event, and for the event around a result, in bytes. */
 const room = 64 * 1024;
 
-/** The longest JSON of each kind that is kept, in bytes: each must fit into the next one. */
+/** The longest JSON of each kind, in bytes. A result must fit into an event, and an event into a message. */
 const limits = {
   event: maxPayloadBytes - room,
   state: maxPayloadBytes - room,
@@ -17,17 +17,17 @@ const limits = {
   progress: maxPayloadBytes - 2 * room,
 } as const;
 
-/** Names what is too large. */
+/** The name of each kind in an error. */
 const names: Record<keyof typeof limits, string> = {
   event: 'an event',
   state: 'the state of a session',
   result: 'the result of a tool',
-  progress: 'a word of a tool on its way',
+  progress: 'the progress of a tool',
 };
 
-/** JSON that is not too large to be kept and sent. @throws MeshError `invalid_argument` */
+/** Returns the JSON when it is small enough to be stored and sent. @throws MeshError `invalid_argument` */
 export function keptJson(kind: keyof typeof limits, json: string): string {
-  // A character is three bytes at most: of what is short nothing need be counted.
+  // A character has three bytes at most, so the bytes of a short text need not be counted.
   if (json.length * 3 <= limits[kind]) return json;
   const size = Buffer.byteLength(json);
   if (size <= limits[kind]) return json;

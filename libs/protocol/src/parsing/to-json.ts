@@ -1,13 +1,13 @@
 import { MeshError } from '../errors/mesh-error.ts';
 
-/** A key of a state or delta, and its value as JSON. */
+/** A key of a state or a state delta, and its value as JSON. */
 export type JsonEntry = [key: string, json: string];
 
 /**
- * JSON of a value that can be read back as what it was.
+ * Writes a value as JSON that can be read back without loss. `undefined` in objects is dropped.
  *
- * @throws MeshError `invalid_argument` for what JSON drops or changes: functions, symbols, BigInt, NaN, cycles, Map, Set, and `undefined` in
- * lists; `undefined` in objects is dropped
+ * @throws MeshError `invalid_argument` for values that JSON drops or changes: functions, symbols, BigInt,
+ * NaN, cycles, Map, Set, and `undefined` in lists
  */
 export function toJson(value: unknown, what: string): string {
   try {
@@ -30,7 +30,7 @@ function refuseLoss(this: unknown, key: string, value: unknown): unknown {
   throw new TypeError(`${JSON.stringify(key)} is a ${kind}`);
 }
 
-/** The entries of a state or delta. @throws MeshError `invalid_argument` */
+/** Returns the entries of a state or a state delta. @throws MeshError `invalid_argument` */
 export function jsonEntries(record: Record<string, unknown>, what: string): JsonEntry[] {
   const entries = Object.entries(record).filter(([, value]) => value !== undefined);
   return entries.map(([key, value]) => {

@@ -5,7 +5,7 @@ import { createSecretBox, newCredentialKeys } from './secret-box.ts';
 const keys = newCredentialKeys('a');
 
 describe('a secret box', () => {
-  it('opens what it sealed, and shows nothing of it', async () => {
+  it('opens a text that it sealed, and shows no part of it', async () => {
     const box = createSecretBox(keys);
     const sealed = await box.seal('pässword', 'ann');
     expect(sealed).not.toContain('word');
@@ -21,7 +21,7 @@ describe('a secret box', () => {
     expect(decodeProtectedHeader(sealed)).toEqual(header);
   });
 
-  it('opens nothing in another place, and nothing that was changed', async () => {
+  it('refuses a text in another place, and a changed text', async () => {
     const box = createSecretBox(keys);
     const sealed = await box.seal('secret', 'ann');
     await expect(box.open(sealed, 'bob')).rejects.toThrow(/another user or place/);
@@ -36,7 +36,7 @@ describe('a secret box', () => {
       await expect(box.open(text, 'ann')).rejects.toMatchObject({ code: 'permission_denied' });
   });
 
-  it('opens nothing whose header was changed to another place or algorithm', async () => {
+  it('refuses a text whose header names another place or algorithm', async () => {
     const box = createSecretBox(keys);
     const sealed = await box.seal('secret', 'ann');
     const [, ...rest] = sealed.split('.');
@@ -47,7 +47,7 @@ describe('a secret box', () => {
     }
   });
 
-  it('opens nothing that the key sealed for no place', async () => {
+  it('refuses a text that the key sealed without a place', async () => {
     const bytes = Buffer.from(keys.slice(2), 'base64');
     const header = { alg: 'dir', enc: 'A256GCM', kid: 'a' };
     const sealed = await new CompactEncrypt(new TextEncoder().encode('x'))
@@ -56,7 +56,7 @@ describe('a secret box', () => {
     await expect(createSecretBox(keys).open(sealed, '')).rejects.toThrow(/another user or place/);
   });
 
-  it('reads what older keys sealed, and says which key is missing', async () => {
+  it('opens texts of older keys, and names a missing key', async () => {
     const old = createSecretBox(keys);
     const both = createSecretBox(`${newCredentialKeys('b')},${keys}`);
     expect(await both.open(await old.seal('secret', 'p'), 'p')).toBe('secret');

@@ -2,22 +2,27 @@ import { createHash, randomBytes } from 'node:crypto';
 import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from 'jose';
 import { MeshError } from '../errors/mesh-error.ts';
 
-/** Name of the variable that holds the keys. */
+/** The name of the environment variable that holds the keys. */
 export const credentialKeysVariable = 'CREDENTIAL_KEYS';
 
-/** Seals texts that others keep for us: they can neither read nor change them, nor put one in another's place. */
+/**
+ * Encryption of texts that are stored elsewhere. Whoever stores them cannot read or change them, or move one
+ * to another place.
+ */
 export interface SecretBox {
   /**
    * Encrypts a text for one place, with the first key.
    *
-   * @param place where it is kept, such as its Redis key; only there it can be opened
+   * @param place the place where the text is stored, such as its Redis key; it can be opened only for this
+   * place
    */
   seal(text: string, place: string): Promise<string>;
   /**
-   * Reads what {@link seal} made, with any of the keys.
+   * Decrypts a text of {@link seal}, with any of the keys.
    *
-   * @throws MeshError `failed_precondition` when the key is none of ours, and for the format of an earlier version; `permission_denied`
-   * for a text that was changed, or sealed with another key of the same id, or for another place
+   * @throws MeshError `failed_precondition` when the key is missing, and for the format of an earlier
+   * version; `permission_denied` for a text that was changed, or sealed with another key of the same id, or
+   * sealed for another place
    */
   open(sealed: string, place: string): Promise<string>;
 }
@@ -27,21 +32,25 @@ interface Key {
   bytes: Uint8Array;
 }
 
-/** Direct encryption with AES-256-GCM (RFC 7518, 4.5 and 5.3): the keys are ours already, and random nonces of 96 bits serve 2^32 texts of one key. */
+/**
+ * Direct encryption with AES-256-GCM (RFC 7518, 4.5 and 5.3): there is no need to wrap a key, and random
+ * nonces of 96 bits are enough for 2^32 texts per key.
+ */
 const keyManagement = 'dir';
 const encryption = 'A256GCM';
 
-/** The header parameter of ours: the hash of the place. The header is authenticated with the text. */
+/** The header with our own parameter, the hash of the place. The header is authenticated with the text. */
 interface SealedHeader extends CompactJWEHeaderParameters {
   place?: unknown;
 }
 
 /**
- * A box that seals as compact JWE (RFC 7516), with the keys of a text: `id:key`, several with commas between, a key being 32 random
- * bytes in base64 (`openssl rand -base64 32`). The first one encrypts, all decrypt: a new one is put before the others, and an old one
- * taken away when nothing is sealed with it any more.
+ * Makes a box that seals as compact JWE (RFC 7516). The keys are given as `id:key`, with commas between
+ * several; a key is 32 random bytes in base64 (`openssl rand -base64 32`). The first key encrypts, all keys
+ * decrypt: put a new key before the others, and remove an old key when no text is sealed with it any more.
  *
- * @throws MeshError `invalid_argument` that says which entry of {@link credentialKeysVariable} is wrong, and never shows it
+ * @throws MeshError `invalid_argument` that names the number of the wrong entry in {@link
+ * credentialKeysVariable}, and never shows it
  */
 export function createSecretBox(keys: string): SecretBox {
   const ring = readKeys(keys);
@@ -61,7 +70,7 @@ export function createSecretBox(keys: string): SecretBox {
   };
 }
 
-/** A key ring of one new random key, in the form that {@link createSecretBox} reads. */
+/** Makes a new random key, in the form that {@link createSecretBox} reads. */
 export function newCredentialKeys(id = 'k1'): string {
   return `${id}:${randomBytes(32).toString('base64')}`;
 }
@@ -72,10 +81,11 @@ function readKeys(text: string): Map<string, Key> {
     const [, id = '', key = ''] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];
     if (id === '') {
       throw invalid(
-        `has no key in entry ${index + 1}: it must be id:key, the key 32 bytes in base64 (openssl rand -base64 32)`,
+        `has no key in entry ${index + 1}: it must be id:key, where the key is 32 bytes in base64 (openssl rand -base64 32)`,
       );
     }
-    if (ring.has(id)) throw invalid(`has two keys of one id: entry ${index + 1} has that of another one`);
+    if (ring.has(id))
+      throw invalid(`has two keys of one id: entry ${index + 1} repeats the id of another entry`);
     ring.set(id, { id, bytes: Buffer.from(key, 'base64') });
   }
   return ring;
@@ -101,7 +111,9 @@ async function decrypt(
   }
 }
 
-/** Places are ids of users and sessions of any length; the header shows none of them. */
+/**
+ * Hashes a place, because it holds ids of users and sessions of any length, which the header must not show.
+ */
 function hashOf(place: string): string {
   return createHash('sha256').update(place).digest('base64url');
 }

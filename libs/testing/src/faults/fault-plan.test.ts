@@ -13,7 +13,7 @@ test('follows from the seed', () => {
   expect(plan(1)).not.toEqual(plan(2));
 });
 
-test('deals each fault as often as the deck has it, at about the pace asked for', () => {
+test('deals each fault as often as the deck has it, at about the given pace', () => {
   const faults = plan(5);
   for (let at = 0; at < faults.length; at += deck.length) {
     expect(faults.slice(at, at + deck.length).map(({ fault }) => fault)).toEqual(

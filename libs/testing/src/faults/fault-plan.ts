@@ -2,21 +2,24 @@ import type { Random } from './random.ts';
 
 export interface PlanOptions<F> {
   random: Random;
-  /** Faults are dealt from this deck, shuffled anew each time it is used up: each one comes as often as it is in it. */
+  /**
+   * The deck from which faults are dealt. It is shuffled again each time it is used up, so each fault comes
+   * as often as it is in the deck.
+   */
   deck: readonly F[];
-  /** Mean time between two faults, in ms. */
+  /** The mean time between two faults, in ms. */
   everyMs: number;
-  /** How far from the mean a pause may be, as a share of it; default 0.5. */
+  /** The largest deviation of a pause from the mean, as a share of the mean; default 0.5. */
   spread?: number;
 }
 
-/** What goes wrong next, and how long after the one before, in ms. */
+/** The next fault, and its pause after the previous one, in ms. */
 export interface PlannedFault<F> {
   waitMs: number;
   fault: F;
 }
 
-/** An endless plan of faults. It follows from the seed alone, so that it can be played again. */
+/** Yields an endless plan of faults. The plan depends only on the seed, so that it can be repeated. */
 export function* planFaults<F>(options: PlanOptions<F>): Generator<PlannedFault<F>, never, void> {
   const { random, deck, everyMs, spread = 0.5 } = options;
   if (deck.length === 0) throw new RangeError('a plan needs at least one fault');

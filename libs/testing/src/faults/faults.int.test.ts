@@ -12,7 +12,7 @@ import { startTcpProxy } from './tcp-proxy.ts';
 
 interface Line extends AsyncDisposable {
   say(text: string): void;
-  /** All that came until now. */
+  /** Returns all text received so far. */
   heard(): string;
   ended(): boolean;
 }
@@ -41,7 +41,7 @@ async function dial({ host, port }: { host: string; port: number }): Promise<Lin
 
 const pongs = (line: Line) => line.heard().split('+PONG').length - 1;
 
-test('a proxy passes, delays, stalls and heals', async () => {
+test('a proxy passes, delays and stalls bytes, and heals', async () => {
   await using redis = await startRedis();
   await using proxy = await startTcpProxy(redis);
   await using line = await dial(proxy);
@@ -63,10 +63,10 @@ test('a proxy passes, delays, stalls and heals', async () => {
   expect(pongs(line)).toBe(2);
   expect(line.ended()).toBe(false);
   proxy.heal();
-  await until(() => pongs(line) === 3, { what: 'what was held back to pass' });
+  await until(() => pongs(line) === 3, { what: 'the stalled bytes to pass' });
 });
 
-test('a proxy cuts what is open, and refuses what is new', async () => {
+test('a proxy cuts open connections and refuses new ones', async () => {
   await using redis = await startRedis();
   await using proxy = await startTcpProxy(redis);
   await using first = await dial(proxy);
@@ -78,7 +78,7 @@ test('a proxy cuts what is open, and refuses what is new', async () => {
   await until(() => pongs(second) === 1);
   proxy.refuse();
   await until(() => second.ended());
-  // The reset may come before the client knows that it is connected.
+  // The reset may come before the client reports its connection.
   const third = await dial(proxy).catch(() => undefined);
   await until(() => third?.ended() ?? true, { what: 'the connection to be refused' });
   proxy.heal();
@@ -134,7 +134,7 @@ test('a paused process does nothing until it is resumed', async () => {
   expect(() => pauseProcess(0)).toThrow(RangeError);
 });
 
-test('a server that was killed comes back at its place with its data', async () => {
+test('a killed server comes back on the same port with its data', async () => {
   await using redis = await startRestartable((place) =>
     startRedis({ ...place, appendOnly: true, extraArgs: ['--appendfsync', 'always'] }),
   );
@@ -154,7 +154,7 @@ test('a server that was killed comes back at its place with its data', async () 
   await until(() => again.heard().includes('$1\r\nv'));
 });
 
-test('a process dies at the point that was named', async () => {
+test('a process dies at the armed point', async () => {
   const script = `
     const { addKillPoints, createKiller } = await import(${JSON.stringify(new URL('../index.ts', import.meta.url).href)});
     const killer = createKiller();
@@ -165,11 +165,11 @@ test('a process dies at the point that was named', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
+  let output = '';
   child.stdout.on('data', (data) => {
-    said += data;
+    output += data;
   });
   const [, signal] = await once(child, 'close');
   expect(signal).toBe('SIGKILL');
-  expect(said).toBe('committed\ncommitted\n');
+  expect(output).toBe('committed\ncommitted\n');
 });

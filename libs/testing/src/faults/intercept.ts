@@ -6,23 +6,23 @@ export type MethodName<T> = { [K in keyof T]: T[K] extends Method ? K : never }[
 type Call<T, K extends keyof T> = T[K] extends (...args: infer A) => infer R ? (...args: A) => R : never;
 
 /**
- * Puts a function of ours around one method of this one object, which stays the object it was: with its identity, its private fields and all
- * its other methods, also those that we know nothing of.
+ * Wraps one method of one object. The object keeps its identity, its private fields and all its other
+ * methods.
  *
- * @param around gets the method as it was and returns what is called in its place
- * @returns takes the function away again
+ * @param around gets the original method and returns its replacement
+ * @returns a function that restores the method
  */
 export function intercept<T extends object, K extends MethodName<T>>(
   target: T,
   method: K,
   around: (call: Call<T, K>) => Call<T, K>,
 ): () => void {
-  const own = Object.getOwnPropertyDescriptor(target, method);
-  const before = target[method] as unknown as (...args: unknown[]) => unknown;
-  const call = ((...args: unknown[]) => before.apply(target, args)) as unknown as Call<T, K>;
+  const ownProperty = Object.getOwnPropertyDescriptor(target, method);
+  const original = target[method] as unknown as (...args: unknown[]) => unknown;
+  const call = ((...args: unknown[]) => original.apply(target, args)) as unknown as Call<T, K>;
   Object.defineProperty(target, method, { value: around(call), configurable: true, writable: true });
   return () => {
-    if (own) Object.defineProperty(target, method, own);
+    if (ownProperty) Object.defineProperty(target, method, ownProperty);
     else Reflect.deleteProperty(target, method);
   };
 }

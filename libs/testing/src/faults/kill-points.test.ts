@@ -18,7 +18,7 @@ class Model {
   }
 }
 
-/** A service in small: it thinks, calls, commits and tells. */
+/** Makes a small service that asks a model, calls a tool, commits and publishes. */
 function makeService() {
   const done: string[] = [];
   const sessions = new Sessions();
@@ -61,12 +61,12 @@ test.each<[KillPoint, string[]]>([
   expect(await dieAt(point)).toEqual({ end: point, done });
 });
 
-test('passes a point as often as it was told', async () => {
+test('passes a point the given number of times', async () => {
   expect(await dieAt('mid-model-call', 1)).toEqual({ end: 'mid-model-call', done: ['say 1'] });
   expect((await dieAt('mid-model-call', 2)).end).toBe('alive');
 });
 
-test('changes nothing while it is not armed, and can be taken away', async () => {
+test('changes nothing while it is not armed, and can be removed', async () => {
   const service = makeService();
   const killer = createKiller({ die: () => expect.fail('it was not armed') });
   const undo = addKillPoints(killer, { ...service, models: [service.model], tools: [service.tool] });
@@ -83,8 +83,8 @@ test('changes nothing while it is not armed, and can be taken away', async () =>
   expect(service.sessions.read()).toHaveLength(7);
 });
 
-test('a tool that tells how far it is dies when it has told all', async () => {
-  const told: unknown[] = [];
+test('a tool with progress dies after its last progress', async () => {
+  const progress: unknown[] = [];
   const tool = {
     async runAsync() {
       return (async function* () {
@@ -99,9 +99,9 @@ test('a tool that tells how far it is dies when it has told all', async () => {
   killer.arm('mid-tool');
   const work = await tool.runAsync();
   void (async () => {
-    for await (const each of work) told.push(each);
-    told.push('end');
+    for await (const each of work) progress.push(each);
+    progress.push('end');
   })();
   expect(await died.promise).toBe('mid-tool');
-  expect(told).toEqual(['half']);
+  expect(progress).toEqual(['half']);
 });

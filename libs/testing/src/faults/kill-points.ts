@@ -1,7 +1,7 @@
 import { intercept } from './intercept.ts';
 import type { Killer } from './killer.ts';
 
-// What the kit needs of the parts, and no more: it stands below the libraries that own them.
+// Only the members that the kit needs. It cannot import the real types, because their libraries are above it.
 interface Sessions {
   appendEvent(request: never): Promise<unknown>;
 }
@@ -16,7 +16,9 @@ interface Tool {
   runAsync(request: never): Promise<unknown>;
 }
 
-/** The parts of a service at which its process can be made to die; leave out what it does not have. */
+/**
+ * The parts of a service at which its process can be made to die. Leave out the parts that it does not have.
+ */
 export interface KillableParts {
   /** A `SessionService`: `before-commit`, `after-commit`. */
   sessions?: Sessions;
@@ -28,7 +30,10 @@ export interface KillableParts {
   tools?: readonly Tool[];
 }
 
-/** Puts the killer's points around the methods of a service's parts. The parts stay the objects they were. Returns how to take them away. */
+/**
+ * Adds the killer's points to the methods of a service's parts, which stay the same objects. Returns a
+ * function that removes the points.
+ */
 export function addKillPoints(killer: Killer, parts: KillableParts): () => void {
   const { sessions, bus, models = [], tools = [] } = parts;
   const undo = [
@@ -89,14 +94,14 @@ function aroundModel(killer: Killer, model: Model) {
 function aroundTool(killer: Killer, tool: Tool) {
   return intercept(tool, 'runAsync', (call) => async (request) => {
     const result = await call(request);
-    // Of a tool that tells how far it is, the work is done when it has told all.
-    if (isAsyncGenerator(result)) return told(killer, result);
+    // The work of a tool that yields progress is done at the end of its generator.
+    if (isAsyncGenerator(result)) return reachAfter(killer, result);
     await killer.reached('mid-tool');
     return result;
   });
 }
 
-async function* told(killer: Killer, work: AsyncGenerator<unknown, unknown, void>) {
+async function* reachAfter(killer: Killer, work: AsyncGenerator<unknown, unknown, void>) {
   const result = yield* work;
   await killer.reached('mid-tool');
   return result;

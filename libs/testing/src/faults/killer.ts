@@ -1,11 +1,11 @@
 /**
- * Where a process can be made to die:
- * - `before-commit`: an event is ready, nothing of it is kept yet
- * - `after-commit`: it is in the log, nobody was told
- * - `after-publish`: those who watch were told of it (or of the end)
- * - `before-ack`: all of a run is committed and told, its command is not acknowledged
- * - `mid-model-call`: the model has answered, at least in part, and nothing of it is kept
- * - `mid-tool`: a tool has done its work, and its result is not kept
+ * The points at which a process can be made to die:
+ * - `before-commit`: an event is ready, but not committed
+ * - `after-commit`: the event is committed, but not published
+ * - `after-publish`: the event (or the end of the run) is published
+ * - `before-ack`: all events of a run are committed and published, but its command is not acknowledged
+ * - `mid-model-call`: the model has answered, at least in part, and no event is committed
+ * - `mid-tool`: a tool has done its work, and its result is not committed
  */
 export const killPoints = [
   'before-commit',
@@ -19,19 +19,25 @@ export const killPoints = [
 export type KillPoint = (typeof killPoints)[number];
 
 export interface Killer {
-  /** The process dies when it comes to this point again, having passed it `passes` times more (default 0). Replaces what was armed before. */
+  /**
+   * Arms a point: the process passes it `passes` times (default 0) and dies there the next time. Replaces the
+   * armed point.
+   */
   arm(point: KillPoint, passes?: number): void;
   disarm(): void;
-  /** Says that a point is reached. Never settles where the process dies. */
+  /** Reports that the process has reached a point. The promise never settles when the process dies there. */
   reached(point: KillPoint): Promise<void>;
 }
 
 export interface KillerOptions {
-  /** How this process ends; default SIGKILL to itself. A test of the kit may give something milder. */
+  /** Ends this process; default SIGKILL to itself. Tests of the kit replace it. */
   die?: (point: KillPoint) => unknown;
 }
 
-/** Kills this process at a point that was named before. Its points are put into the parts of a service by {@link addKillPoints}. */
+/**
+ * Makes a killer, which kills this process at an armed point. {@link addKillPoints} adds its points to the
+ * parts of a service.
+ */
 export function createKiller({ die = killSelf }: KillerOptions = {}): Killer {
   let armed: { point: KillPoint; passes: number } | undefined;
   return {
@@ -49,7 +55,7 @@ export function createKiller({ die = killSelf }: KillerOptions = {}): Killer {
       }
       armed = undefined;
       await die(point);
-      // What comes after the point does not happen any more.
+      // The code after the point must not run any more.
       await new Promise<never>(() => {});
     },
   };

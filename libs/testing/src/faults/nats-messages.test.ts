@@ -19,14 +19,14 @@ function run(text: string, pieceBytes: number, fate: (message: PassingMessage) =
   return Buffer.concat(pieces).toString();
 }
 
-test.each([1, 3, 1_000])('passes all it is not asked to change, in pieces of %i bytes', (size) => {
-  const seen: string[] = [];
+test.each([1, 3, 1_000])('passes the other bytes unchanged, in pieces of %i bytes', (size) => {
+  const messages: string[] = [];
   const pass = ({ subject, body }: PassingMessage) => {
-    seen.push(`${subject}: ${body.length}`);
+    messages.push(`${subject}: ${body.length}`);
     return 'pass' as const;
   };
   expect(run(wire, size, pass)).toBe(wire);
-  expect(seen).toEqual(['news: 5', 'news: 9', 'news: 20']);
+  expect(messages).toEqual(['news: 5', 'news: 9', 'news: 20']);
 });
 
 test('duplicates and drops whole messages', () => {

@@ -1,22 +1,24 @@
 import type { Direction, TcpProxyOptions } from './tcp-proxy.ts';
 
-/** A message as it passes between a client and a NATS server. */
+/** A message on its way between a client and a NATS server. */
 export interface PassingMessage {
-  /** `up`: a client publishes it; `down`: the server delivers it. */
+  /** `up` for a message that a client publishes, `down` for one that the server delivers. */
   direction: Direction;
   subject: string;
-  /** Header block and payload as text. */
+  /** The header block and the payload as text. */
   body: string;
 }
 
-/** What becomes of a message: it passes, passes twice, or is lost. */
+/** The fate of a message: it passes, passes twice, or is lost. */
 export type MessageFate = 'pass' | 'duplicate' | 'drop';
 
 /**
- * Decides over every message on its way to or from a NATS server; everything else of the protocol passes untouched. For the option `rewrite`
- * of `startTcpProxy`. A server that is told `Nats-Msg-Id` drops a duplicate by itself, and a client drops an answer that it does not wait for.
+ * Makes a function for the option `rewrite` of `startTcpProxy` that decides the fate of each message to or
+ * from a NATS server. All other bytes of the protocol pass unchanged. A server drops the duplicate of a
+ * message with `Nats-Msg-Id`, and a client drops an answer that it does not wait for.
  *
- * Follows https://docs.nats.io/reference/reference-protocols/nats-protocol; a connection that is upgraded to TLS cannot be read.
+ * Follows https://docs.nats.io/reference/reference-protocols/nats-protocol. It cannot read a connection that
+ * uses TLS.
  */
 export function natsMessages(
   decide: (message: PassingMessage) => MessageFate,
@@ -40,14 +42,14 @@ export function natsMessages(
 
 interface ProtocolFrame {
   bytes: Buffer;
-  /** Of a message. */
+  /** The subject of a message; absent for other operations. */
   subject?: string;
   body: string;
 }
 
 const messageLine = /^(?:H?PUB|H?MSG)[ \t]+(\S+)(?:[ \t]+\S+)*?[ \t]+(\d+)$/i;
 
-/** The first whole operation in the bytes: a line, and with it the payload that a message has. */
+/** Returns the first complete operation in the bytes: a line, and for a message its payload. */
 function firstFrame(bytes: Buffer): ProtocolFrame | undefined {
   const end = bytes.indexOf('\r\n');
   if (end === -1) return undefined;

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A process that stands still: it holds its connections and its leases, and hears nothing. */
+/** A paused process: it keeps its connections and its leases, but does not run. */
 export interface PausedProcess extends Disposable {
-  /** It goes on as if no time had passed. No-op when it does already, or has ended. */
+  /** Lets the process continue as if no time had passed. Does nothing when it runs already or has ended. */
   resume(): void;
 }
 
 /**
- * Stops a process (SIGSTOP) until it is resumed or the result disposed: what a long garbage collection or a frozen machine does to it.
+ * Pauses a process (SIGSTOP) until it is resumed or the result is disposed. A long garbage collection or a
+ * frozen machine has the same effect.
  *
  * @throws Error `ESRCH` when there is no such process
  */
@@ -21,13 +22,13 @@ export function pauseProcess(pid: number): PausedProcess {
     try {
       process.kill(pid, 'SIGCONT');
     } catch {
-      // Killed while it was paused.
+      // The process was killed while it was paused.
     }
   };
   return { resume, [Symbol.dispose]: resume };
 }
 
-/** Stops a process for a time, in ms: past a lease or an acknowledgement's wait, say. */
+/** Pauses a process for a time in ms, for example longer than a lease or an ack wait. */
 export async function pauseProcessFor(
   pid: number,
   ms: number,
@@ -37,8 +38,11 @@ export async function pauseProcessFor(
   await pause(ms, undefined, signal ? { signal } : {});
 }
 
-/** 0 and below mean groups of processes, and nobody would wake us up again. */
+/**
+ * Refuses ids of 0 and below, which mean groups of processes, and our own id, since a paused process cannot
+ * resume itself.
+ */
 function assertOther(pid: number): void {
   if (Number.isInteger(pid) && pid > 0 && pid !== process.pid) return;
-  throw new RangeError(`${pid} is no process id of another process`);
+  throw new RangeError(`${pid} is not the process id of another process`);
 }

@@ -1,20 +1,26 @@
-/** Numbers that follow from a seed alone: the same seed gives the same ones, on every machine. For plans of tests, not for secrets. */
+/**
+ * Random numbers that depend only on a seed: the same seed gives the same numbers on every machine. For plans
+ * of tests, not for secrets.
+ */
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number;
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   integer(low: number, high: number): number;
-  /** True in `share` of all cases. */
+  /** Returns true in a `share` of all cases. */
   chance(share: number): boolean;
-  /** @throws RangeError for an empty list */
+  /** Returns one item of a list. @throws RangeError for an empty list */
   pick<T>(list: readonly T[]): T;
-  /** A copy in another order. */
+  /** Returns a copy of the list in a random order. */
   shuffle<T>(list: readonly T[]): T[];
-  /** Numbers of their own, so that what is drawn in one place does not shift what is drawn in another. */
+  /**
+   * Makes independent numbers, so that the numbers drawn in one place do not depend on those drawn in
+   * another.
+   */
   fork(name: string): Random;
 }
 
-/** Makes numbers from a seed (mulberry32, which passes gjrand; 32 bits of state are plenty for a plan). */
+/** Makes numbers from a seed (mulberry32, which passes gjrand; 32 bits of state are enough for a plan). */
 export function seededRandom(seed: number | string): Random {
   let state = hash(String(seed));
   const next = () => {
@@ -29,9 +35,9 @@ export function seededRandom(seed: number | string): Random {
     integer,
     chance: (share) => next() < share,
     pick(list) {
-      const [picked] = list.slice(integer(0, list.length - 1));
+      const [item] = list.slice(integer(0, list.length - 1));
       if (list.length === 0) throw new RangeError('nothing to pick from an empty list');
-      return picked as (typeof list)[number];
+      return item as (typeof list)[number];
     },
     shuffle(list) {
       const copy = [...list];
@@ -45,7 +51,7 @@ export function seededRandom(seed: number | string): Random {
   };
 }
 
-/** FNV-1a, so that neighbouring seeds start far apart. */
+/** Computes FNV-1a, so that neighbouring seeds start far apart. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193);

@@ -4,35 +4,41 @@ import { Transform } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../processes/free-port.ts';
 
-/** `up`: from client to server. */
+/** A direction of bytes; `up` is from client to server. */
 export type Direction = 'up' | 'down';
 
 export interface TcpProxyOptions {
   host: string;
   port: number;
-  /** Changes what flows through one connection: called once per connection and direction, gets its bytes piece by piece. */
+  /**
+   * Makes a function that changes the bytes of one connection. It is called once per connection and
+   * direction; its result gets the bytes piece by piece.
+   */
   rewrite?: (direction: Direction) => (bytes: Buffer) => Buffer;
 }
 
-/** Stands between clients and a server on loopback, and is the network between them. */
+/** A proxy between clients and a server on loopback, which plays the network between them. */
 export interface TcpProxy extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly connections: number;
-  /** Ends every connection as a pulled cable that was noticed: with a reset. New ones are taken. */
+  /** Ends all connections with a reset. Still accepts new ones. */
   cut(): void;
-  /** Ends every connection and takes no new one until `heal`. */
+  /** Ends all connections and accepts no new ones until `heal`. */
   refuse(): void;
-  /** Nothing passes any more, in both directions, and nobody is told: the black hole of a firewall. Until `heal`. */
+  /**
+   * Holds back all bytes in both directions without closing a connection, as a firewall may do. Ends with
+   * `heal`.
+   */
   stall(): void;
-  /** Every piece is so many ms late; 0: none is. */
+  /** Delays each piece of bytes by a time in ms; 0 for no delay. */
   delay(ms: number): void;
-  /** Ends `refuse`, `stall` and `delay`; what was held back passes. */
+  /** Ends `refuse`, `stall` and `delay`. The held bytes pass. */
   heal(): void;
 }
 
-/** Starts a proxy for one server. Give its address to the clients in place of the server's. */
+/** Starts a proxy for one server. Clients use its address instead of the server's. */
 export async function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
   const { rewrite = () => (bytes: Buffer) => bytes } = options;
   const open = new Set<Socket>();
@@ -90,7 +96,7 @@ export async function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy>
   };
 }
 
-/** What holds for all connections at a time. */
+/** Makes the state of the network, which all connections share. */
 function createWeather() {
   let calm: PromiseWithResolvers<void> | undefined;
   const weather = {
@@ -105,7 +111,7 @@ function createWeather() {
       calm?.resolve();
       calm = undefined;
     },
-    /** One piece after the other, so that the order stays. */
+    /** Passes one piece after the other, in order. */
     through: (rewrite: (bytes: Buffer) => Buffer) =>
       new Transform({
         async transform(bytes: Buffer, _encoding, done) {

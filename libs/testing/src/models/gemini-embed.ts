@@ -2,7 +2,7 @@ import type { Content } from '@google/genai';
 import type { ScriptedError } from './gemini-reply.ts';
 import { BadModelRequest } from './gemini-request.ts';
 
-/** What the client asked vectors for. */
+/** A client's request for vectors. */
 export interface EmbedRequest {
   model: string;
   texts: string[];
@@ -11,9 +11,12 @@ export interface EmbedRequest {
 }
 
 export interface EmbedScript {
-  /** Words that mean the same, in one list: texts that have them lie near each other. Other words mean themselves. */
+  /**
+   * Lists of words with the same meaning. Texts with words of one list have similar vectors. Each other word
+   * has its own meaning.
+   */
   meanings?: string[][];
-  /** Asked at every request; what it returns is the answer. */
+  /** Called for each request. An error that it returns becomes the answer. */
   fail?: (request: EmbedRequest) => ScriptedError | undefined;
 }
 
@@ -41,7 +44,10 @@ export function readEmbedRequest(text: string, model: string): EmbedRequest {
   };
 }
 
-/** The same vector for the same text; near ones for texts that have much in common. As of Gemini, not of length 1. */
+/**
+ * Returns the same vector for the same text, and similar vectors for texts with common words. As with Gemini,
+ * the length is not 1.
+ */
 export function vectorOf(text: string, dimensions: number, meanings: string[][] = []): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   for (const word of text
@@ -49,7 +55,7 @@ export function vectorOf(text: string, dimensions: number, meanings: string[][] 
     .toLowerCase()
     .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
     const meaning = meanings.find((words) => words.includes(word))?.[0] ?? word;
-    // Each meaning is a direction of its own, as good as at right angles to all others.
+    // Each meaning has its own direction, almost at right angles to all others.
     let seed = [...meaning].reduce(
       (hash, char) => Math.imul(hash ^ (char.codePointAt(0) ?? 0), 16_777_619),
       2_166_136_261,

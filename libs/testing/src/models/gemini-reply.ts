@@ -8,29 +8,29 @@ export interface ScriptedCall {
 }
 
 interface ReplyOptions {
-  /** Wait before the first byte, ms. */
+  /** The wait before the first byte, in ms. */
   delayMs?: number;
-  /** Wait before each further streamed piece, ms. */
+  /** The wait before each further streamed piece, in ms. */
   chunkDelayMs?: number;
   /** The streamed pieces of the text; by default its words. */
   chunks?: string[];
-  /** Cuts the connection after so many streamed pieces, as a broken network would. */
+  /** The number of streamed pieces after which the connection is cut, as by a broken network. */
   cutAfter?: number;
-  /** Default `STOP`. */
+  /** The finish reason; default `STOP`. */
   finishReason?: string;
-  /** Default a rough count of the texts. */
+  /** The token counts; default a rough count of the texts. */
   usage?: GenerateContentResponseUsageMetadata;
 }
 
 export interface ScriptedError {
-  /** HTTP status: 429, 503. */
+  /** The HTTP status: 429, 503. */
   status: number;
   message: string;
-  /** Google's word for it; by default the one that goes with the status: `RESOURCE_EXHAUSTED`. */
+  /** Google's code; by default the one that belongs to the status, such as `RESOURCE_EXHAUSTED`. */
   code?: string;
 }
 
-/** What the scripted model does: speaks, calls functions, fails, or never answers. */
+/** The reply of the scripted model: a text, function calls, an error, or no answer at all. */
 export type ModelReply = ReplyOptions &
   (
     | { text: string }
@@ -52,17 +52,17 @@ const statusWords: Record<number, string> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** An error in Google's shape. */
+/** Returns an error in Google's form. */
 export function errorBody({ status, message, code }: ScriptedError) {
   return { error: { code: status, message, status: code ?? statusWords[status] ?? 'UNKNOWN' } };
 }
 
-/** The reply as one response. */
+/** Returns the reply as one response. */
 export function responseOf(reply: ModelReply, request: ModelRequest) {
   return responseBody(partsOf(reply), request, endOf(reply, request));
 }
 
-/** The reply as the responses of a stream: the end's reason and usage come with the last. */
+/** Returns the reply as the responses of a stream. The last one has the finish reason and the usage. */
 export function streamOf(reply: ModelReply, request: ModelRequest) {
   const pieces = piecesOf(reply);
   return pieces.map((parts, at) =>
@@ -120,7 +120,7 @@ function roughUsage(reply: ModelReply, request: ModelRequest): GenerateContentRe
   return { promptTokenCount, candidatesTokenCount, totalTokenCount: promptTokenCount + candidatesTokenCount };
 }
 
-/** Four characters are about a token. */
+/** Estimates the number of tokens; four characters are about one token. */
 export function roughTokens({ contents, systemInstruction = '' }: ModelRequest): number {
   return Math.ceil((JSON.stringify(contents).length + systemInstruction.length) / 4);
 }

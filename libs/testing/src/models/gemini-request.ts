@@ -6,7 +6,7 @@ import type {
   SafetySetting,
 } from '@google/genai';
 
-/** What the client asked the model. */
+/** A client's request to the model. */
 export interface ModelRequest {
   model: string;
   contents: Content[];
@@ -17,7 +17,7 @@ export interface ModelRequest {
   generationConfig: GenerationConfig;
   safetySettings?: SafetySetting[];
   streaming: boolean;
-  /** Number of this request at this server, from 1. */
+  /** The number of this request at this server, from 1. */
   call: number;
 }
 
@@ -81,7 +81,7 @@ function readContents(contents: unknown): Content[] {
   return contents as Content[];
 }
 
-/** What the user said last; '' when nobody said anything in words. */
+/** Returns the user's latest text; '' when there is none. */
 export function latestUserText(request: ModelRequest): string {
   const texts = request.contents
     .filter((content) => content.role !== 'model')
@@ -89,11 +89,13 @@ export function latestUserText(request: ModelRequest): string {
   return texts.findLast((text) => text !== '') ?? '';
 }
 
-/** The function responses that end the request, in order; none when it ends with something else. */
+/**
+ * Returns the function responses at the end of the request, in order; empty when it ends with other content.
+ */
 export function latestFunctionResponses(request: ModelRequest): FunctionResponse[] {
-  const answered = request.contents.map(
+  const responsesByContent = request.contents.map(
     (content) => content.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [],
   );
-  const lastOther = answered.findLastIndex((responses) => responses.length === 0);
-  return answered.slice(lastOther + 1).flat();
+  const lastOther = responsesByContent.findLastIndex((responses) => responses.length === 0);
+  return responsesByContent.slice(lastOther + 1).flat();
 }

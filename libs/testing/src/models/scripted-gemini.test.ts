@@ -12,7 +12,7 @@ async function scripted(script: ModelScript) {
   return { server, models: new GoogleGenAI({ apiKey: 'key', httpOptions: { baseUrl: server.url } }).models };
 }
 
-test('answers a text, and tells the script what was asked', async () => {
+test('answers a text, and passes the request to the script', async () => {
   const { models, server } = await scripted((request) => ({ text: `You said: ${latestUserText(request)}` }));
   const declaration = {
     name: 'price',
@@ -41,7 +41,7 @@ test('answers a text, and tells the script what was asked', async () => {
   ]);
 });
 
-test('streams a text word by word, or in the given pieces, with the end in the last', async () => {
+test('streams a text word by word or in the given pieces, and puts the finish reason into the last', async () => {
   const { models } = await scripted(
     sequence(
       { text: ' two  words ' },
@@ -71,9 +71,9 @@ test('calls functions, streamed in one piece after the text', async () => {
   const { models } = await scripted(() => ({ calls, text: 'Let me see' }));
   const unary = await models.generateContent({ model, contents: 'x' });
   expect(unary.functionCalls).toEqual([calls[0], { name: 'now', args: {} }]);
-  const seen = [];
-  for await (const chunk of await models.generateContentStream({ model, contents: 'x' })) seen.push(chunk);
-  expect(seen.map((chunk) => chunk.functionCalls?.length ?? 0)).toEqual([0, 0, 0, 2]);
+  const chunks = [];
+  for await (const chunk of await models.generateContentStream({ model, contents: 'x' })) chunks.push(chunk);
+  expect(chunks.map((chunk) => chunk.functionCalls?.length ?? 0)).toEqual([0, 0, 0, 2]);
 });
 
 test('reads the function responses that end a request', async () => {
@@ -141,7 +141,7 @@ test('cuts a stream like a broken network', async () => {
   await expect(read()).rejects.toThrow();
 });
 
-test('answers many at once, each its own', async () => {
+test('answers many concurrent requests', async () => {
   const { models, server } = await scripted((request) => ({ text: latestUserText(request), delayMs: 5 }));
   const asked = Array.from({ length: 100 }, (_, at) => `question ${at}`);
   const answers = await Promise.all(asked.map((contents) => models.generateContent({ model, contents })));
@@ -160,7 +160,7 @@ test.each([
   expect(server.requests).toEqual([]);
 });
 
-test('knows no other method', async () => {
+test('refuses other methods, and counts tokens', async () => {
   const { server, models } = await scripted(() => ({ text: 'never' }));
   expect((await fetch(`${server.url}/v1beta/models`)).status).toBe(404);
   expect((await models.countTokens({ model, contents: 'some words' })).totalTokens).toBeGreaterThan(0);

@@ -7,39 +7,40 @@ import { type EmbedRequest, type EmbedScript, readEmbedRequest, vectorOf } from 
 import { errorBody, type ModelReply, responseOf, roughTokens, streamOf } from './gemini-reply.ts';
 import { BadModelRequest, type ModelRequest, readModelRequest } from './gemini-request.ts';
 
-/** Decides what the model answers. A throw becomes a 500 with its message. */
+/** Returns the model's reply to a request. An exception becomes a 500 with its message. */
 export type ModelScript = (request: ModelRequest) => ModelReply | Promise<ModelReply>;
 
 export interface RecordedRequest extends ModelRequest {
   headers: IncomingHttpHeaders;
-  /** The client went away before the answer was complete. */
+  /** Whether the client went away before the answer was complete. */
   aborted: boolean;
 }
 
 export interface ScriptedGemini extends AsyncDisposable {
-  /** For `httpOptions.baseUrl` or `GOOGLE_GEMINI_BASE_URL`. */
+  /** The address for `httpOptions.baseUrl` or `GOOGLE_GEMINI_BASE_URL`. */
   readonly url: string;
-  /** Every well-formed request, in order of arrival. */
+  /** All well-formed requests, in order of arrival. */
   readonly requests: RecordedRequest[];
-  /** What vectors were asked for, in order of arrival. */
+  /** All requests for vectors, in order of arrival. */
   readonly embedRequests: EmbedRequest[];
-  /** Cuts what is open, hanging answers included. */
+  /** Closes the server and cuts open connections, hanging answers included. */
   close(): Promise<void>;
 }
 
 export interface ScriptedGeminiOptions {
   script: ModelScript;
-  /** What texts mean, for vectors. */
+  /** The script for vectors. */
   embed?: EmbedScript;
-  /** Default a free one. */
+  /** The port; default a free one. */
   port?: number;
-  /** Default 127.0.0.1. */
+  /** The address to listen on; default 127.0.0.1. */
   host?: string;
 }
 
 /**
- * Starts an HTTP server that speaks Gemini's REST interface as `@google/genai` calls it, with answers from a script:
- * `generateContent`, `streamGenerateContent` as server-sent events, a rough `countTokens`, and vectors by `embedContent` and `batchEmbedContents`.
+ * Starts an HTTP server that speaks Gemini's REST interface as `@google/genai` calls it, with answers from a
+ * script: `generateContent`, `streamGenerateContent` as server-sent events, a rough `countTokens`, and
+ * vectors by `embedContent` and `batchEmbedContents`.
  */
 export async function startScriptedGemini(options: ScriptedGeminiOptions): Promise<ScriptedGemini> {
   const { script, embed = {}, port = 0, host = '127.0.0.1' } = options;
@@ -62,7 +63,7 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
   return { url: `http://${host}:${chosen}`, requests, embedRequests, close, [Symbol.asyncDispose]: close };
 }
 
-/** A script that gives one reply after the other, and an error 500 when none is left. */
+/** Makes a script that gives one reply after the other, and an error 500 after the last one. */
 export function sequence(...replies: (ModelReply | ModelScript)[]): ModelScript {
   let next = 0;
   return (request) => {
@@ -175,7 +176,7 @@ async function sendStream(
       return;
     }
     if (at > 0 && reply.chunkDelayMs) await pause(reply.chunkDelayMs, undefined, { signal });
-    // One write a frame, and each one awaited: the client gets the pieces as pieces.
+    // Each frame is one write, and each write is awaited, so that the client gets the pieces separately.
     await new Promise<void>((resolve) =>
       outgoing.write(`data: ${JSON.stringify(chunk)}\r\n\r\n`, () => resolve()),
     );

@@ -4,24 +4,31 @@ import { delimiter, join } from 'node:path';
 // Debian puts nats-server in /usr/sbin, which is not on an ordinary user's path.
 const usualPlaces = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
-const wanted = {
+const binaries = {
   'nats-server': { variable: 'MESH_NATS_BIN', brew: 'nats-server' },
   'redis-server': { variable: 'MESH_REDIS_BIN', brew: 'redis' },
 } as const;
 
-export type BinaryName = keyof typeof wanted;
+export type BinaryName = keyof typeof binaries;
 
-/** Where a server's program lies: as its variable says, else on the path or where packages put it; else undefined. */
+/**
+ * Finds the path of a server's program: from its variable, else on the PATH or in the usual folders; else
+ * undefined.
+ */
 export function findBinary(name: BinaryName): string | undefined {
-  const named = process.env[wanted[name].variable];
-  if (named) return named;
+  const configured = process.env[binaries[name].variable];
+  if (configured) return configured;
   const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...usualPlaces];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** As {@link findBinary}. @throws Error that says what to install */
+/**
+ * Finds the path of a server's program, as {@link findBinary} does.
+ *
+ * @throws Error that says what to install
+ */
 export function requireBinary(name: BinaryName): string {
-  const { variable, brew } = wanted[name];
+  const { variable, brew } = binaries[name];
   const path = findBinary(name);
   if (path === undefined) {
     throw new Error(

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below the range from which kernels take the ports of outgoing connections: a client that reconnects to a stopped server
-// in that range can be given the server's own port and end up connected to itself, and then the server cannot come back.
+// These ports are below the range from which kernels take the ports of outgoing connections. A client that
+// reconnects to a stopped server in that range can get the server's own port and connect to itself; then the
+// server cannot come back.
 const lowest = 12_000;
 const highest = 32_000;
 
-/** A loopback port that was free a moment ago. Somebody may take it before its user does: the user must retry. */
+/**
+ * Returns a loopback port that was free a moment ago. Another process may take it first; then the caller must
+ * try again.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-// The shell becomes the program (`exec`: child.pid is the program's own), and leaves a guard behind that reads descriptor 3, our end
-// of which closes when this process ends in any way, SIGKILL included: then it kills the program ($$) and removes a temporary
-// folder ($0). A line on 3 dismisses the guard. Unlike PR_SET_PDEATHSIG this works on macOS and with worker threads.
+// The shell becomes the program (`exec`, so child.pid is the program's id) and leaves a guard behind, which
+// reads descriptor 3. Our end of it closes when this process ends in any way, SIGKILL included. The guard
+// then kills the program ($$) and removes a temporary folder ($0). A line on descriptor 3 ends the guard.
+// Unlike PR_SET_PDEATHSIG this works on macOS and with worker threads.
 const guarded = `
   ( trap '' INT TERM HUP
     read -r dismissed <&3 || { kill -KILL $$; [ "$0" = keep ] || rm -rf "$0"; }
@@ -13,21 +14,22 @@ const guarded = `
 type Stdio = number | 'pipe' | 'inherit' | 'ignore';
 
 export interface GuardedSpawnOptions {
-  /** Of stdin, stdout and stderr; a number is an open file. */
+  /** The settings of stdin, stdout and stderr; a number is an open file. */
   stdio: [Stdio, Stdio, Stdio];
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** Files that it makes are for its own user alone. */
+  /** Whether only its own user may read the files that the program makes. */
   isPrivate?: boolean;
-  /** A folder that is removed when this process dies first. */
+  /** A folder that is removed when this process dies before the program. */
   trash?: string;
 }
 
-/** Starts a program that ends when this process does, however it ends. */
+/** Starts a program that ends when this process ends in any way. */
 export function spawnGuarded(command: readonly string[], options: GuardedSpawnOptions): ChildProcess {
   const { stdio, env, cwd, trash = 'keep', isPrivate = false } = options;
   const script = isPrivate ? `umask 077${guarded}` : guarded;
-  // A session of its own: Ctrl-C in a terminal reaches our process alone, which then stops what it started in order.
+  // The program gets a new session: Ctrl-C in a terminal reaches only our process, which then stops its
+  // programs in order.
   const child = spawn('sh', ['-c', script, trash, ...command], {
     detached: true,
     stdio: [...stdio, 'pipe'],
@@ -45,7 +47,7 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Sends a signal and waits for the end; what has not ended after `patienceMs` is killed. */
+/** Sends a signal and waits for the end. Kills the process when it has not ended after `patienceMs`. */
 export async function endProcess(
   child: ChildProcess,
   signal: 'SIGTERM' | 'SIGKILL',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { until } from './wait.ts';
 
-test('returns what the condition gives at last', async () => {
+test('returns the first value of the condition that counts', async () => {
   const looks = [undefined, null, false, 0];
   expect(await until(async () => looks.shift(), { intervalMs: 1 })).toBe(0);
 });
 
-test('says what it waited for, how long, and what it saw', async () => {
+test('names in its error the condition, the time and the last value', async () => {
   await expect(until(() => null, { timeoutMs: 3, what: 'the moon' })).rejects.toThrow(
     'waited 3 ms for the moon; the last look gave null',
   );

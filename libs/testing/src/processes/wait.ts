@@ -1,21 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** Give up after this many ms; default 10,000. */
+  /** The time limit, in ms; default 10,000. */
   timeoutMs?: number;
-  /** What is waited for, for the message: `the replica's presence`. */
+  /** The name of the condition in the error: `the replica's presence`. */
   what?: string;
-  /** Pause between two looks in ms; default 10. */
+  /** The pause between two checks, in ms; default 10. */
   intervalMs?: number;
 }
 
 type Found<T> = Exclude<T, undefined | null | false>;
 
 /**
- * Looks until the condition gives something other than `undefined`, `null` or `false`, and returns that. A condition that
- * throws is looked at again: `until(() => expect(list).toHaveLength(3))` must therefore return something, e.g. by `|| true`.
+ * Checks the condition until it returns a value other than `undefined`, `null` or `false`, and returns that
+ * value. Checks a condition that throws again: `until(() => expect(list).toHaveLength(3))` must therefore
+ * return a value, e.g. by `|| true`.
  *
- * @throws Error that names `what`, the time, and what the last look gave
+ * @throws Error that names `what`, the time, and the result of the last check
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

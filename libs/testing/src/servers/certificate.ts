@@ -2,15 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 export interface Certificate {
-  /** Files in PEM. The certificate vouches for itself: clients are given it as their authority. */
+  /** The certificate, in PEM. It is signed by itself, so clients use it as their authority. */
   certFile: string;
+  /** The private key, in PEM. */
   keyFile: string;
 }
 
 /**
- * Makes a certificate of `localhost`, 127.0.0.1 and ::1 that is good for two days, in a folder of the caller's. Needs the program `openssl`.
+ * Makes a certificate for `localhost`, 127.0.0.1 and ::1 that is valid for two days, in a folder of the
+ * caller. Needs the program `openssl`.
  *
- * @throws Error when there is no openssl, with what it says otherwise
+ * @throws Error when there is no openssl, or with its message
  */
 export function makeCertificate(dir: string): Certificate {
   const certFile = join(dir, 'cert.pem');
@@ -22,7 +24,7 @@ export function makeCertificate(dir: string): Certificate {
   return { certFile, keyFile };
 }
 
-/** Arguments of a redis-server that speaks TLS on a port of its own, beside the plain one; clients need no certificate. */
+/** Returns the arguments of a redis-server with a second port for TLS. Clients need no certificate. */
 export function redisTlsArgs({ certFile, keyFile }: Certificate, tlsPort: number): string[] {
   return Object.entries({
     'tls-port': tlsPort,

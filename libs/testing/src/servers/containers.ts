@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-// Only ever imported lazily: it loads a Docker client, which takes half a second.
+// This file is imported only when it is needed: it loads a Docker client, which takes half a second.
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { freePort } from '../processes/free-port.ts';
 import type { NatsOptions, RedisOptions, Server } from './server.ts';
@@ -9,12 +9,12 @@ import { loginOf, natsConfiguration, passwordFile, redisArguments, writePrivate 
 
 interface ContainerOptions {
   scheme: string;
-  /** User and password as a url has them; default none. */
+  /** The user and password in the form of a url; default none. */
   login?: string;
   image: string;
   program: string;
   args: string[];
-  /** Port within the container. */
+  /** The port within the container. */
   inside: number;
   port: number | undefined;
   ready: RegExp;
@@ -23,7 +23,7 @@ interface ContainerOptions {
 const dataInside = '/data';
 const portTaken = /already allocated|already in use/i;
 
-/** A NATS server in a container; `MESH_NATS_IMAGE` names another image. */
+/** Starts a NATS server in a container; `MESH_NATS_IMAGE` names another image. */
 export async function startNatsContainer(options: NatsOptions): Promise<Server> {
   const inside = 4222;
   return startContainer(options.dataDir, (dataDir) => {
@@ -42,7 +42,7 @@ export async function startNatsContainer(options: NatsOptions): Promise<Server> 
   });
 }
 
-/** A Redis server in a container; `MESH_REDIS_IMAGE` names another image. */
+/** Starts a Redis server in a container; `MESH_REDIS_IMAGE` names another image. */
 export async function startRedisContainer(options: RedisOptions): Promise<Server> {
   const inside = 6379;
   return startContainer(options.dataDir, (dataDir) => ({
@@ -61,13 +61,14 @@ export async function startRedisContainer(options: RedisOptions): Promise<Server
 }
 
 async function startContainer(
-  given: string | undefined,
+  givenDir: string | undefined,
   describe: (dataDir: string) => ContainerOptions,
 ): Promise<Server> {
-  const dataDir = given === undefined ? mkdtempSync(join(tmpdir(), 'agentmesh-container-')) : resolve(given);
+  const dataDir =
+    givenDir === undefined ? mkdtempSync(join(tmpdir(), 'agentmesh-container-')) : resolve(givenDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const clean = () => {
-    if (given === undefined) rmSync(dataDir, { recursive: true, force: true });
+    if (givenDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
   try {
     const options = describe(dataDir);
@@ -99,7 +100,7 @@ function containerOf(
     .withBindMounts([{ source: dataDir, target: dataInside }])
     .withWaitStrategy(Wait.forLogMessage(ready))
     .withStartupTimeout(60_000);
-  // As ourselves, so that the data can be removed afterwards; there are no such ids on Windows.
+  // The container runs as our user, so that we can remove its data. Windows has no such ids.
   return uid >= 0 ? container.withUser(`${uid}:${gid}`) : container;
 }
 
@@ -111,12 +112,12 @@ async function serverOf(
   const docker = (await getContainerRuntimeClient()).container;
   const engine = docker.getById(container.getId());
   const { State } = await engine.inspect();
-  const named = container.getHost();
-  const host = named === 'localhost' ? '127.0.0.1' : named;
+  const hostName = container.getHost();
+  const host = hostName === 'localhost' ? '127.0.0.1' : hostName;
   const port = container.getMappedPort(inside);
   let removed: Promise<unknown> | undefined;
   const remove = async (signal: 'SIGTERM' | 'SIGKILL') => {
-    // `stop` would be polite first.
+    // `stop` alone would send SIGTERM first.
     if (signal === 'SIGKILL') await engine.kill({ signal });
     await container.stop({ timeout: 5_000, remove: true, removeVolumes: true });
   };

@@ -4,17 +4,20 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type BinaryName, findBinary } from '../processes/find-binary.ts';
 
-let answered: Promise<boolean> | undefined;
+let answer: Promise<boolean> | undefined;
 
-/** Whether a Docker engine answers here; asked once per process, and at once false without a socket. */
+/**
+ * Tells whether a Docker engine answers. Asks once per process; without a socket the answer is false at once.
+ */
 function dockerAnswers(): Promise<boolean> {
-  answered ??= ping();
-  return answered;
+  answer ??= ping();
+  return answer;
 }
 
 /**
- * Starts a server in a container or locally: as `MESH_TEST_SERVERS` says, else in a container where a Docker engine
- * answers. An engine that answers and cannot start the image (no registry in reach) gives way to a local program, if there is one.
+ * Starts a server in a container or locally. `MESH_TEST_SERVERS` decides; without it, a Docker engine that
+ * answers is used. When that engine cannot start the image (no registry in reach), a local program is used if
+ * there is one.
  */
 export async function chooseServers<T>(
   binary: BinaryName,
@@ -31,8 +34,8 @@ export async function chooseServers<T>(
     return await inDocker();
   } catch (error) {
     if (findBinary(binary) === undefined) throw error;
-    // Not asked again in this process: looking for an image that cannot be had takes seconds.
-    answered = Promise.resolve(false);
+    // This process does not try Docker again: the search for a missing image takes seconds.
+    answer = Promise.resolve(false);
     const why = error instanceof Error ? error.message : String(error);
     process.emitWarning(`no ${binary} from Docker, the local one is used: ${why}`);
     return local();
@@ -55,13 +58,13 @@ function ping(): Promise<boolean> {
 }
 
 function engine(): { socketPath: string } | { host: string; port: string } | undefined {
-  const named = process.env.DOCKER_HOST;
-  if (named?.startsWith('tcp://')) {
-    const { hostname, port } = new URL(named);
+  const dockerHost = process.env.DOCKER_HOST;
+  if (dockerHost?.startsWith('tcp://')) {
+    const { hostname, port } = new URL(dockerHost);
     return { host: hostname, port: port || '2375' };
   }
-  const sockets = named?.startsWith('unix://')
-    ? [named.slice('unix://'.length)]
+  const sockets = dockerHost?.startsWith('unix://')
+    ? [dockerHost.slice('unix://'.length)]
     : ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock')];
   const socketPath = sockets.find((path) => existsSync(path));
   return socketPath === undefined ? undefined : { socketPath };

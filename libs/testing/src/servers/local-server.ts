@@ -10,16 +10,16 @@ import type { Server } from './server.ts';
 export interface LocalServerOptions {
   name: string;
   scheme: string;
-  /** User and password as a url has them, with the `@` behind; default none. */
+  /** The user and password in the form of a url, with the `@`; default none. */
   login?: string | undefined;
   binary: string;
   dataDir: string | undefined;
   port: number | undefined;
-  /** The program's arguments, once the port is chosen; may write a configuration file into the folder. */
+  /** Returns the program's arguments for the chosen port. May write a configuration file into the folder. */
   args(place: { port: number; dataDir: string }): string[];
-  /** Called when it ends without having been told to. */
+  /** Called when the server ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
-  /** True once the server, and not another one on that port, answers. */
+  /** Tells whether this server answers, and not another one on the same port. */
   ready(place: { port: number; log: string }): Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ const portTaken = /address already in use/i;
 export async function startLocalServer(options: LocalServerOptions): Promise<Server> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `agentmesh-${options.name}-`));
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  // What it keeps there is for nobody else to read.
+  // Nobody else may read the server's data.
   chmodSync(dataDir, 0o700);
   try {
     for (let attempt = 1; ; attempt += 1) {
@@ -89,12 +89,12 @@ function spawnLogged(
 }
 
 function serverOf(options: LocalServerOptions, dataDir: string, port: number, child: ChildProcess): Server {
-  let told = false;
+  let isStopped = false;
   child.once('exit', (code, by) => {
-    if (!told) options.onEnd?.(by ?? `exit code ${code}`);
+    if (!isStopped) options.onEnd?.(by ?? `exit code ${code}`);
   });
   const stop = async () => {
-    told = true;
+    isStopped = true;
     await endProcess(child, 'SIGTERM');
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
@@ -106,7 +106,7 @@ function serverOf(options: LocalServerOptions, dataDir: string, port: number, ch
     dataDir,
     stop,
     kill: () => {
-      told = true;
+      isStopped = true;
       return endProcess(child, 'SIGKILL');
     },
     [Symbol.asyncDispose]: stop,

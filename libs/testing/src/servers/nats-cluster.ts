@@ -3,22 +3,22 @@ import { freePort } from '../processes/free-port.ts';
 import { startLocalNats } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
 
-/** A node of a cluster, by the name under which JetStream reports leaders. */
+/** A node of a cluster, with the name by which JetStream reports leaders. */
 export interface ClusterNode extends RestartableServer {
   readonly name: string;
 }
 
 export interface NatsCluster extends AsyncDisposable {
-  /** All nodes, with commas between: what clients connect to. */
+  /** The addresses of all nodes with commas between them, for clients. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
 }
 
 /**
- * Starts NATS servers that form a cluster with JetStream, on loopback ports, each with a disk of its own: they may be killed and started
- * again one by one. Always by the local `nats-server`.
+ * Starts NATS servers that form a cluster with JetStream, on loopback ports. Each has its own folder and may
+ * be killed and started again. Always uses the local `nats-server`.
  *
- * @throws Error that says what to install, or holds a server's own complaint
+ * @throws Error that says what to install, or with the error of a server
  */
 export async function startNatsCluster({ size = 3 }: { size?: number } = {}): Promise<NatsCluster> {
   const clusterName = `c-${randomUUID().slice(0, 8)}`;

@@ -6,41 +6,43 @@ import { startLocalRedis } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
 
 export interface RedisClusterOptions {
-  /** Default 3. */
+  /** The number of masters; default 3. */
   masters?: number;
-  /** Of each master; default 1. */
+  /** The number of replicas of each master; default 1. */
   replicas?: number;
-  /** After how long without a sign a node is taken for dead, in ms; default 1,500. */
+  /** The silence after which a node counts as dead, in ms; default 1,500. */
   nodeTimeoutMs?: number;
-  /** Clients are to use TLS, and the nodes do among themselves. */
+  /** The certificate with which clients and nodes use TLS; default no TLS. */
   tls?: Certificate;
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
 
-/** A node of a cluster, which may be killed and started again; it keeps its data and its place. */
+/** A node of a cluster, which may be killed and started again; it keeps its data and its port. */
 export interface RedisNode extends RestartableServer {
-  /** The port that clients use: with TLS another one than `port`. */
+  /** The port for clients; with TLS it differs from `port`. */
   readonly clientPort: number;
-  /** Sends it a command, without TLS: `['CLUSTER', 'INFO']`. */
+  /** Sends a command to the node, without TLS: `['CLUSTER', 'INFO']`. */
   command(args: readonly (string | number)[]): Promise<unknown>;
 }
 
 export interface RedisCluster extends AsyncDisposable {
-  /** `redis+cluster://127.0.0.1:15001,127.0.0.1:15002`, all nodes; `rediss+cluster` with TLS. */
+  /**
+   * The addresses of all nodes: `redis+cluster://127.0.0.1:15001,127.0.0.1:15002`; `rediss+cluster` with TLS.
+   */
   readonly url: string;
-  /** The masters of the beginning first. */
+  /** All nodes, the first masters before their replicas. */
   readonly nodes: readonly RedisNode[];
-  /** The node that accepts writes of a key now. */
+  /** Returns the node that accepts writes of a key now. */
   primaryOf(key: string): Promise<RedisNode>;
-  /** Waits until all slots are served, and each living primary has a replica that is in step if it has one that lives. */
+  /** Waits until all slots are served and all living replicas are connected to their primaries. */
   settled(): Promise<void>;
 }
 
 /**
- * Starts Redis servers that form a cluster, on loopback ports. Always by the local `redis-server`.
+ * Starts Redis servers that form a cluster, on loopback ports. Always uses the local `redis-server`.
  *
- * @throws Error that says what to install, or holds a server's own complaint
+ * @throws Error that says what to install, or with the error of a server
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   const { masters = 3, replicas = 1, nodeTimeoutMs = 1_500, tls, extraArgs = [] } = options;
@@ -75,7 +77,7 @@ function clusterArgs(nodeTimeoutMs: number, busPort: number): string[] {
   return Object.entries({
     'cluster-enabled': 'yes',
     'cluster-node-timeout': nodeTimeoutMs,
-    // By itself it would be the port and 10,000, where outgoing connections are.
+    // The default is the port plus 10,000, which is in the range of outgoing connections.
     'cluster-port': busPort,
     'cluster-replica-validity-factor': 0,
     'cluster-allow-replica-migration': 'no',
@@ -83,10 +85,16 @@ function clusterArgs(nodeTimeoutMs: number, busPort: number): string[] {
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
-/** By default a primary waits for five seconds before it sends its data to a new replica. */
+/**
+ * The settings for fast replication. By default a primary waits for five seconds before it sends its data to
+ * a new replica.
+ */
 export const quickReplication = { 'repl-diskless-sync-delay': 0, 'repl-ping-replica-period': 1 };
 
-/** Arguments of a server that takes TLS on a port of its own, and speaks it to its replicas; none without a certificate. */
+/**
+ * Returns the arguments of a server with a second port for TLS, which it also uses for replication; none
+ * without a certificate.
+ */
 export async function securedArgs(
   tls: Certificate | undefined,
   more: string[],
@@ -96,7 +104,7 @@ export async function securedArgs(
   return { args: [...redisTlsArgs(tls, port), '--tls-replication', 'yes', ...more], port };
 }
 
-/** A server with a way to send it commands. */
+/** Adds a method for commands to a server. */
 export function nodeOf(server: RestartableServer, clientPort = server.port): RedisNode {
   const command: RedisNode['command'] = async ([name = '', ...args]) => {
     const redis = new Redis(server.port, server.host, {
@@ -115,7 +123,7 @@ export function nodeOf(server: RestartableServer, clientPort = server.port): Red
   return Object.assign(Object.create(server) as RestartableServer, {
     command,
     clientPort,
-    // Methods of the server keep their own object; a plain spread would freeze what its getters give.
+    // The methods keep the server as their object. A spread would copy the current values of its getters.
     kill: () => server.kill(),
     start: () => server.start(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -140,7 +148,7 @@ async function form(nodes: { node: RedisNode; busPort: number }[], masters: numb
   for (const [at, { node }] of nodes.entries()) {
     if (at < masters) continue;
     const id = String(await nodes[at % masters]?.node.command(['CLUSTER', 'MYID']));
-    // It may not have heard yet that the other is a master.
+    // The node may not know yet that the other node is a master.
     await until(async () => (await node.command(['CLUSTER', 'REPLICATE', id])) === 'OK');
   }
 }
@@ -157,7 +165,7 @@ async function living(nodes: readonly RedisNode[]): Promise<RedisNode[]> {
 async function settledCluster(nodes: readonly RedisNode[]): Promise<void> {
   const inStep = async (node: RedisNode) => {
     const role = (await node.command(['ROLE'])) as unknown[];
-    // A replica names the host and port of its primary, and then how far it is.
+    // A replica returns the host and port of its primary, and then the state of the replication.
     return role[0] === 'master' || role[3] === 'connected';
   };
   const looks = async () => {
@@ -181,7 +189,7 @@ async function primaryOf(nodes: readonly RedisNode[], key: string): Promise<Redi
         const ranges = (await node.command(['CLUSTER', 'SLOTS'])) as SlotRange[];
         const port = ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1];
         const primary = nodes.find((each) => each.port === port);
-        // Nodes may believe in one that is dead for some moments.
+        // For some moments nodes may still name a dead primary.
         if (primary && ((await primary.command(['ROLE'])) as unknown[])[0] === 'master') return primary;
       }
       return undefined;

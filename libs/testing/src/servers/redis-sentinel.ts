@@ -9,15 +9,15 @@ import { nodeOf, quickReplication, type RedisNode, securedArgs } from './redis-c
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
 
 export interface RedisSentinelOptions {
-  /** Of the primary; default 1. */
+  /** The number of replicas of the primary; default 1. */
   replicas?: number;
-  /** Default 3. */
+  /** The number of Sentinels; default 3. */
   sentinels?: number;
-  /** After how long without an answer a server is taken for dead, in ms; default 700. */
+  /** The silence after which a server counts as dead, in ms; default 700. */
   downAfterMs?: number;
-  /** Clients are to use TLS, as the servers and Sentinels do among themselves. */
+  /** The certificate with which clients, servers and Sentinels use TLS; default no TLS. */
   tls?: Certificate;
-  /** As whom the Sentinels log in to the servers; default nobody. */
+  /** The account with which the Sentinels log in to the servers; default none. */
   login?: { user: string; password: string };
   /** More arguments of each redis-server. */
   extraArgs?: string[];
@@ -26,21 +26,22 @@ export interface RedisSentinelOptions {
 export interface RedisSentinel extends AsyncDisposable {
   /** `redis+sentinel://127.0.0.1:16001,127.0.0.1:16002/mymaster`; `rediss+sentinel` with TLS. */
   readonly url: string;
-  /** The first primary first. */
+  /** All servers, the first primary at index 0. */
   readonly nodes: readonly RedisNode[];
   readonly sentinels: readonly RedisNode[];
-  /** The server that the Sentinels name now. */
+  /** Returns the server that the Sentinels name as primary now. */
   primary(): Promise<RedisNode>;
-  /** SIGKILL of the primary; done when another one has its place. */
+  /** Kills the primary (SIGKILL). Resolves when another server is the primary. */
   failOver(): Promise<void>;
 }
 
 const primaryName = 'mymaster';
 
 /**
- * Starts a primary, replicas of it, and Sentinels that watch them, on loopback ports. Always by the local `redis-server`.
+ * Starts a primary, its replicas, and Sentinels that watch them, on loopback ports. Always uses the local
+ * `redis-server`.
  *
- * @throws Error that says what to install, or holds a server's own complaint
+ * @throws Error that says what to install, or with the error of a server
  */
 export async function startRedisSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
   const { replicas = 1, sentinels: count = 3, downAfterMs = 700, tls, login, extraArgs = [] } = options;
@@ -109,7 +110,7 @@ function startSentinel({ primary, count, downAfterMs, login, more }: Watch): Pro
       port: place.port,
       args: ({ port, dataDir }) => {
         const file = join(dataDir, 'sentinel.conf');
-        // The Sentinel keeps in it what it has learned.
+        // A Sentinel writes its state into this file, so only the first start makes it.
         if (!existsSync(file)) {
           writeFileSync(
             file,
@@ -142,10 +143,10 @@ async function primaryOf(sentinels: readonly RedisNode[], nodes: readonly RedisN
   return await until(
     async () => {
       for (const sentinel of sentinels) {
-        const found = await sentinel
+        const address = await sentinel
           .command(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primaryName])
           .catch(() => undefined);
-        const [, port] = (found ?? []) as string[];
+        const [, port] = (address ?? []) as string[];
         const node = nodes.find((each) => String(each.clientPort) === port);
         if (node) return node;
       }

@@ -3,29 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Server } from './server.ts';
 
-/** Where a server is started: always the same folder, and from the second start on the same port. */
+/** The place of a server: always the same folder, and from the second start on the same port. */
 export interface ServerPlace {
   dataDir: string;
   port?: number;
 }
 
-/** A server that can die and come back with its disk. */
+/** A server that can be killed and started again with its data. */
 export interface RestartableServer extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Process id of the server as it runs now. */
+  /** The process id of the running server. */
   readonly pid: number;
-  /** How often it was killed. */
+  /** The number of kills. */
   readonly kills: number;
-  /** SIGKILL; nobody answers until `start`. No-op when it is down. */
+  /** Kills the server (SIGKILL). Does nothing when it is down. */
   kill(): Promise<void>;
-  /** Starts it again on its port and folder. No-op when it is up. */
+  /** Starts the server again on its port and folder. Does nothing when it is up. */
   start(): Promise<void>;
 }
 
 /**
- * Starts a server in a temporary folder that outlives it, and goes with the result.
+ * Starts a server in a temporary folder, which stays until the result is disposed.
  *
  * @param launch for example `(place) => startRedis({ ...place, appendOnly: true })`
  */

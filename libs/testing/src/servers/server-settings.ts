@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsOptions, RedisOptions } from './server.ts';
 
-/** The part of nats-server.conf that a local server and one in a container share. */
+/** Returns the part of nats-server.conf that is the same for a local server and for a container. */
 export function natsConfiguration(
   storeDir: string,
   { configuration, jetstream = true }: NatsOptions,
@@ -12,9 +12,10 @@ export function natsConfiguration(
 }
 
 /**
- * The argument that names a file with the password, which it writes: what stands in the arguments of a process everybody may read.
+ * Writes a file with the password and returns the argument that names it. Everybody may read the arguments of
+ * a process, so the password must not be there.
  *
- * @param seenAs the folder as the server sees it
+ * @param seenAs the path of the folder for the server
  */
 export function passwordFile(folder: string, seenAs: string, { password }: RedisOptions): string[] {
   if (password === undefined) return [];
@@ -22,19 +23,19 @@ export function passwordFile(folder: string, seenAs: string, { password }: Redis
   return [join(seenAs, 'redis.conf')];
 }
 
-/** The user and password as a url has them. */
+/** Returns the user and password in the form of a url. */
 export function loginOf({ password }: RedisOptions): string {
   return password === undefined ? '' : `:${password}@`;
 }
 
-/** Writes a file that its owner alone reads. */
+/** Writes a file that only its owner may read. */
 export function writePrivate(file: string, text: string): void {
   writeFileSync(file, text, { mode: 0o600 });
-  // One that was there keeps its mode.
+  // An existing file keeps its mode when it is written.
   chmodSync(file, 0o600);
 }
 
-/** The arguments that a local server and one in a container share. */
+/** Returns the arguments that are the same for a local server and for a container. */
 export function redisArguments(dir: string, { appendOnly = false, extraArgs = [] }: RedisOptions): string[] {
   return ['--dir', dir, '--save', '', '--appendonly', appendOnly ? 'yes' : 'no', ...extraArgs];
 }

@@ -1,42 +1,42 @@
-/** A server that was started for us and ends with this process. */
+/** A server that we started and that ends with this process. */
 export interface Server extends AsyncDisposable {
-  /** What a client connects to: `nats://127.0.0.1:14222`. */
+  /** The address for clients: `nats://127.0.0.1:14222`. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** The server's own process id, to send it signals. */
+  /** The server's process id, for signals. */
   readonly pid: number;
   readonly dataDir: string;
-  /** Ends it and removes its data, unless `dataDir` was given. */
+  /** Ends the server and removes its data, unless `dataDir` was given. */
   stop(): Promise<void>;
-  /** SIGKILL; the data stays, for a start with the same `dataDir` and `port`. */
+  /** Kills the server (SIGKILL). The data stays for a start with the same `dataDir` and `port`. */
   kill(): Promise<void>;
 }
 
 export interface NatsOptions {
   /** More text of nats-server.conf: accounts, users, permissions, limits. */
   configuration?: string;
-  /** Its name, by which its peers in a cluster know it again; default one of its own at each start. */
+  /** The server's name, by which its peers in a cluster recognise it; default a new name at each start. */
   name?: string;
-  /** JetStream's folder; default a temporary one. */
+  /** The folder of JetStream; default a temporary one. */
   dataDir?: string;
-  /** Default a free one. */
+  /** The port; default a free one. */
   port?: number;
-  /** Default true. */
+  /** Whether JetStream is on; default true. */
   jetstream?: boolean;
-  /** Called when the local program ends without having been told to. */
+  /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
 }
 
 export interface RedisOptions {
   dataDir?: string;
-  /** Default a free one. */
+  /** The port; default a free one. */
   port?: number;
-  /** Keep the data over a kill; default false. */
+  /** Whether the data survives a kill; default false. */
   appendOnly?: boolean;
-  /** Of the default user; the url has it too. Letters and digits. */
+  /** The password of the default user, in letters and digits. The url holds it too. */
   password?: string;
-  /** Called when the local program ends without having been told to. */
+  /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
   /** More arguments of redis-server: `['--maxmemory', '2mb']`. */
   extraArgs?: string[];

@@ -44,7 +44,7 @@ test('passes extra configuration on', async () => {
   expect(await say(locked, 'GET k')).toContain('NOAUTH');
 });
 
-test('says what the server complained about', async () => {
+test('reports the error of a server that does not start', async () => {
   vi.stubEnv('MESH_TEST_SERVERS', 'local');
   await expect(startNats({ configuration: 'no_such_field: 1' })).rejects.toThrow(/no_such_field/);
 });
@@ -55,7 +55,7 @@ test('says what to install when the program is missing', async () => {
   await expect(startNats()).rejects.toThrow('MESH_NATS_BIN=/nowhere/nats-server is not a program');
 });
 
-test('takes another port when the chosen one is snatched away', async () => {
+test('takes another port when another process takes the chosen one first', async () => {
   const thieves: NetServer[] = [];
   await using server = await startLocalServer({
     name: 'redis-server',
@@ -90,7 +90,8 @@ test('ends the servers of a process that is killed', async () => {
   const servers = JSON.parse(line.toString()) as { pid: number; port: number; dataDir: string }[];
   expect(servers.map(({ pid }) => alive(pid))).toEqual([true, true]);
   owner.kill('SIGKILL');
-  // By port and not by pid: in a container whose first process does not reap, the killed ones stay as zombies.
+  // Checks ports, not process ids: in a container whose first process does not reap, killed processes stay as
+  // zombies.
   const gone = async ({ port, dataDir }: { port: number; dataDir: string }) =>
     !existsSync(dataDir) && (await refuses({ host: '127.0.0.1', port }));
   await until(async () => (await Promise.all(servers.map(gone))).every(Boolean), {

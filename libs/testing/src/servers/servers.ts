@@ -5,10 +5,10 @@ import type { NatsOptions, RedisOptions, Server } from './server.ts';
 export type { NatsOptions, RedisOptions, Server } from './server.ts';
 
 /**
- * Starts a NATS server with JetStream on a loopback port: in a container where a Docker engine answers, else the local
- * `nats-server`; `MESH_TEST_SERVERS=docker|local` decides otherwise.
+ * Starts a NATS server with JetStream on a loopback port: in a container when a Docker engine answers, else
+ * the local `nats-server`. `MESH_TEST_SERVERS=docker|local` overrides this.
  *
- * @throws Error that says what to install, or holds the server's own complaint
+ * @throws Error that says what to install, or with the error of the server
  */
 export async function startNats(options: NatsOptions = {}): Promise<Server> {
   return chooseServers(
@@ -18,7 +18,7 @@ export async function startNats(options: NatsOptions = {}): Promise<Server> {
   );
 }
 
-/** As {@link startNats}, for a Redis server without snapshots. */
+/** Starts a Redis server without snapshots, as {@link startNats} starts a NATS server. */
 export async function startRedis(options: RedisOptions = {}): Promise<Server> {
   return chooseServers(
     'redis-server',

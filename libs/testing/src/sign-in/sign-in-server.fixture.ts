@@ -5,16 +5,16 @@ import { Provider } from 'oidc-provider';
 import { freePort } from '../processes/free-port.ts';
 import { until } from '../processes/wait.ts';
 
-/** A request to the token endpoint, as it came, and how it was answered. */
+/** A request to the token endpoint, with the status of its answer. */
 export interface TokenRequest {
   grantType: string;
   code: string | undefined;
-  /** HTTP status. */
+  /** The HTTP status. */
   status: number;
 }
 
 export interface SignInServerOptions {
-  /** Life of an access token, in seconds; default an hour. */
+  /** The life of an access token, in seconds; default an hour. */
   tokenSeconds?: number;
 }
 
@@ -26,17 +26,19 @@ export interface SignInServer {
   readonly clientSecret: string;
   readonly redirectUri: string;
   readonly tokenRequests: TokenRequest[];
-  /** Signs a user in and consents, as a browser does; gives the address that it is sent back to. */
+  /**
+   * Signs a user in and consents, as a browser does. Returns the address to which the browser is redirected.
+   */
   signIn(authUri: string, user?: string): Promise<string>;
-  /** What becomes of the answers of the token endpoint, the request itself being worked on; default `send`. */
+  /** The fate of the token endpoint's answers; the requests take effect in each case. Default `send`. */
   answers: 'send' | 'drop' | 'hold';
-  /** Stops listening; it knows all it knew when it listens again. */
+  /** Stops listening. Keeps all its data until `up`. */
   down(): Promise<void>;
   up(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts an OpenID provider with PKCE, refresh tokens that are good once, and client credentials. */
+/** Starts an OpenID provider with PKCE, refresh tokens for single use, and client credentials. */
 export async function startSignInServer({
   tokenSeconds = 3600,
 }: SignInServerOptions = {}): Promise<SignInServer> {
@@ -82,7 +84,7 @@ export async function startSignInServer({
       http.closeAllConnections();
       http.close();
       await once(http, 'close');
-      // The connections that this process keeps to it are noticed to be gone a little later.
+      // This process notices a little later that its open connections to the server are closed.
       await until(() => isRefused(url), { what: 'the authorization server to be gone' });
     },
     async up() {
@@ -121,7 +123,7 @@ function signingKey() {
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'k1' };
 }
 
-/** Follows the redirects with their cookies, and sends the two forms: of the login and of the consent. */
+/** Follows the redirects with their cookies, and sends the forms of the login and of the consent. */
 async function browse(authUri: string, user: string, redirectUri: string): Promise<string> {
   const cookies = new Map<string, string>();
   let form: Record<string, string> | undefined;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** The gateway's own variables. */
 export const gatewayConfig = {
-  httpPort: variable('MESH_HTTP_PORT', 'port of the REST interface; 0: any free one', integer(0, 65_535), {
+  httpPort: variable('MESH_HTTP_PORT', 'port of the REST interface; 0: any free port', integer(0, 65_535), {
     default: '8000',
   }),
   httpHost: variable(
@@ -16,7 +16,7 @@ export const gatewayConfig = {
   ),
   allowedHosts: variable(
     'MESH_HTTP_ALLOWED_HOSTS',
-    'host names that requests may be sent to, with commas between, beside those of this machine; *: any; default *, or none where only this machine reaches the gateway',
+    'host names that requests may use besides those of this machine, with commas between them; *: any; default *, or none when only this machine reaches the gateway',
     z.string().transform((text) => text.split(',').map((name) => name.trim().toLowerCase())) as z.ZodType<
       string[],
       string
@@ -25,7 +25,7 @@ export const gatewayConfig = {
   ),
   requestTimeoutMs: variable(
     'MESH_REQUEST_TIMEOUT_MS',
-    'longest time in which a request with its body must have arrived, uploads too, in ms',
+    'longest time until a request with its body has arrived, uploads included, in ms',
     integer(1_000, 86_400_000),
     { default: '300000' },
   ),
@@ -34,13 +34,13 @@ export const gatewayConfig = {
   }),
   unreadMs: variable(
     'MESH_UNREAD_MS',
-    'how long a client may leave a stream of events unread, in ms; then it is let go and may come back',
+    'longest time that a client may leave a stream of events unread, in ms; then the gateway disconnects it, and it may come back',
     integer(1, 3_600_000),
     { default: '30000' },
   ),
   whenAbsent: variable(
     'MESH_WHEN_ABSENT',
-    'no replica of the agent is up: reject with 503 at once, or enqueue and wait for one (agents that scale to zero)',
+    'behaviour when no replica of the agent is up: reject with 503 at once, or enqueue and wait (agents that scale to zero)',
     oneOf('reject', 'enqueue'),
     { default: 'reject' },
   ),

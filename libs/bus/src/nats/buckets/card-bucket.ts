@@ -6,25 +6,28 @@ const readsAtOnce = 32;
 const operationHeader = 'KV-Operation';
 const keyPattern = /^[-/=\w]+(\.[-/=\w]+)*$/;
 
-/** The subjects on which the changes of a bucket go. */
+/** Returns the wildcard subject for the changes of a bucket. */
 export function changesOf(bucket: string): string {
   return `$KV.${bucket}.>`;
 }
 
-/** The key that a subject of the bucket stands for, if it is one that a key-value client could have written. */
+/**
+ * Returns the key of a subject of the bucket, or undefined when no key-value client could have written it.
+ */
 export function keyOf(bucket: string, subject: string): string | undefined {
   const prefix = `$KV.${bucket}.`;
   const key = subject.startsWith(prefix) ? subject.slice(prefix.length) : '';
   return keyPattern.test(key) ? key : undefined;
 }
 
-/** Does a message of the bucket say that its key is gone? */
+/** Tells whether a message of the bucket removes its key. */
 export function isRemoval(headers: MsgHdrs | undefined): boolean {
   return ['DEL', 'PURGE'].includes(headers?.get(operationHeader) ?? '');
 }
 
 /**
- * Reads the whole bucket without a consumer: who may make one of those may have it deliver to the subjects of others.
+ * Reads the whole bucket without a consumer. A service with the right to make consumers could let them
+ * deliver to the subjects of other services.
  *
  * @throws the client's errors
  */
@@ -33,14 +36,14 @@ export async function readBucket(
   bucket: string,
 ): Promise<Map<string, Uint8Array>> {
   const stream = `KV_${bucket}`;
-  // Without the check, which asks for the account's limits and would need a right of its own.
+  // `checkAPI` would ask for the account's limits, for which the service would need another right.
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: requestMs });
   const { state } = await manager.streams.info(stream, { subjects_filter: changesOf(bucket) });
   const subjects = Object.keys(state.subjects ?? {});
   const values = new Map<string, Uint8Array>();
   for (let at = 0; at < subjects.length; at += readsAtOnce) {
-    const some = subjects.slice(at, at + readsAtOnce);
-    await Promise.all(some.map((subject) => readInto(values, manager, bucket, subject)));
+    const batch = subjects.slice(at, at + readsAtOnce);
+    await Promise.all(batch.map((subject) => readInto(values, manager, bucket, subject)));
   }
   return values;
 }
@@ -53,7 +56,8 @@ async function readInto(
 ): Promise<void> {
   const key = keyOf(bucket, subject);
   if (key === undefined) return;
-  // Not a direct get: that one sends what was stored, headers and all, to whatever subject the asker names.
+  // Not a direct get: that would send the stored message with its headers to any subject that the asker
+  // names.
   const message = await manager.streams.getMessage(`KV_${bucket}`, { last_by_subj: subject });
   if (message && !isRemoval(message.header)) values.set(key, message.data);
 }

@@ -1,4 +1,4 @@
-/** The same bytes in pieces of one length, but for the last. Each piece has memory of its own. */
+/** Yields the same bytes in pieces of one length; the last may be shorter. Each piece has its own memory. */
 export async function* chunksOf(
   bytes: AsyncIterable<Uint8Array>,
   length: number,

@@ -24,7 +24,7 @@ describe('buckets beside the client library of NATS', () => {
   beforeAll(async () => {
     server = await startNats();
     await provision({ url: server.url, agents: [] });
-    // Again: nothing of it is in the way.
+    // The second round shows that the first one left nothing that disturbs it.
     await provision({ url: server.url, agents: [] });
     ({ bus, connection } = await openNats({ url: server.url, service: 'test' }));
   });
@@ -33,7 +33,7 @@ describe('buckets beside the client library of NATS', () => {
     await server.stop();
   });
 
-  it('are what it reads and writes', async () => {
+  it('can be read and written by that library', async () => {
     const theirs = await new Objm(jetstream(connection)).open(bucket);
     const ours = bus.objects(bucket);
     const bytes = randomBytes(300_000);
@@ -69,7 +69,7 @@ describe('buckets beside the client library of NATS', () => {
     }
   });
 
-  it('tell of an object that is broken or has gone', async () => {
+  it('report an object that is broken or deleted', async () => {
     const objects = bus.objects(bucket);
     const manager = await jetstreamManager(connection);
     const { id } = await objects.put(some(randomBytes(200_000)));

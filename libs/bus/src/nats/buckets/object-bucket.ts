@@ -17,8 +17,9 @@ const attemptMs = 2_000;
 const isToken = /^[\w-]+$/;
 
 /**
- * A bucket of the Object Store of NATS (its ADR-20), which its other clients can read and write too. Reads without consumers and makes and deletes no
- * streams: what it needs is to publish below `$O.<bucket>`, and to look into and purge the one stream.
+ * Opens a bucket of the Object Store of NATS (its ADR-20), which other clients of it can read and write too.
+ * Reads without consumers, and makes and deletes no streams. It needs only the rights to publish below
+ * `$O.<bucket>`, and to read and purge this one stream.
  */
 export function openObjects(connection: NatsConnection, link: BrokerLink, bucket: string): ObjectBucket {
   const stream = `OBJ_${bucket}`;
@@ -43,22 +44,23 @@ export function openObjects(connection: NatsConnection, link: BrokerLink, bucket
 
   async function remove(id: string) {
     const info = await readInfo(id);
-    // The object first, so that nobody finds one without bytes; who comes again finds the chunks by its id.
+    // Removes the object first, so that nobody finds an object without bytes. A second deletion finds the
+    // chunks by the id.
     await purge(subjects.info(id));
     if (info && info.nuid !== id) await purge(subjects.chunks(info.nuid));
-    // A name that another client gave need be none that its pieces can have.
+    // A name that another client chose may not be a valid token of a chunk subject.
     if (isToken.test(id)) await purge(subjects.chunks(id));
   }
 
   return {
     async put(bytes, metadata = {}) {
-      let begun: string | undefined;
+      let newId: string | undefined;
       try {
         return await writeObject(writer, bytes, metadata, (id) => {
-          begun = id;
+          newId = id;
         });
       } catch (error) {
-        if (begun !== undefined) await purge(subjects.chunks(begun)).catch(() => {});
+        if (newId !== undefined) await purge(subjects.chunks(newId)).catch(() => {});
         throw error;
       }
     },
@@ -80,8 +82,8 @@ export function openObjects(connection: NatsConnection, link: BrokerLink, bucket
 
     async ids() {
       const all = await subjectsIn(stream, `$O.${bucket}.>`);
-      const found = all.map((subject) => idOf(bucket, subject));
-      return [...new Set(found.filter((id) => id !== undefined))];
+      const ids = all.map((subject) => idOf(bucket, subject));
+      return [...new Set(ids.filter((id) => id !== undefined))];
     },
 
     async lastWritten(id) {
@@ -104,8 +106,8 @@ export function openObjects(connection: NatsConnection, link: BrokerLink, bucket
 }
 
 function storedOf({ size, mtime, metadata }: ObjectInfo): StoredObject {
-  const { [firstSeqKey]: _first, ...own } = metadata ?? {};
-  return { size, createTime: mtime === undefined ? 0 : Date.parse(mtime), metadata: own };
+  const { [firstSeqKey]: _first, ...userMetadata } = metadata ?? {};
+  return { size, createTime: mtime === undefined ? 0 : Date.parse(mtime), metadata: userMetadata };
 }
 
 function idOf(bucket: string, subject: string): string | undefined {

@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import type { StreamApi } from '../wire/jetstream-api.ts';
 
-/** What the Object Store of NATS (its ADR-20) keeps of an object. */
+/** The record of an object in the Object Store of NATS (its ADR-20). */
 export const objectInfoSchema = z.object({
   name: z.string(),
   nuid: z.string().regex(/^[\w-]+$/),
@@ -19,10 +19,13 @@ export type ObjectInfo = z.infer<typeof objectInfoSchema>;
 
 export const digestOf = (hash: Buffer) => `SHA-256=${paddedBase64url(hash)}`;
 
-/** Where the pieces begin in the stream: without it the server would look for them from its start. */
+/**
+ * The metadata key for the stream number of the first piece. Without it the server would search from the
+ * start of the stream.
+ */
 export const firstSeqKey = 'first-seq';
 
-/** What an object of a bucket is stored under. */
+/** The subjects under which a bucket stores an object. */
 export interface ObjectSubjects {
   info(name: string): string;
   chunks(nuid: string): string;
@@ -40,7 +43,7 @@ function paddedBase64url(bytes: Buffer): string {
 }
 
 const attemptMs = 2_000;
-/** An answer without its data is far below it. */
+/** The answer of JetStream to a request for a message, without the message's data. */
 const answerSchema = z.object({
   error: z.object({ code: z.number(), err_code: z.number().optional(), description: z.string() }).optional(),
   message: z.object({ seq: z.number().int() }).optional(),
@@ -50,34 +53,35 @@ export interface ChunkSource {
   connection: NatsConnection;
   api: StreamApi;
   stream: string;
-  /** Of the object's chunks. */
+  /** The subject of the object's chunks. */
   subject: string;
   /** No chunk has a smaller number. */
   firstSeq: number;
 }
 
 /**
- * The chunks of an object, one for each pull: each is asked for by the number after the last one's. Not by a consumer, as the client library has it: who may
- * make those may have the server send what lies in the bucket to any subject.
+ * Reads the chunks of an object, one for each pull, each by the number that follows the previous one. The
+ * client library would use a consumer; a service with the right to make consumers could let the server send
+ * the contents of the bucket to any subject.
  */
 export function readChunks(source: ChunkSource, info: ObjectInfo): ReadableStream<Uint8Array> {
   const hash = createHash('sha256');
   let seq = source.firstSeq;
-  let left = info.size;
+  let remaining = info.size;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        if (left > 0) {
+        if (remaining > 0) {
           const chunk = await readChunk(source, seq);
           if (!chunk || chunk.bytes.length === 0)
-            throw new MeshError('unavailable', `object ${info.name} has gone while it was read`);
+            throw new MeshError('unavailable', `object ${info.name} was deleted while it was read`);
           seq = chunk.seq + 1;
-          left -= chunk.bytes.length;
+          remaining -= chunk.bytes.length;
           hash.update(chunk.bytes);
           controller.enqueue(chunk.bytes);
         }
-        if (left > 0) return;
-        if (left < 0 || digestOf(hash.digest()).replace(/=+$/, '') !== info.digest.replace(/=+$/, ''))
+        if (remaining > 0) return;
+        if (remaining < 0 || digestOf(hash.digest()).replace(/=+$/, '') !== info.digest.replace(/=+$/, ''))
           throw new MeshError('internal', `object ${info.name} is not what was stored`);
         controller.close();
       },
@@ -100,11 +104,14 @@ async function readChunk(
 
 const dataStart = '"data":"';
 
-/** By hand as far as the data goes: of a large file the same text would otherwise be read, copied and thrown away thrice. */
+/**
+ * Reads an answer of JetStream. Cuts the data out by hand: a JSON parser would copy the text of a large file
+ * three times.
+ */
 function readAnswer(answer: Buffer, stream: string): { seq: number; bytes: Uint8Array } | undefined {
-  const found = answer.indexOf(dataStart);
-  const start = found < 0 ? answer.length : found + dataStart.length;
-  const end = found < 0 ? answer.length : answer.indexOf(0x22, start);
+  const at = answer.indexOf(dataStart);
+  const start = at < 0 ? answer.length : at + dataStart.length;
+  const end = at < 0 ? answer.length : answer.indexOf(0x22, start);
   const rest = answer.toString('utf8', 0, start) + answer.toString('utf8', end);
   const { error, message } = parse(answerSchema, JSON.parse(rest), 'the answer of JetStream');
   if (error?.err_code === 10037 || (error === undefined && message === undefined)) return undefined;

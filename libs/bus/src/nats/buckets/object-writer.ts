@@ -6,7 +6,7 @@ import { untilStored } from '../wire/enqueue.ts';
 import { chunksOf } from './chunks.ts';
 import { digestOf, firstSeqKey, type ObjectSubjects } from './object-reader.ts';
 
-/** Of the bytes of an object in one message. */
+/** The number of bytes of an object in one message. */
 const chunkBytes = 64 * 1024;
 
 export interface ObjectWriter {
@@ -17,24 +17,27 @@ export interface ObjectWriter {
   subjects: ObjectSubjects;
 }
 
-/** Keeps a stream as a new object, whose id `begun` is told before anything is sent. Of a stream that fails, its pieces stay. */
+/**
+ * Stores a stream as a new object. Calls `onId` with its id before it sends anything. When the stream fails,
+ * the pieces that are already stored stay.
+ */
 export async function writeObject(
   writer: ObjectWriter,
   bytes: AsyncIterable<Uint8Array>,
   metadata: Record<string, string>,
-  begun: (id: string) => void,
+  onId: (id: string) => void,
 ): Promise<{ id: string; size: number }> {
   const { bucket, js, subjects } = writer;
   const id = randomBytes(16).toString('hex');
-  begun(id);
+  onId(id);
   const store = <T>(publish: () => Promise<T>) =>
     untilStored(writer.connection, writer.link, `write to ${bucket}`, publish);
-  const { firstSeq, ...written } = await writeChunks(writer, id, bytes);
+  const { firstSeq, ...totals } = await writeChunks(writer, id, bytes);
   const info = {
     name: id,
     bucket,
     nuid: id,
-    ...written,
+    ...totals,
     mtime: new Date().toISOString(),
     options: { max_chunk_size: chunkBytes },
     metadata: { ...metadata, [firstSeqKey]: String(firstSeq) },
@@ -42,10 +45,13 @@ export async function writeObject(
   const options = { headers: headers(), msgID: `${id}.info` };
   options.headers.set(JsHeaders.RollupHdr, JsHeaders.RollupValueSubject);
   await store(() => js.publish(subjects.info(id), JSON.stringify(info), options));
-  return { id, size: written.size };
+  return { id, size: totals.size };
 }
 
-/** One after the other, under an id each: a lost acknowledgement makes neither a second piece nor another order. */
+/**
+ * Writes the pieces one after the other, each under an id: a lost acknowledgement neither doubles a piece nor
+ * changes the order.
+ */
 async function writeChunks(
   { connection, link, js, bucket, subjects }: ObjectWriter,
   id: string,

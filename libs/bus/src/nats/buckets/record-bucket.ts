@@ -10,7 +10,10 @@ import { isRemoval, keyOf } from './card-bucket.ts';
 const attemptMs = 2_000;
 const wrongLastSequence = 10071;
 
-/** A key-value bucket of NATS, as {@link RecordBucket} has it: without consumers, and with the removal of keys for good. */
+/**
+ * Opens a key-value bucket of NATS as a {@link RecordBucket}. It needs no consumers, and a removed key leaves
+ * nothing behind.
+ */
 export function openRecords(connection: NatsConnection, link: BrokerLink, bucket: string): RecordBucket {
   const stream = `KV_${bucket}`;
   const api = streamApi(connection, link);
@@ -18,7 +21,7 @@ export function openRecords(connection: NatsConnection, link: BrokerLink, bucket
   const subjectOf = (key: string) => {
     const subject = `$KV.${bucket}.${key}`;
     if (keyOf(bucket, subject) === key) return subject;
-    throw new MeshError('invalid_argument', `${JSON.stringify(key)} is no key of a bucket`);
+    throw new MeshError('invalid_argument', `${JSON.stringify(key)} is not a valid key of a bucket`);
   };
 
   async function put(subject: string, value: Uint8Array, revision: number, removal: boolean) {
@@ -56,7 +59,7 @@ export function openRecords(connection: NatsConnection, link: BrokerLink, bucket
       const subject = subjectOf(key);
       const seq = await put(subject, new Uint8Array(), revision, true);
       if (seq === undefined) return false;
-      // The note of the removal too, unless somebody wrote meanwhile: what was removed needs no room.
+      // Removes the mark of the removal too, unless somebody wrote the key again meanwhile.
       await api.repeat(`delete in ${bucket}`, async () =>
         (await api.manager()).streams.purge(stream, { filter: subject, seq: seq + 1 }),
       );

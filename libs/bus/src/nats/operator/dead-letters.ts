@@ -22,13 +22,13 @@ export interface StoredDeadLetter {
   letter: DeadLetter;
 }
 
-/** What could not be worked on, for an operator: looked at, and taken away. */
+/** The dead letters of a mesh, for an operator to look at and to remove. */
 export interface DeadLetters extends AsyncDisposable {
-  /** Those after `afterSeq`, oldest first, `limit` at most (default 50). */
+  /** Lists the letters after `afterSeq`, oldest first, `limit` at most (default 50). */
   list(options?: { afterSeq?: number; limit?: number }): Promise<StoredDeadLetter[]>;
-  /** @throws MeshError `not_found` */
+  /** Returns the letter with this number. @throws MeshError `not_found` */
   get(seq: number): Promise<StoredDeadLetter>;
-  /** @throws MeshError `not_found` */
+  /** Removes the letter with this number. @throws MeshError `not_found` */
   remove(seq: number): Promise<void>;
 }
 
@@ -67,16 +67,16 @@ function deadLetters(
   return {
     async list({ afterSeq = 0, limit = 50 } = {}) {
       const { first, last } = await bounds();
-      const found: StoredDeadLetter[] = [];
-      for (let seq = Math.max(first, afterSeq + 1); seq <= last && found.length < limit; seq += 1) {
-        const stored = await read(seq);
-        if (stored) found.push(stored);
+      const letters: StoredDeadLetter[] = [];
+      for (let seq = Math.max(first, afterSeq + 1); seq <= last && letters.length < limit; seq += 1) {
+        const letter = await read(seq);
+        if (letter) letters.push(letter);
       }
-      return found;
+      return letters;
     },
     async get(seq) {
-      const stored = await read(seq);
-      if (stored) return stored;
+      const letter = await read(seq);
+      if (letter) return letter;
       throw noLetter(seq);
     },
     async remove(seq) {
@@ -95,12 +95,12 @@ function toLetter(message: StoredMsg): StoredDeadLetter {
 const noLetter = (seq: number) =>
   new MeshError('not_found', `there is no dead letter ${seq}; list them to see which there are`);
 
-/** No message at this number: it was taken away, or never was. */
+/** The error code of JetStream for a number without a message: removed, or never stored. */
 const noMessageCode = 10037;
 
-async function orUndefined<T>(asked: Promise<T | null>): Promise<T | undefined> {
+async function orUndefined<T>(request: Promise<T | null>): Promise<T | undefined> {
   try {
-    return (await asked) ?? undefined;
+    return (await request) ?? undefined;
   } catch (thrown) {
     const isGone = thrown instanceof JetStreamApiError && [noMessageCode, 10043].includes(thrown.code);
     if (isGone || isMissing(thrown)) return undefined;

@@ -21,7 +21,7 @@ afterAll(async () => {
   await nats?.stop();
 });
 
-it('finds what no consumer takes, a literal * too, and moves it to the dead letters once', async () => {
+it('finds messages that no consumer takes, also with a literal *, and moves them to the dead letters once', async () => {
   await using queues = await openOrphans({ url: nats.url });
   await using letters = await openDeadLetters({ url: nats.url });
   const publish = (subject: string, payload: string, msgID?: string) =>

@@ -14,25 +14,28 @@ import { dial } from '../wire/dial.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
-/** Messages in a work queue that no consumer takes: of a name that no service has, most often a misspelled one. */
+/**
+ * The messages in a work queue that no consumer takes, because no service has the name; most often it is
+ * misspelled.
+ */
 export interface Orphans {
   kind: QueueKind;
-  /** Where they lie; the subject is as the publisher wrote it, and may hold a literal `*`. */
+  /** The subject as the publisher wrote it. It may hold a literal `*`. */
   subject: string;
   count: number;
 }
 
-/** The messages in work queues that nobody takes, for an operator. */
+/** The messages in work queues that no consumer takes, for an operator. */
 export interface OrphanQueues extends AsyncDisposable {
   list(): Promise<Orphans[]>;
-  /** Moves the messages of a subject to the dead letters. Returns how many there were. */
+  /** Moves the messages of a subject to the dead letters. Returns their number. */
   bury(subject: string): Promise<number>;
 }
 
 const kinds: QueueKind[] = ['run', 'operation', 'job'];
 
 /**
- * Opens the messages that nobody takes, as a user that may administer JetStream.
+ * Opens the messages that no consumer takes, as a user that may administer JetStream.
  *
  * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
  */
@@ -53,14 +56,14 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
   return {
     list,
     async bury(subject) {
-      const found = (await list()).find((each) => each.subject === subject);
-      if (!found) return 0;
-      const stream = names.workStream(found.kind);
+      const orphans = (await list()).find((each) => each.subject === subject);
+      if (!orphans) return 0;
+      const stream = names.workStream(orphans.kind);
       let count = 0;
       for (;;) {
         const message = await firstOf(manager, stream, subject);
         if (!message) return count;
-        await letterOf(connection, names, found.kind, message);
+        await publishLetter(connection, names, orphans.kind, message);
         await manager.streams.deleteMessage(stream, message.seq, false);
         count += 1;
       }
@@ -71,15 +74,18 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
 
 async function orphansOf(manager: JetStreamManager, names: Subjects, kind: QueueKind): Promise<Orphans[]> {
   const stream = names.workStream(kind);
-  const taken: string[] = [];
-  for await (const { config } of manager.consumers.list(stream)) taken.push(config.filter_subject ?? '');
+  const filters: string[] = [];
+  for await (const { config } of manager.consumers.list(stream)) filters.push(config.filter_subject ?? '');
   const { state } = await manager.streams.info(stream, { subjects_filter: names.workSubject(kind, every) });
   return Object.entries(state.subjects ?? {})
-    .filter(([subject]) => !taken.some((filter) => covers(filter, subject)))
+    .filter(([subject]) => !filters.some((filter) => covers(filter, subject)))
     .map(([subject, count]) => ({ kind, subject, count }));
 }
 
-/** The filters of our consumers are subjects, or end with one `*`; what was published may hold a literal one. */
+/**
+ * Tells whether a filter covers a subject. Filters of our consumers are subjects, or end with one `*`; a
+ * published subject may hold a literal `*`.
+ */
 function covers(filter: string, subject: string): boolean {
   if (filter === subject) return !subject.includes('*');
   return filter.endsWith('.*') && subject.startsWith(filter.slice(0, -1));
@@ -98,8 +104,11 @@ async function firstOf(
   return undefined;
 }
 
-/** Kept as what a service gives up is, under an id of its own: a second attempt makes no second letter. */
-async function letterOf(
+/**
+ * Publishes a dead letter, as a service does when it gives up. Its id keeps a second attempt from making a
+ * second letter.
+ */
+async function publishLetter(
   connection: NatsConnection,
   names: Subjects,
   kind: QueueKind,
@@ -120,7 +129,7 @@ async function letterOf(
   });
 }
 
-/** The third token from the namespace on: the name of the agent or tool. */
+/** Returns the name of the agent or tool in a work subject: its fourth token. */
 function nameIn(subject: string): string {
   const token = subject.split('.')[3] ?? '';
   try {

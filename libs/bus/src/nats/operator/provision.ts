@@ -25,19 +25,19 @@ import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
   namespace?: string | undefined;
-  /** Names of the agents that take runs, and updates of their long-running calls: each gets its consumers. */
+  /** The names of the agents. Each gets a consumer for runs and one for updates of its long-running calls. */
   agents: string[];
-  /** Names of the tools that take jobs: each gets a consumer; default none. */
+  /** The names of the tools that take jobs. Each gets a consumer; default none. */
   tools?: string[];
-  /** Copies of streams in a cluster; default 1. */
+  /** The number of copies of each stream in a cluster; default 1. */
   replicas?: number;
   /** Default `file`. */
   storage?: 'file' | 'memory';
-  /** An item is delivered again when its worker gave no sign of life for so long, in ms; default 3,000. */
+  /** The silence of a worker after which the queue delivers its item again, in ms; default 3,000. */
   ackWaitMs?: number;
-  /** How long a run, an update or a job may wait in its queue, in ms; default for ever. */
+  /** The longest time that a run, an update or a job waits in its queue, in ms; default unlimited. */
   maxAgeMs?: number;
-  /** How long the first connection is tried, in ms; default 10,000. */
+  /** The time limit for the first connection, in ms; default 10,000. */
   connectTimeoutMs?: number;
 }
 
@@ -53,25 +53,29 @@ const optionNames: OptionNames<ProvisionOptions> = {
   connectTimeoutMs: true,
 };
 
-/** As Debian's nats-server 2.9 knows it: a repeated message id within this time is a duplicate. */
+/** The time within which a repeated message id is a duplicate, in ms; the default of nats-server. */
 const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
-/** What was taken is deleted at once; these are for what nobody takes: news that all have heard by then, work as long as a dead letter. */
+/**
+ * The times to live of large payloads that nobody deletes; the receiver of a payload deletes it at once. All
+ * listeners have read news by then; work lives as long as a dead letter.
+ */
 const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLetterAgeMs };
 
 /**
- * Makes or updates what the mesh needs in JetStream: the streams of runs, operations and jobs with a durable consumer for each
- * agent and tool, dead letters, the bucket of cards. May be run again at any time, with more names; consumers of names left out stay.
+ * Makes or updates the objects in JetStream that the mesh needs: the streams of runs, operations and jobs
+ * with a durable consumer for each agent and tool, the dead letters, and the buckets. May run again at any
+ * time, with more names; it does not remove the consumers of names that are left out.
  *
- * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the right to
- * administer it
+ * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the
+ * right to administer it
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
   assertOptions('provision', options ?? null, optionNames);
   const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);
-  // Inboxes of its own, as services have theirs.
+  // The provisioning user has inboxes of its own, like each service.
   const connection = await dial(
     options,
     'provision',
@@ -86,7 +90,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
         storage: storageType,
         num_replicas: replicas,
         max_age: nanos(maxAgeMs),
-        // The server refuses one that is longer than messages live.
+        // The server refuses a window that is longer than the life of messages.
         duplicate_window: nanos(Math.min(duplicateWindowMs, maxAgeMs || duplicateWindowMs)),
       });
     }
@@ -96,12 +100,12 @@ export async function provision(options: ProvisionOptions): Promise<void> {
       await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
     }
     for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
-    const kept = { storage: storageType, replicas };
-    await new Kvm(connection).create(names.cardBucket, { history: 1, ...kept });
-    await new Kvm(connection).create(names.artifactBucket, { history: 1, ...kept });
-    await putObjectStream(manager, names.artifactBucket, kept);
+    const storing = { storage: storageType, replicas };
+    await new Kvm(connection).create(names.cardBucket, { history: 1, ...storing });
+    await new Kvm(connection).create(names.artifactBucket, { history: 1, ...storing });
+    await putObjectStream(manager, names.artifactBucket, storing);
     for (const [kind, ttlMs] of Object.entries(claimTtlMs) as [ClaimKind, number][])
-      await putObjectStream(manager, names.claimBucket(kind), { ...kept, ttlMs });
+      await putObjectStream(manager, names.claimBucket(kind), { ...storing, ttlMs });
   } catch (thrown) {
     throw fromNats(thrown, 'provision');
   } finally {
@@ -132,13 +136,17 @@ async function putWorkStream(
     subjects: [names.workSubject(kind, every)],
     retention: RetentionPolicy.Workqueue,
     discard: DiscardPolicy.New,
-    // The acknowledgement of a publish goes where the publisher says, with the server's own rights: it must not empty the stream.
+    // The publisher chooses the subject of the server's acknowledgement, which the server sends with its own
+    // rights. Without this, a publisher could empty the stream in this way.
     deny_purge: true,
   };
   await putStream(manager, config);
 }
 
-/** Dead letters stay until an operator has looked at them, or for a long time. */
+/**
+ * Makes or updates the stream of dead letters. They stay until an operator removes them, or until they are
+ * too old.
+ */
 async function putDeadStream(
   manager: JetStreamManager,
   names: Subjects,
@@ -155,7 +163,7 @@ async function putDeadStream(
   });
 }
 
-/** A bucket as the Object Store of NATS has it. */
+/** Makes or updates the stream of a bucket as the Object Store of NATS defines it. */
 async function putObjectStream(
   manager: JetStreamManager,
   bucket: string,

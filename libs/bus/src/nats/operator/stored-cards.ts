@@ -8,17 +8,22 @@ import { fromNats, isNobodyThere, isTimeout } from '../wire/nats-errors.ts';
 
 export interface OperatorOptions extends NatsAddress {
   namespace?: string | undefined;
-  /** How long the connection is tried, in ms; default 10,000. */
+  /** The time limit for the connection, in ms; default 10,000. */
   connectTimeoutMs?: number | undefined;
 }
 
-/** The cards of a mesh, for an operator. A card outlives its service: one that was renamed or removed leaves it behind. */
+/** The cards of a mesh, for an operator. A service that is renamed or removed leaves its card behind. */
 export interface StoredCards extends AsyncDisposable {
-  /** All cards, sorted by kind and name. */
+  /** Lists all cards, sorted by kind and name. */
   list(): Promise<Card[]>;
-  /** Is any replica of the service up? */
+  /** Tells whether a replica of the service is up. */
   isServed(name: string): Promise<boolean>;
-  /** @throws MeshError `not_found`; `failed_precondition` for a service that is up: it would be known to nobody until it starts anew */
+  /**
+   * Removes a card.
+   *
+   * @throws MeshError `not_found`; `failed_precondition` for a service that is up, because nobody would know
+   * it until its next start
+   */
   remove(kind: ServiceKind, name: string): Promise<void>;
 }
 

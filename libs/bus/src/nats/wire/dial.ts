@@ -4,9 +4,12 @@ import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { fromNats, rootCause } from './nats-errors.ts';
 
-/** How to reach a NATS server, and as whom. */
+/** The address of a NATS server, with the credentials. */
 export interface NatsAddress {
-  /** `nats://host:4222`; several with commas. May hold user and password, which are then used unless given apart. */
+  /**
+   * `nats://host:4222`, or several with commas between them. A user and password in it apply when `user` is
+   * not set.
+   */
   url: string;
   user?: string | undefined;
   pass?: string | undefined;
@@ -18,7 +21,8 @@ const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
 
 /**
- * Tries until a server answers; the client's own waiting has no end, and takes wrong credentials for an absent server.
+ * Connects; tries until a server answers or the time is over. The client's own waiting has no limit, and does
+ * not tell wrong credentials from an absent server.
  */
 export async function dial(
   address: NatsAddress,
@@ -29,7 +33,7 @@ export async function dial(
   const { servers, ...credentials } = readAddress(address);
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
-    const leftMs = giveUpAt - performance.now();
+    const remainingMs = giveUpAt - performance.now();
     try {
       return await connect({
         servers,
@@ -43,7 +47,7 @@ export async function dial(
         reconnectJitter: 250,
         pingInterval: 5_000,
         maxPingOut: 2,
-        timeout: Math.max(100, Math.min(5_000, leftMs)),
+        timeout: Math.max(100, Math.min(5_000, remainingMs)),
       });
     } catch (thrown) {
       if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
@@ -53,7 +57,10 @@ export async function dial(
   }
 }
 
-/** The client does not look for credentials in the URL, and puts the URL into its errors: take them out. */
+/**
+ * Takes the credentials out of the URL. The client would not read them there, and would show them in its
+ * errors.
+ */
 function readAddress({ url, user, pass }: NatsAddress) {
   const servers: string[] = [];
   let credentials = user === undefined ? undefined : { user, pass: pass ?? '' };

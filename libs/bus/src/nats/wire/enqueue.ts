@@ -10,12 +10,12 @@ import { toNatsHeaders } from './packet.ts';
 
 const attemptMs = 1_000;
 const pauseMs = 100;
-/** On a single server a stream is there or it is not; a short while covers its start. */
+/** The longest wait for a stream on a single server, in ms: it is enough for the server's start. */
 const missingMs = 300;
 
 /**
- * Publishes to a stream until it is stored, always under the same id, so that a lost acknowledgement makes no second
- * message.
+ * Publishes a message to a stream until it is stored. All tries use the same id, so that a lost
+ * acknowledgement makes no second message.
  */
 export async function enqueue(
   connection: NatsConnection,
@@ -45,7 +45,11 @@ export async function putCard(
   await untilStored(connection, link, `write card ${key}`, () => kv.put(key, bytes));
 }
 
-/** Publishes until it is stored, or cannot be. @throws MeshError */
+/**
+ * Publishes until the stream has stored the message, or until it is clear that it cannot.
+ *
+ * @throws MeshError
+ */
 export async function untilStored<T>(
   connection: NatsConnection,
   link: BrokerLink,
@@ -60,7 +64,7 @@ export async function untilStored<T>(
     } catch (thrown) {
       const passedMs = performance.now() - startedAt;
       if (isNobodyThere(thrown)) {
-        // In a cluster nobody listens while a new leader is elected, too.
+        // In a cluster there is no listener either while a new leader is elected.
         const limitMs = connection.info?.cluster ? connectionWaitMs : missingMs;
         if (passedMs > limitMs) throw noStream(doing, thrown);
       } else if (!isTimeout(thrown)) {
@@ -77,7 +81,10 @@ function noStream(doing: string, cause: unknown): MeshError {
   return new MeshError('failed_precondition', `${doing}: no stream takes it; ${provisionHint}`, { cause });
 }
 
-/** Whoever watches the cards hears one that no stream takes: then the server does not say that nobody listens. */
+/**
+ * Returns the error for a message that was not acknowledged. Its cause may be a missing bucket of cards:
+ * while a service watches the cards, the server does not report that nobody listens.
+ */
 function notStored(doing: string, cause: unknown): MeshError {
   const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;
   return new MeshError('unavailable', `${doing}: not stored within ${connectionWaitMs} ms; ${advice}`, {

@@ -9,10 +9,17 @@ const attemptMs = 2_000;
 const pauseMs = 100;
 const noMessageCode = 10037;
 
-/** What reading and removing in a stream needs, without the right to make or delete one, and without consumers. */
+/**
+ * Access to a stream for reading and removing messages. Needs neither consumers nor the right to make or
+ * delete streams.
+ */
 export interface StreamApi {
   manager(): Promise<JetStreamManager>;
-  /** Repeats what may be repeated while the broker is away, for as long as the bus waits for it. @throws MeshError */
+  /**
+   * Repeats a harmless request while the broker is away, as long as the bus waits for a connection.
+   *
+   * @throws MeshError
+   */
   repeat<T>(doing: string, ask: () => Promise<T>): Promise<T>;
 }
 
@@ -20,7 +27,7 @@ export function streamApi(connection: NatsConnection, link: BrokerLink): StreamA
   let opened: Promise<JetStreamManager> | undefined;
   return {
     manager() {
-      // Without the check, which asks for the account's limits and would need a right of its own.
+      // `checkAPI` would ask for the account's limits, for which the service would need another right.
       opened ??= jetstreamManager(connection, { checkAPI: false, timeout: attemptMs });
       return opened;
     },
@@ -40,12 +47,12 @@ export function streamApi(connection: NatsConnection, link: BrokerLink): StreamA
   };
 }
 
-/** The stream has no such message. */
+/** Tells whether the error says that the stream has no such message. */
 function isNoMessage(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && thrown.code === noMessageCode;
 }
 
-/** Undefined for a message that is not there. */
+/** Returns undefined when the stream has no such message. */
 export async function messageOrNone<T>(reading: Promise<T | null>): Promise<T | undefined> {
   try {
     return (await reading) ?? undefined;

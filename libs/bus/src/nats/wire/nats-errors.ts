@@ -16,7 +16,7 @@ import { closedError } from '../../bus/when-connected.ts';
 
 export const provisionHint = "run the provisioning step ('provision' of @agentmesh/bus)";
 
-/** What the NATS client threw, in our words. */
+/** Turns an error of the NATS client into a MeshError. */
 export function fromNats(thrown: unknown, doing: string): MeshError {
   if (thrown instanceof MeshError) return thrown;
   const error = rootCause(thrown);
@@ -44,15 +44,15 @@ export function fromNats(thrown: unknown, doing: string): MeshError {
   return new MeshError('unavailable', `${doing}: the message server gives no answer; try again`, options);
 }
 
-/** The client wraps what happened in a RequestError, sometimes. */
+/** Returns the cause of an error that the client has wrapped in a RequestError, else the error itself. */
 export function rootCause(thrown: unknown): unknown {
   return thrown instanceof RequestError && thrown.cause instanceof Error ? thrown.cause : thrown;
 }
 
-/** Code 503 on a request: nothing on the server listens there, JetStream included. */
+/** Tells whether a request failed with code 503: nothing on the server listens there, JetStream included. */
 export function isNobodyThere(thrown: unknown): boolean {
   if (rootCause(thrown) instanceof NoRespondersError) return true;
-  // JetStream's client wraps it once more; the class of that is not exported.
+  // The client of JetStream wraps the error once more, in a class that it does not export.
   return thrown instanceof Error && rootCause(thrown.cause) instanceof NoRespondersError;
 }
 
@@ -64,7 +64,7 @@ export function isDenied(thrown: unknown): boolean {
   return rootCause(thrown) instanceof PermissionViolationError;
 }
 
-/** No such stream or consumer. */
+/** Tells whether a stream or consumer does not exist. */
 export function isMissing(error: unknown): error is JetStreamApiError {
   return (
     error instanceof JetStreamApiError &&
@@ -88,10 +88,13 @@ export function jetStreamOff(cause: unknown): MeshError {
   );
 }
 
-/** Stream name in use with another configuration; consumer name in use; consumer already exists. */
+/**
+ * The codes of JetStream for: stream name in use with another configuration; consumer name in use; consumer
+ * already exists.
+ */
 const takenCodes = [10058, 10013, 10148];
 
-/** Does the error say that a stream or consumer of this name is there already? */
+/** Tells whether the error says that a stream or consumer with this name exists already. */
 export function isTaken(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && takenCodes.includes(thrown.code);
 }

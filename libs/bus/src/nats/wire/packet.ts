@@ -3,7 +3,7 @@ import { headers as createHeaders, type Msg, type MsgHdrs } from '@nats-io/nats-
 import type { Packet } from '../../bus/broker-link.ts';
 import { canonicalHeader } from '../../messages/message-headers.ts';
 
-/** A message of the NATS client as a packet. */
+/** Turns a message of the NATS client into a packet. */
 export function toPacket(msg: Msg): Packet {
   const headers: Headers = {};
   if (msg.headers) {
@@ -18,12 +18,19 @@ export function toPacket(msg: Msg): Packet {
   };
 }
 
-/** The number of a message that the server itself wrote (100 heartbeat, 408 timeout, 503 no responders …), else 0. */
+/**
+ * Returns the status number of a message of the server itself (100 heartbeat, 408 timeout, 503 no responders
+ * …), else 0.
+ */
 export function statusOf(msg: Msg): number {
   return msg.data.length === 0 ? (msg.headers?.code ?? 0) : 0;
 }
 
-/** @throws the client's InvalidArgumentError for line breaks in a header */
+/**
+ * Turns headers into those of the client.
+ *
+ * @throws the client's InvalidArgumentError for line breaks in a header
+ */
 export function toNatsHeaders(headers: Headers): MsgHdrs {
   const result = createHeaders();
   for (const [name, value] of Object.entries(headers)) result.set(name, value);

@@ -9,7 +9,7 @@ export interface ConnectionStatus {
   onDenied(listener: (subject: string) => void): () => void;
 }
 
-/** Follows what the client says of its connection. */
+/** Follows the client's reports about its connection. */
 export function watchStatus(connection: NatsConnection, onError: OnError): ConnectionStatus {
   const closing = new AbortController();
   const connectedListeners = new Set<() => void>();
@@ -28,7 +28,10 @@ export function watchStatus(connection: NatsConnection, onError: OnError): Conne
     }
   }
 
-  /** A refused subscription is told to its callback by the client; of a refused publish this is the only word. */
+  /**
+   * Handles an error of the server. The callback of a subscription learns of its refusal; a refused publish
+   * is reported only here.
+   */
   function onServerError(error: Error) {
     if (error instanceof PermissionViolationError) {
       if (error.operation !== 'publish') return;

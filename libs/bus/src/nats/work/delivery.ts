@@ -9,9 +9,10 @@ const ackMs = 1_000;
 const ackTries = 10;
 
 /**
- * A message of a pull consumer. Its reply subject says how often and under which number it was delivered:
- * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`, later servers put two
- * tokens more after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of NATS).
+ * Turns a message of a pull consumer into a delivery. Its reply subject holds the attempt and the sequence
+ * numbers: `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`.
+ * Later servers put two more tokens after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of
+ * NATS).
  */
 export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Msg): Delivery {
   const packet = toPacket(msg);
@@ -21,12 +22,12 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
   const [attempt, streamSeq, , timestamp] = tokens.slice(at);
 
   function say(word: string) {
-    // While the connection is away the server delivers again after the ack wait; there is nobody to tell.
+    // Without a connection no server hears it; it delivers the message again after the ack wait.
     if (!link.connected) return;
     try {
       connection.publish(ackTo, word);
     } catch {
-      // The connection closes under us: the same.
+      // The connection has just closed: the same holds.
     }
   }
 
@@ -34,7 +35,8 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
     ...packet,
     reply: undefined,
     attempt: Number(attempt),
-    // Both: the number alone starts again when an operator makes the stream anew.
+    // The timestamp is part of the key because the numbers start again when an operator makes the stream
+    // anew.
     key: `${timestamp}-${streamSeq}`,
     working: () => say('+WPI'),
     nak: (delayMs) => say(delayMs > 0 ? `-NAK {"delay":${Math.round(delayMs * 1e6)}}` : '-NAK'),
@@ -42,7 +44,10 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
   };
 }
 
-/** A request: the reply says that the server has it. A late acknowledgement is taken, so that trying on is right. */
+/**
+ * Acknowledges by a request, whose reply confirms it. The server accepts late acknowledgements, so it is
+ * right to try again.
+ */
 async function ack(connection: NatsConnection, link: BrokerLink, ackTo: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await whenConnected(link);

@@ -5,17 +5,18 @@ import { provisionHint } from '../wire/nats-errors.ts';
 import { statusOf } from '../wire/packet.ts';
 
 /**
- * Short, because requests are best left to expire: there is no other way to end one that the server takes part in. It also
- * shows soon when the server forgot one, as a new leader does.
+ * The life of a pull request, in ms. It is short because the server only ends a request by letting it expire.
+ * A short life also soon shows that the server has lost a request, as a new leader does.
  */
 const expiresMs = 1_000;
 
 /**
- * Asks a pull consumer for one message and waits for it. The client library's `consume` and `fetch` are not used: they take
- * messages ahead of free slots, and what is on its way when they are stopped is lost until the ack wait is over.
+ * Asks a pull consumer for one message and waits for it. It does not use `consume` and `fetch` of the client
+ * library: they take messages before slots are free, and messages on their way at a stop are delivered again
+ * only after the ack wait.
  *
  * @param revoke ends the request before it expires
- * @returns `undefined` when there is none for now: the request expired, died with its connection, or was revoked
+ * @returns undefined when no message came: the request expired, was lost with its connection, or was revoked
  * @throws when the consumer is gone or refuses
  */
 export function pullOne(
@@ -24,12 +25,12 @@ export function pullOne(
   { subject, inbox }: { subject: string; inbox: string },
   revoke: AbortSignal,
 ): Promise<Msg | undefined> {
-  const pulled = Promise.withResolvers<Msg | undefined>();
+  const result = Promise.withResolvers<Msg | undefined>();
   const subscription = connection.subscribe(inbox, { callback: onMessage });
   const silence = setTimeout(() => end(), 2 * expiresMs);
-  const forgetConnected = link.onConnected(() => end());
-  const forgetDenied = link.onDenied((denied) => {
-    if (denied === subject)
+  const removeConnectedListener = link.onConnected(() => end());
+  const removeDeniedListener = link.onDenied((deniedSubject) => {
+    if (deniedSubject === subject)
       fail(new MeshError('permission_denied', `this service may not send to ${subject}`));
   });
   revoke.addEventListener('abort', onRevoke);
@@ -37,8 +38,8 @@ export function pullOne(
 
   function release() {
     clearTimeout(silence);
-    forgetConnected();
-    forgetDenied();
+    removeConnectedListener();
+    removeDeniedListener();
     revoke.removeEventListener('abort', onRevoke);
     link.closed.removeEventListener('abort', onClosed);
     if (!subscription.isClosed() && !subscription.isDraining()) subscription.unsubscribe();
@@ -46,12 +47,12 @@ export function pullOne(
 
   function end(msg?: Msg) {
     release();
-    pulled.resolve(msg);
+    result.resolve(msg);
   }
 
   function fail(error: Error) {
     release();
-    pulled.reject(error);
+    result.reject(error);
   }
 
   function onMessage(error: Error | null, msg: Msg) {
@@ -65,7 +66,7 @@ export function pullOne(
     else fail(refusal(status, msg.headers?.description ?? '', subject));
   }
 
-  /** The server withdraws the request; what it sent before comes through first. */
+  /** Unsubscribes, which ends the request at the server. Takes a message that the server sent before. */
   function onRevoke() {
     if (!link.connected) {
       end();
@@ -87,7 +88,7 @@ export function pullOne(
   } catch (thrown) {
     fail(MeshError.from(thrown));
   }
-  return pulled.promise;
+  return result.promise;
 }
 
 function refusal(status: number, description: string, subject: string): MeshError {

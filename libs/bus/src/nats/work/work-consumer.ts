@@ -3,11 +3,17 @@ import { AckPolicy, DeliverPolicy, type JetStreamManager, ReplayPolicy } from '@
 import { nanos } from '@nats-io/nats-core';
 import { isTaken } from '../wire/nats-errors.ts';
 
-/** Signs of life come three times as often; a run whose process died is noticed within it. */
+/**
+ * The ack wait, in ms. A worker gives three signs of life in this time; the queue notices a dead process
+ * within it.
+ */
 export const defaultAckWaitMs = 3_000;
 
 const maxAckPending = 1_000;
-/** Requests that may wait at once: one per free slot of every replica. Cannot be changed later. */
+/**
+ * The number of pull requests that may wait at once: one per replica with a free slot. It cannot be changed
+ * later.
+ */
 const maxWaiting = 4_096;
 
 /** Makes or updates the durable consumer of a queue. @throws the client's errors */

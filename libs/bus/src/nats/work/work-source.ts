@@ -27,7 +27,7 @@ const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
 /**
- * One work queue, by its durable pull consumer.
+ * Opens a work queue by its durable pull consumer.
  *
  * @throws MeshError `failed_precondition` when it was not provisioned
  */
@@ -37,7 +37,7 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
   const ackWaitMs = await prepareConsumer(manager, subjects, queue);
   const stream = subjects.workStream(queue.kind);
   const consumer = subjects.workConsumer(queue.name);
-  const where = `consume ${shown(queue)}`;
+  const where = `consume ${describe(queue)}`;
   const subject = `${jetstream(connection).apiPrefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
   const ending = new AbortController();
   const revoking = new AbortController();
@@ -46,10 +46,10 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
 
   async function ask(): Promise<Delivery | undefined> {
     const inbox = `${link.inbox}.pull.${crypto.randomUUID()}`;
-    const asked = pullOne(connection, link, { subject, inbox }, revoking.signal);
-    const over = asked.catch(() => {}).finally(() => open.delete(over));
+    const request = pullOne(connection, link, { subject, inbox }, revoking.signal);
+    const over = request.catch(() => {}).finally(() => open.delete(over));
     open.add(over);
-    const msg = await asked;
+    const msg = await request;
     return msg && toDelivery(connection, link, msg);
   }
 
@@ -64,7 +64,7 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
         return delivery;
       } catch (thrown) {
         failures += 1;
-        // All slots fail together, and the queue may be gone for hours: once is enough.
+        // All slots fail together, and the queue may be missing for hours: one report is enough.
         if (failures === 1) onError(fromNats(thrown, where), where);
         await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
         return undefined;
@@ -76,34 +76,37 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
       if (open.size === 0) return;
       revoking.abort();
       await Promise.all(open);
-      // A server 2.9 that finds nobody behind the requests but in the midst of a redelivery forgets that message for another
-      // ack wait. Looking at the consumer makes it clear them away.
+      // nats-server 2.9 keeps the ended requests until it needs one. If a redelivery needs one then, its
+      // message waits for another ack wait. A request for the consumer's info makes the server remove the
+      // ended requests now.
       if (link.connected) await manager.consumers.info(stream, consumer).catch(() => {});
     },
   };
 }
 
-/** The queue in words. */
-function shown({ kind, name }: QueueName): string {
+/** Describes the queue in words. */
+function describe({ kind, name }: QueueName): string {
   return `${kind}s of ${name}`;
 }
 
-/** Resolves when the connection is there, however long it takes, or when there is no point in waiting. */
+/**
+ * Waits for the connection without a time limit. Ends early when the signal is aborted or the link is closed.
+ */
 async function untilConnected(link: BrokerLink, signal: AbortSignal): Promise<void> {
   const stop = AbortSignal.any([signal, link.closed]);
   if (link.connected || stop.aborted) return;
   await new Promise<void>((resolve) => {
-    const forget = link.onConnected(finish);
+    const removeListener = link.onConnected(finish);
     stop.addEventListener('abort', finish);
     function finish() {
-      forget();
+      removeListener();
       stop.removeEventListener('abort', finish);
       resolve();
     }
   });
 }
 
-/** Looks at the consumer, or makes it where that is allowed. Returns its ack wait in ms. */
+/** Reads the consumer's settings, or makes the consumer where that is allowed. Returns its ack wait in ms. */
 async function prepareConsumer(
   manager: JetStreamManager,
   subjects: Subjects,
@@ -115,19 +118,19 @@ async function prepareConsumer(
     const { config } = await manager.consumers.info(stream, consumer);
     return millis(config.ack_wait ?? 0) || defaultAckWaitMs;
   } catch (thrown) {
-    // Under tight permissions a service may use its consumer and not look at it.
+    // Under tight permissions a service may use its consumer, but may not read its settings.
     if (isDenied(thrown)) return defaultAckWaitMs;
     if (isNobodyThere(thrown)) throw jetStreamOff(thrown);
-    if (!isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
+    if (!isMissing(thrown)) throw fromNats(thrown, `consume ${describe(queue)}`);
   }
   try {
     await putConsumer(manager, subjects, queue, defaultAckWaitMs);
     return defaultAckWaitMs;
   } catch (thrown) {
-    if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${shown(queue)}`);
+    if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${describe(queue)}`);
     throw new MeshError(
       'failed_precondition',
-      `stream ${stream} has no consumer ${consumer} for the ${shown(queue)}; ${provisionHint} with this name`,
+      `stream ${stream} has no consumer ${consumer} for the ${describe(queue)}; ${provisionHint} with this name`,
       { cause: thrown },
     );
   }
