@@ -87,14 +87,19 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgain, askedAgainReason, endOfRun } from './sessions/invocations.ts';
+export { askedAgainReason, endOfRun, newerAttemptError } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
-export { hasAnswer } from './sessions/pending-calls.ts';
+export { callAnsweredError } from './sessions/pending-calls.ts';
 export { unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
-export { elsewhere, noSession, notTheSame, takenOver } from './sessions/session-errors.ts';
+export {
+  historyGapError,
+  noSession,
+  sessionReplacedError,
+  takeoverError,
+} from './sessions/session-errors.ts';
 export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';

@@ -81,6 +81,6 @@ export interface PendingCalls {
 }
 
 /** Makes the error for an answer to a call that is not pending any more. */
-export function hasAnswer(callId: string): MeshError {
+export function callAnsweredError(callId: string): MeshError {
   return new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
 }
