@@ -1,6 +1,6 @@
 /**
- * Names for the other libraries of agentmesh, which run agents on the mesh and keep their sessions. They may change with
- * every version: programs with agents and tools of their own import from `@agentmesh/agent`.
+ * Names for the other libraries of agentmesh, which run agents on the mesh and keep their sessions. They may
+ * change with every version: user code imports from `@agentmesh/agent`.
  */
 export type { AgentAnswer } from './agent-tool/agent-answer.ts';
 export { readAnswer } from './agent-tool/agent-answer.ts';
@@ -87,14 +87,19 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgain, askedAgainReason, endOfRun } from './sessions/invocations.ts';
+export { askedAgainReason, endOfRun, newerAttemptError } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
-export type { AnswerClaim, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
-export { hasAnswer } from './sessions/pending-calls.ts';
+export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
+export { callAnsweredError } from './sessions/pending-calls.ts';
 export { unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
-export { elsewhere, noSession, notTheSame, takenOver } from './sessions/session-errors.ts';
+export {
+  historyGapError,
+  noSession,
+  sessionReplacedError,
+  takeoverError,
+} from './sessions/session-errors.ts';
 export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';

@@ -60,7 +60,7 @@ const base64 = /^[\w+/\s-]*={0,2}\s*$/;
 
 function bytesOf(data: unknown, filename: string): Uint8Array {
   if (typeof data === 'string' && base64.test(data)) return Buffer.from(data, 'base64');
-  throw new MeshError('invalid_argument', `the data of artifact ${filename} is no base64`);
+  throw new MeshError('invalid_argument', `the data of artifact ${filename} is not base64; encode it`);
 }
 
 const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:[ \t]*;[\x20-\x7e]*)?$/;
@@ -91,7 +91,7 @@ function checkedAbout(about: ArtifactAbout): ArtifactAbout {
   if (typeof about.mimeType !== 'string' || !isMimeType(about.mimeType))
     throw new MeshError(
       'invalid_argument',
-      `${JSON.stringify(about.mimeType)} is no MIME type; give one such as image/png`,
+      `${JSON.stringify(about.mimeType)} is not a MIME type; give one such as image/png`,
     );
   let text: string;
   try {

@@ -34,7 +34,7 @@ export async function takeVersion(unfinished: string, folder: string): Promise<n
       if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
     }
   }
-  throw new MeshError('unavailable', `no version could be had in ${triesAtVersion} tries; try again`);
+  throw new MeshError('unavailable', `no version number was free in ${triesAtVersion} tries; try again`);
 }
 
 /** Writes the record after the content is on the disk. The record is on the disk when this resolves. */

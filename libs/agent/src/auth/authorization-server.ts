@@ -107,7 +107,10 @@ export async function serverOf(
 
 function writtenOut({ issuer, authorizationEndpoint, tokenEndpoint = '' }: SchemeOAuth): AuthorizationServer {
   if (!URL.canParse(tokenEndpoint))
-    throw new TokenError('failed_precondition', 'the token endpoint of the auth scheme is no address');
+    throw new TokenError(
+      'failed_precondition',
+      'the token endpoint of the auth scheme is not a URL; correct it',
+    );
   return {
     issuer: issuer ?? new URL(tokenEndpoint).origin,
     token_endpoint: tokenEndpoint,

@@ -271,7 +271,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
     throw new MeshError(
       'failed_precondition',
-      `agent ${this.name}: there are no live conversations; use runAsync`,
+      `agent ${this.name}: live conversations are not supported; use runAsync`,
     );
   }
 

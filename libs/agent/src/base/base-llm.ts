@@ -74,7 +74,7 @@ export abstract class BaseLlm {
   async connect(_request: LlmRequest): Promise<BaseLlmConnection> {
     throw new MeshError(
       'failed_precondition',
-      `model ${this.model}: there are no live conversations; use generateContentAsync`,
+      `model ${this.model}: live conversations are not supported; use generateContentAsync`,
     );
   }
 }

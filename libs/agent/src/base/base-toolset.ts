@@ -25,7 +25,7 @@ export abstract class BaseToolset {
       );
     }
     if (prefix !== undefined && typeof prefix !== 'string')
-      throw new MeshError('invalid_argument', 'the prefix of a toolset must be a text');
+      throw new MeshError('invalid_argument', 'the prefix of a toolset must be a string');
     this.toolFilter = toolFilter;
     this.prefix = prefix;
   }

@@ -272,6 +272,6 @@ export class Context extends ArtifactContext {
 
   #call(what: string): string {
     if (this.functionCallId !== undefined) return this.functionCallId;
-    throw new MeshError('failed_precondition', `${what} is for tools: there is no call that could wait`);
+    throw new MeshError('failed_precondition', `${what} works only within a tool call`);
   }
 }

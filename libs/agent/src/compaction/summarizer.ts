@@ -51,7 +51,7 @@ export class LlmSummarizer implements BaseSummarizer {
       if (!partial)
         text += (content?.parts ?? []).map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
     }
-    if (text.trim() === '') throw new MeshError('unavailable', 'no summary: the model said nothing');
+    if (text.trim() === '') throw new MeshError('unavailable', 'no summary: the model returned no text');
     return { compactedContent: text };
   }
 }

@@ -36,7 +36,12 @@ export async function* interleave<T, R>(
     return results;
   } finally {
     if (!over) {
-      stop.abort(new DOMException('one of several things done at once has failed', 'AbortError'));
+      stop.abort(
+        new DOMException(
+          'another of the concurrent generators has failed, or the consumer has stopped',
+          'AbortError',
+        ),
+      );
       await Promise.allSettled([
         ...pending.values(),
         ...sources.map((source) => source.return(undefined as R)),

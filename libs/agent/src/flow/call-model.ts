@@ -71,7 +71,7 @@ function orEmptyResponseError(response: LlmResponse): LlmResponse {
   return {
     ...(isAnswer && response),
     errorCode: 'EMPTY_RESPONSE',
-    errorMessage: 'a callback answered in place of the model, and said nothing',
+    errorMessage: 'a callback replaced the answer of the model by an empty one; return content',
   };
 }
 

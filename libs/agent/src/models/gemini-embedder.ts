@@ -105,7 +105,7 @@ function unitVector(values: number[] | undefined, dimensions: number): Float32Ar
   if (values?.length !== dimensions || !(length > 0))
     throw new MeshError(
       'internal',
-      `the model sent no vector of ${dimensions} numbers; use one that can, or say how many it has`,
+      `the model returned no vector of ${dimensions} numbers; use another model, or set dimensions to its size`,
     );
   return Float32Array.from(values, (value) => value / length);
 }

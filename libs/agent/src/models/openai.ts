@@ -85,7 +85,7 @@ function toBody({ model, contents, config }: LlmRequest): OpenAI.ChatCompletionC
     // A silent omission would make the model invent what it should look up or run.
     throw new MeshError(
       'invalid_argument',
-      `model ${model} is reached by an interface without ${Object.keys(tool).join(', ')}; use a Gemini model`,
+      `the interface of model ${model} does not support ${Object.keys(tool).join(', ')}; use a Gemini model`,
     );
   });
   return {

@@ -31,7 +31,10 @@ export class Routes<T, C> {
   constructor(owner: string, items: Readonly<Record<string, T>>, router: Router<T, C> | undefined) {
     const keys = Object.keys(items);
     if (keys.length === 0)
-      throw new MeshError('invalid_argument', `${owner} has nothing to choose from; give it something`);
+      throw new MeshError(
+        'invalid_argument',
+        `${owner} has nothing to choose from; give it at least one item`,
+      );
     this.#items = items;
     this.#router =
       router ?? ((_items, _context, failure) => keys.find((key) => !failure?.failedKeys.has(key)));

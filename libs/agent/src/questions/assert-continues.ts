@@ -16,7 +16,7 @@ export function assertContinues(
   if (answered.length === 0) {
     throw new MeshError(
       'failed_precondition',
-      `invocation ${invocationId} goes on with the answer to what it asked; send a function response, or leave invocationId out`,
+      `invocation ${invocationId} continues only with an answer to its own question; send a function response, or leave invocationId out`,
     );
   }
   for (const id of answered) {

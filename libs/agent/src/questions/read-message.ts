@@ -30,7 +30,8 @@ export function readMessage(
   { events, via }: { events: readonly Event[]; via?: string | undefined },
 ): UserMessage {
   const { parts = [] } = message;
-  if (parts.length === 0) throw new MeshError('invalid_argument', 'the message has no parts; say something');
+  if (parts.length === 0)
+    throw new MeshError('invalid_argument', 'the message has no parts; give it a text or a response');
   if (parts.some((part) => Object.keys(part).length === 0))
     throw new MeshError('invalid_argument', 'the message has an empty part; give each part text or data');
   // Answers are matched with the calls of agents, so a client must not send calls: it could answer its own
@@ -99,7 +100,7 @@ function answerOf(
   if (hasResult(events, id)) {
     throw new MeshError(
       'failed_precondition',
-      `call ${id} of ${name} was answered before; an answer counts once, and news before it say "willContinue": true`,
+      `call ${id} of ${name} was answered before; an answer counts once; mark progress before it with "willContinue": true`,
     );
   }
   if (!isReserved(via)) assertInTime(asking, { id, name });
@@ -141,7 +142,7 @@ function assertInTime(asking: Event, { id, name }: { id: string; name: string })
   if (deadline === undefined || deadline > Date.now()) return;
   throw new MeshError(
     'failed_precondition',
-    `the answer to ${name} ${id} was waited for until ${new Date(deadline).toISOString()}; ask for it anew`,
+    `the time limit for the answer to ${name} ${id} was ${new Date(deadline).toISOString()}; let the agent ask again`,
   );
 }
 
@@ -153,7 +154,7 @@ function openQuestion(
   if (!question) {
     throw new MeshError(
       'failed_precondition',
-      `nothing with id ${id} was asked in this session; answer with the id of the call ${name}`,
+      `no question has the id ${id} in this session; answer with the id of the call ${name}`,
     );
   }
   if (question.answer) {
@@ -175,6 +176,6 @@ function isCancelled(event: Event): boolean {
 export function askerCancelled({ id, name }: Pick<Question, 'id' | 'name'>): MeshError {
   return new MeshError(
     'failed_precondition',
-    `the run that asked ${name} ${id} was cancelled; say anew what shall be done`,
+    `the run that asked ${name} ${id} was cancelled; send a new message instead`,
   );
 }

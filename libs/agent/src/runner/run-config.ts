@@ -18,7 +18,7 @@ const optionNames: OptionNames<RunConfig> = {
   saveInputBlobsAsArtifacts: true,
 };
 
-const noLive = 'leave it out: there are no live conversations';
+const noLive = 'leave it out: live conversations are not supported';
 /** Options of ADK's run configuration that have no effect here, with their replacements. */
 const unsupported = {
   speechConfig: noLive,

@@ -115,7 +115,9 @@ function followReference(
   const name = $ref.replace(/^#\/\$defs\//, '');
   const target = $ref === '#' ? root : root.$defs?.[name];
   if (path.includes($ref) || target === undefined || target === root) {
-    throw new Error(`its part ${name === '#' ? '(all)' : name} contains itself; models take no such schema`);
+    throw new Error(
+      `its part ${name === '#' ? '(all)' : name} contains itself; models accept no recursive schema`,
+    );
   }
   const followed = { json: { ...target, ...rest }, references: { root, path: [...path, $ref] } };
   return followReference(followed.json, followed.references);

@@ -106,7 +106,7 @@ export function endOfRun(record: InvocationRecord, resume?: string): RunEnd | un
  * Makes the error for a commit of an attempt that is not the newest at its part. A caller that waits for this
  * attempt may ask once more: a late request has fenced off the attempt that it believes to be the newest.
  */
-export function askedAgain(): MeshError {
+export function newerAttemptError(): MeshError {
   return new MeshError('aborted', 'another attempt at this ask has taken over', {
     details: { reason: askedAgainReason },
   });

@@ -8,7 +8,7 @@ export interface CallRef extends SessionRef {
 }
 
 /** A reservation of the right to answer a call. */
-export interface AnswerClaim {
+export interface AnswerReservation {
   /** Id of the answering message; the same when the message is delivered again. */
   key: string;
   /** Fingerprint of the answer; see `answerDigest`. */
@@ -53,10 +53,10 @@ export interface PendingCalls {
   sessionsAsking(callId: string): Promise<SessionRef[]>;
 
   /** Reserves the right to answer a call. Of several concurrent answers one is accepted. */
-  accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState>;
+  accept(ref: CallRef, reservation: AnswerReservation): Promise<AnswerState>;
 
   /** Tells whether the message with this key has reserved the answer. */
-  isClaimedBy(ref: CallRef, key: string): Promise<boolean>;
+  isReservedBy(ref: CallRef, key: string): Promise<boolean>;
 
   /** Gives up a reservation whose answer cannot be committed, so that the call may be answered again. */
   release(ref: CallRef, key: string): Promise<void>;
@@ -81,6 +81,6 @@ export interface PendingCalls {
 }
 
 /** Makes the error for an answer to a call that is not pending any more. */
-export function hasAnswer(callId: string): MeshError {
+export function callAnsweredError(callId: string): MeshError {
   return new MeshError('failed_precondition', `call ${callId} was answered before; an answer counts once`);
 }

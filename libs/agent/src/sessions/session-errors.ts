@@ -9,20 +9,20 @@ export function noSession({ appName, userId, sessionId }: SessionRef): MeshError
 }
 
 /** Makes the error for a session object that is ahead of the store. */
-export function notTheSame({ id }: { id: string }): MeshError {
+export function sessionReplacedError({ id }: { id: string }): MeshError {
   const why = 'it was deleted and another has its id, or the store lost its last events';
   return new MeshError('not_found', `session ${id} is not the one that was read: ${why}; read it again`);
 }
 
 /** Makes the error for a token that is not the invocation's newest. */
-export function takenOver(): MeshError {
+export function takeoverError(): MeshError {
   return new MeshError('aborted', 'another delivery of this run has taken over');
 }
 
 /** Makes the error for history that does not follow the last event. */
-export function elsewhere({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
+export function historyGapError({ sessionId }: SessionRef, afterSeq: number, seq: number): MeshError {
   return new MeshError(
     'failed_precondition',
-    `session ${sessionId} has ${seq} events, and history is to be put after ${afterSeq}; read it again`,
+    `session ${sessionId} has ${seq} events, but the history follows event ${afterSeq}; read the session again`,
   );
 }

@@ -145,13 +145,13 @@ function assertHistory(events: readonly Event[]): void {
     const { rewindBeforeInvocationId: before, compaction } = actions;
     const key = JSON.stringify([invocationId, id]);
     const problem = partial
-      ? 'is a piece of one; leave pieces out'
+      ? 'is partial; leave partial events out'
       : knownKeys.has(key)
         ? `has the id of an earlier one, ${id}`
         : before !== undefined && !invocations.has(before)
-          ? `goes back before invocation ${before}, of which nothing comes before it`
+          ? `rewinds to before invocation ${before}, which has no earlier event`
           : compaction && compaction.throughSeq > at
-            ? `sums up ${compaction.throughSeq} events, and has ${at} before it`
+            ? `summarizes ${compaction.throughSeq} events, but only ${at} come before it`
             : undefined;
     if (problem !== undefined) throw new MeshError('invalid_argument', `event ${at} ${problem}`);
     knownKeys.add(key);
@@ -193,7 +193,7 @@ function assertKnown(
   if (unknown === undefined) return;
   throw new MeshError(
     'failed_precondition',
-    `what ${unknown} was before is not known any more: the first events of session ${session.id} are gone`,
+    `the earlier value of ${unknown} is unknown, because the first events of session ${session.id} are gone; rewind to a later invocation`,
   );
 }
 

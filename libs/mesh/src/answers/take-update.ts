@@ -1,5 +1,11 @@
 import { createEvent, createEventActions, type PendingCall, type Session } from '@agentmesh/agent';
-import { type AnswerState, answerDigest, hasAnswer, noSession, progressId } from '@agentmesh/agent/internal';
+import {
+  type AnswerState,
+  answerDigest,
+  callAnsweredError,
+  noSession,
+  progressId,
+} from '@agentmesh/agent/internal';
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,
@@ -145,7 +151,7 @@ async function takeOutcome(
   const response = responseOf(update);
   const { key } = item;
   // An answer that was accepted in time is not late when it is delivered again.
-  const isAccepted = await mesh.sessions.pending.isClaimedBy({ ...ref, callId }, key);
+  const isAccepted = await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key);
   if (pending && !isAccepted) await checkMessage(mesh, ref, messageOf(pending, response));
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
@@ -196,7 +202,7 @@ function withoutEffect(
   if (answer.state !== 'answered') return undefined;
   // The worker of a job always reports its end, also when the agent has received it in another way.
   if (answer.by === 'agent' && update.seq !== undefined) return done;
-  throw hasAnswer(callId);
+  throw callAnsweredError(callId);
 }
 
 /**
@@ -226,7 +232,7 @@ async function takeProgress(
     if (state === 'unknown') return lateWord(callId, update);
     // An update of a job is only late.
     if (seq !== undefined) return done;
-    throw hasAnswer(callId);
+    throw callAnsweredError(callId);
   }
   if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
   const response = responseOf(update);

@@ -6,7 +6,7 @@ import {
   type Invocations,
   type RunEnding,
   runName,
-  takenOver,
+  takeoverError,
 } from '@agentmesh/agent/internal';
 import { encodeToken, toJson } from '@agentmesh/protocol';
 import { recordOf } from './invocation-record.ts';
@@ -93,6 +93,6 @@ export class RedisInvocations implements Invocations {
 
 /** Returns the result of a script, unless the script refused the token. @throws MeshError `aborted` */
 function unlessFenced<T>(result: T | 'fenced'): T {
-  if (result === 'fenced') throw takenOver();
+  if (result === 'fenced') throw takeoverError();
   return result;
 }

@@ -1,6 +1,6 @@
 import type { PendingCall } from '@agentmesh/agent';
 import {
-  type AnswerClaim,
+  type AnswerReservation,
   type AnswerState,
   type CallRef,
   continuationPrefix,
@@ -118,7 +118,7 @@ export class RedisPendingCalls implements PendingCalls {
     });
   }
 
-  async accept(ref: CallRef, { key, digest, run, callers }: AnswerClaim): Promise<AnswerState> {
+  async accept(ref: CallRef, { key, digest, run, callers }: AnswerReservation): Promise<AnswerState> {
     const { appName, userId, callId } = ref;
     const end = run ? [this.#keys.invocation(appName, userId, run.invocationId), endField(run)] : ['', ''];
     const names = callers.flatMap((invocationId) => [
@@ -143,7 +143,7 @@ export class RedisPendingCalls implements PendingCalls {
     return await this.#connection.script(callStateScript, this.#callKeys(ref), [fieldOf(ref), ref.callId]);
   }
 
-  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
+  async isReservedBy(ref: CallRef, key: string): Promise<boolean> {
     const answered = this.#keys.answered(ref);
     return (await this.#connection.run((redis) => redis.hget(answered, `k:${ref.callId}`))) === key;
   }

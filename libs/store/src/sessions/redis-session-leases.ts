@@ -7,7 +7,7 @@ import {
   type SessionLeases,
   type TakenSession,
   type TakeOptions,
-  takenOver,
+  takeoverError,
 } from '@agentmesh/agent/internal';
 import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
@@ -70,7 +70,7 @@ export class RedisSessionLeases implements SessionLeases {
         leaseMs,
       }),
     );
-    if (renewed === 'fenced') throw takenOver();
+    if (renewed === 'fenced') throw takeoverError();
     const [cancelled] = renewed;
     return { ...(cancelled && { cancelled }) };
   }

@@ -1,8 +1,8 @@
 import type { Session } from '@agentmesh/agent';
 import {
   assertCount,
-  elsewhere,
   type HistoryPart,
+  historyGapError,
   type InvocationRef,
   noSession,
   type ReadEventsRequest,
@@ -208,7 +208,7 @@ export class RedisSessionLog implements SessionLog {
       }),
     );
     if (found === 'gone') throw noSession(ref);
-    if (found !== 1) throw elsewhere(ref, afterSeq, found);
+    if (found !== 1) throw historyGapError(ref, afterSeq, found);
   }
 
   async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {

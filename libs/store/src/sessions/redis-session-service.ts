@@ -9,15 +9,15 @@ import type {
   SessionService,
 } from '@agentmesh/agent';
 import {
-  askedAgain,
+  callAnsweredError,
   type DeleteSessionOptions,
   getOrCreateSession,
-  hasAnswer,
+  newerAttemptError,
   noSession,
-  notTheSame,
   pendingChanges,
   pickScopes,
-  takenOver,
+  sessionReplacedError,
+  takeoverError,
   tokensOf,
   turnChanges,
 } from '@agentmesh/agent/internal';
@@ -170,10 +170,10 @@ export class RedisSessionService implements SessionService {
       }),
     );
     if (result === 'gone') throw noSession(ref);
-    if (result === 'fenced') throw takenOver();
-    if (result === 'repeated') throw askedAgain();
-    if (result === 'other') throw notTheSame(session);
-    if (result === 'late') throw hasAnswer(whileOpen ?? '');
+    if (result === 'fenced') throw takeoverError();
+    if (result === 'repeated') throw newerAttemptError();
+    if (result === 'other') throw sessionReplacedError(session);
+    if (result === 'late') throw callAnsweredError(whileOpen ?? '');
     const [seq, repeated, outbox] = result;
     await app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);

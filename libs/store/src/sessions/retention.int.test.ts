@@ -191,7 +191,9 @@ describe('a session of which only the last events are kept', () => {
     const copy = await forkSession(sessions, ref);
     expect(copy.state).toEqual({ first: 1, n: 100, old: 2 });
     expect(unreadBefore(copy)).toBe(0);
-    await expect(rewindSession(sessions, ref, 'e-101')).rejects.toThrow('what old was before is not known');
+    await expect(rewindSession(sessions, ref, 'e-101')).rejects.toThrow(
+      'the earlier value of old is unknown',
+    );
     await rewindSession(sessions, ref, 'e-99').catch((error) => expect(String(error)).toContain('old'));
   });
 });

@@ -115,14 +115,14 @@ export function history(service: TheService): void {
   });
 
   test.each<[string, () => Event[]]>([
-    ['is a piece', () => [eventOf({ partial: true })]],
+    ['is partial', () => [eventOf({ partial: true })]],
     ['has the id of an earlier one', () => [eventOf({ id: 'twice' }), eventOf({ id: 'twice' })]],
     [
-      'goes back before invocation never',
+      'rewinds to before invocation never',
       () => [eventOf({ actions: { rewindBeforeInvocationId: 'never' } })],
     ],
     [
-      'sums up 7 events, and has 0',
+      'summarizes 7 events, but only 0',
       () => [
         eventOf({
           actions: {
@@ -131,7 +131,7 @@ export function history(service: TheService): void {
         }),
       ],
     ],
-  ])('refuses history of which an event %s', async (problem, events) => {
+  ])('refuses history when an event %s', async (problem, events) => {
     const request = { ...ref, sessionId: 'in', events: events() };
     await expect(importSession(service(), request)).rejects.toThrow(problem);
     expect(await service().getSession({ ...ref, sessionId: 'in' })).toBeUndefined();

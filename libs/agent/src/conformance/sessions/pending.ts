@@ -22,15 +22,15 @@ export function pending(service: TheService): void {
   const says = (author: string, functionResponse: FunctionResponse) =>
     eventOf({ author, content: { role: 'user', parts: [{ functionResponse }] } });
   const call = (callId: string) => ({ ...ref, callId });
-  const claim = (key: string, answer: unknown = { ok: true }, invocationId?: string) => ({
+  const reservation = (key: string, answer: unknown = { ok: true }, invocationId?: string) => ({
     key,
     digest: answerDigest(answer),
     callers: ['inv-1'],
     ...(invocationId !== undefined && { run: { invocationId } }),
   });
   /** Returns only the state. */
-  const accept = async (id: string, ...given: Parameters<typeof claim>) =>
-    (await service().pending.accept(call(id), claim(...given))).state;
+  const accept = async (id: string, ...given: Parameters<typeof reservation>) =>
+    (await service().pending.accept(call(id), reservation(...given))).state;
   const list = async () => (await service().pending.list(ref)).map(({ id }) => id);
 
   test('lists calls from their commit to their answer', async () => {
@@ -107,7 +107,7 @@ export function pending(service: TheService): void {
     expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('accepted');
     expect(await accept('c1', 'first', { n: 1, m: 2 })).toBe('repeated');
     expect(await accept('c1', 'second', { m: 2, n: 1 })).toBe('duplicate');
-    expect(await service().pending.accept(call('c1'), claim('third', { n: 2 }))).toEqual({
+    expect(await service().pending.accept(call('c1'), reservation('third', { n: 2 }))).toEqual({
       state: 'answered',
       by: 'user',
     });
@@ -125,7 +125,7 @@ export function pending(service: TheService): void {
       event: says('helper', { id: 'c1', response: { done: true }, willContinue: false }),
     });
     expect(await accept('c1', 'k', { done: true })).toBe('duplicate');
-    expect(await service().pending.accept(call('c1'), claim('k', {}))).toEqual({
+    expect(await service().pending.accept(call('c1'), reservation('k', {}))).toEqual({
       state: 'answered',
       by: 'agent',
     });
@@ -140,7 +140,7 @@ export function pending(service: TheService): void {
     await service().invocations.end(invocation, { status: 'completed' });
     const anew = { ...ref, invocationId: 'inv-2' };
     await service().leases.take(anew, { run: '', whenBusy: 'reject' });
-    const begun = { ...claim('k'), callers: ['inv-1', 'inv-2'] };
+    const begun = { ...reservation('k'), callers: ['inv-1', 'inv-2'] };
     expect(await service().pending.accept(call('c1'), begun)).toEqual({ state: 'busy' });
     expect(await accept('c1', 'k')).toBe('accepted');
   });
@@ -163,10 +163,10 @@ export function pending(service: TheService): void {
     expect(await accept('c1', 'first', { n: 1 }, 'order 66 ["')).toBe('accepted');
     expect(await accept('c1', 'first', { n: 1 })).toBe('repeated');
     const { pending: calls } = service();
-    expect([await calls.isClaimedBy(call('c1'), 'first'), await calls.isClaimedBy(call('c1'), 'b')]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      await calls.isReservedBy(call('c1'), 'first'),
+      await calls.isReservedBy(call('c1'), 'b'),
+    ]).toEqual([true, false]);
     await calls.release(call('c1'), 'second');
     expect(await accept('c1', 'second', { n: 2 })).toBe('answered');
     await calls.release(call('c1'), 'first');

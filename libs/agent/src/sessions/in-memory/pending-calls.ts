@@ -1,11 +1,11 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import { runOfName } from '../../events/run-ids.ts';
 import { type PendingCall, pendingChanges } from '../derive-pending.ts';
-import type { AnswerClaim, AnswerState, CallRef, PendingCalls } from '../pending-calls.ts';
+import type { AnswerReservation, AnswerState, CallRef, PendingCalls } from '../pending-calls.ts';
 import type { UserOwner } from '../user-records.ts';
 import type { Tables } from './tables.ts';
 
-type Answer = { by: 'agent' | 'user'; digest: string; claim?: AnswerClaim };
+type Answer = { by: 'agent' | 'user'; digest: string; reservation?: AnswerReservation };
 
 interface StoredCall {
   ref: CallRef;
@@ -85,17 +85,19 @@ export class InMemoryPendingCalls implements PendingCalls {
     return matching.map(({ ref: { appName, userId, sessionId } }) => ({ appName, userId, sessionId }));
   }
 
-  async accept(ref: CallRef, claim: AnswerClaim): Promise<AnswerState> {
+  async accept(ref: CallRef, reservation: AnswerReservation): Promise<AnswerState> {
     const stored = this.#calls.get(this.#keyOf(ref));
     if (!stored) return { state: 'unknown' };
     const answer = stored.answer;
-    if (answer?.claim?.key === claim.key) return { state: 'repeated' };
-    const isVoid = stored.isOpen && answer?.claim && this.#hasEnded(ref, answer.claim);
+    if (answer?.reservation?.key === reservation.key) return { state: 'repeated' };
+    const isVoid = stored.isOpen && answer?.reservation && this.#hasEnded(ref, answer.reservation);
     if (answer && !isVoid) {
-      return answer.digest === claim.digest ? { state: 'duplicate' } : { state: 'answered', by: answer.by };
+      return answer.digest === reservation.digest
+        ? { state: 'duplicate' }
+        : { state: 'answered', by: answer.by };
     }
-    if (this.#isAtWork(ref, claim.callers)) return { state: 'busy' };
-    stored.answer = { by: 'user', digest: claim.digest, claim };
+    if (this.#isAtWork(ref, reservation.callers)) return { state: 'busy' };
+    stored.answer = { by: 'user', digest: reservation.digest, reservation };
     return { state: 'accepted' };
   }
 
@@ -105,13 +107,13 @@ export class InMemoryPendingCalls implements PendingCalls {
     return stored.isOpen ? 'open' : 'answered';
   }
 
-  async isClaimedBy(ref: CallRef, key: string): Promise<boolean> {
-    return this.#calls.get(this.#keyOf(ref))?.answer?.claim?.key === key;
+  async isReservedBy(ref: CallRef, key: string): Promise<boolean> {
+    return this.#calls.get(this.#keyOf(ref))?.answer?.reservation?.key === key;
   }
 
   async release(ref: CallRef, key: string): Promise<void> {
     const stored = this.#calls.get(this.#keyOf(ref));
-    if (stored?.isOpen && stored.answer?.claim?.key === key) delete stored.answer;
+    if (stored?.isOpen && stored.answer?.reservation?.key === key) delete stored.answer;
   }
 
   async noteProgress(ref: CallRef, seq: number): Promise<boolean> {
@@ -148,7 +150,7 @@ export class InMemoryPendingCalls implements PendingCalls {
   }
 
   /** Tells whether the run that should have used the answer has ended. */
-  #hasEnded(ref: SessionRef, { run }: AnswerClaim): boolean {
+  #hasEnded(ref: SessionRef, { run }: AnswerReservation): boolean {
     const invocation = run && this.#tables.findInvocation({ ...ref, ...run });
     return invocation?.ends.has(run?.resume ?? '') ?? false;
   }

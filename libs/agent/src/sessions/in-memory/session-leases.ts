@@ -1,7 +1,7 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import { runName, runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef } from '../invocations.ts';
-import { takenOver } from '../session-errors.ts';
+import { takeoverError } from '../session-errors.ts';
 import type { SessionLeases, TakenSession, TakeOptions } from '../session-leases.ts';
 import { assertCurrent, beginRun, currentRun, isDuplicate } from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
@@ -42,7 +42,7 @@ export class InMemorySessionLeases implements SessionLeases {
     const invocation = this.#tables.invocation(ref);
     assertCurrent(invocation, token);
     const run = currentRun(ref.invocationId, invocation);
-    if (!leases.renew(keys.session(ref), run, leaseMs)) throw takenOver();
+    if (!leases.renew(keys.session(ref), run, leaseMs)) throw takeoverError();
     return { ...(invocation.cancelled !== undefined && { cancelled: invocation.cancelled }) };
   }
 

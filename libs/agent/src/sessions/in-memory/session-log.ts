@@ -1,7 +1,7 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import { scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
-import { elsewhere, noSession } from '../session-errors.ts';
+import { historyGapError, noSession } from '../session-errors.ts';
 import {
   assertCount,
   type HistoryPart,
@@ -49,7 +49,7 @@ export class InMemorySessionLog implements SessionLog {
     if (stored.events.length !== afterSeq) {
       const there = stored.events[afterSeq + events.length - 1];
       if (there !== undefined && parseEvent(there).id === last.id) return;
-      throw elsewhere(ref, afterSeq, stored.events.length);
+      throw historyGapError(ref, afterSeq, stored.events.length);
     }
     for (const { json, delta } of read) {
       stored.events.push(json);

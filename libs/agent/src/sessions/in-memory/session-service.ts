@@ -9,10 +9,10 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from '../../events/event.ts';
-import { askedAgain } from '../invocations.ts';
-import { hasAnswer } from '../pending-calls.ts';
+import { newerAttemptError } from '../invocations.ts';
+import { callAnsweredError } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
-import { noSession, notTheSame, takenOver } from '../session-errors.ts';
+import { noSession, sessionReplacedError, takeoverError } from '../session-errors.ts';
 import {
   getOrCreateSession,
   type ListSessionsRequest,
@@ -137,19 +137,19 @@ export class InMemorySessionService implements SessionService {
     const invocation = this.#tables.invocation(invocationRef);
     if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
     assertCurrent(invocation, token);
-    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw askedAgain();
+    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
     if (token !== undefined) {
       const run = currentRun(event.invocationId, invocation);
       const isOthers = this.#tables.leases.isOthers(this.#tables.keys.session(ref), run);
-      if (isOthers || isOver(invocation)) throw takenOver();
+      if (isOthers || isOver(invocation)) throw takeoverError();
       invocation.begun = 0;
     }
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
     const storedSeq = invocation.seqs.get(id);
     if (storedSeq === undefined) {
-      if (session.seq > stored.events.length) throw notTheSame(session);
+      if (session.seq > stored.events.length) throw sessionReplacedError(session);
       if (whileOpen !== undefined && !this.pending.isOpen({ ...ref, callId: whileOpen }))
-        throw hasAnswer(whileOpen);
+        throw callAnsweredError(whileOpen);
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);

@@ -1,7 +1,7 @@
 import { toJson } from '@agentmesh/protocol';
 import { runName } from '../../events/run-ids.ts';
 import type { InvocationRecord, RunEnd, RunEnding } from '../invocations.ts';
-import { takenOver } from '../session-errors.ts';
+import { takeoverError } from '../session-errors.ts';
 import type { Delivery } from '../session-leases.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 
@@ -108,5 +108,5 @@ export function recordOf(found: StoredInvocation | undefined): InvocationRecord 
 export function assertCurrent(invocation: StoredInvocation, token: number | undefined): void {
   // A token without an entry there means that the session was deleted.
   if (token === undefined || (invocation.token > 0 && token >= invocation.token)) return;
-  throw takenOver();
+  throw takeoverError();
 }
