@@ -2,7 +2,7 @@ import type { PendingCall } from '@agentmesh/agent';
 import { answerDigest, type CallRef, deadlinePassed, endOfRun } from '@agentmesh/agent/internal';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { type Asked, giveToAgent, runFor } from './give-answer.ts';
+import { giveToAgent, type LocatedCall, runFor } from './give-answer.ts';
 
 /** Number of overdue calls that are read at a time. */
 const pageSize = 100;
@@ -47,20 +47,23 @@ async function expireCall(served: ServedAgent, call: CallRef, laterMs: number): 
  * Ends one overdue call. @returns whether nothing is left to do: an answer that was accepted in time may
  * still fail to reach the agent
  */
-async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
+async function expire(
+  served: ServedAgent,
+  located: LocatedCall & { pending: PendingCall },
+): Promise<boolean> {
   const { mesh, agent } = served;
-  const { ref, callId, pending } = asked;
+  const { ref, callId, pending } = located;
   const response = deadlinePassed(pending);
   const digest = answerDigest(response);
   // A run that has ended takes no outcome in. The next run has another name, the same at every replica.
   for (let n = 1; n <= maxRuns; n += 1) {
     const key = `deadline/${n}`;
-    const run = await runFor(mesh, asked, pending, key);
+    const run = await runFor(mesh, located, pending, key);
     const claim = { key, digest, callers: [pending.invocationId], run };
     const { state } = await mesh.sessions.pending.accept({ ...ref, callId }, claim);
     if (state !== 'accepted' && state !== 'repeated') return state === 'unknown';
     if (endOfRun(await mesh.sessions.invocations.get({ ...ref, ...run }), run.resume)) continue;
-    await giveToAgent(served, asked, {
+    await giveToAgent(served, located, {
       run,
       response,
       update: { final: true },

@@ -258,8 +258,8 @@ function handedElsewhere(
 }
 
 function isHere({ agent }: ServedAgent, name: string): boolean {
-  const found = agent.findAgent(name);
-  return found !== undefined && !found.isRemote;
+  const namedAgent = agent.findAgent(name);
+  return namedAgent !== undefined && !namedAgent.isRemote;
 }
 
 async function openRunSession(

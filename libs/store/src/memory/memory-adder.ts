@@ -51,9 +51,9 @@ export class MemoryAdder {
     if (change.follows) return await this.#addChange(place, sessionId, change, { field, from });
     const numbers = await readSession(place, sessionId);
     if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return true;
-    const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
+    const wantedIds = new Set(change.events.map(({ event }) => shortId(event.id)));
     const rewound = new Set(change.rewound.map(shortId));
-    const isStale = (id: string) => (change.replaces ? !wanted.has(id) : rewound.has(id));
+    const isStale = (id: string) => (change.replaces ? !wantedIds.has(id) : rewound.has(id));
     const stale = [...numbers].flatMap(([id, number]) => (isStale(id) ? [number] : []));
     const drops = stale.length > 0 || (change.replaces && from !== '');
     // The mark is removed first: if this process dies, the next one reads the whole session again.
