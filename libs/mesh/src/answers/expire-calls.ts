@@ -10,7 +10,7 @@ const pageSize = 100;
 const maxRuns = 10;
 
 /**
- * Gives each call whose deadline is over its outcome: nobody answered in time.
+ * Ends each call whose deadline is over: its outcome says that nobody answered in time.
  *
  * @param laterMs pause before a call is tried again, in ms: another invocation may be at work, or an answer
  * may be on its way

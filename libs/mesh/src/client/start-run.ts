@@ -95,7 +95,7 @@ export interface StartedRun {
    */
   events: AsyncIterable<Event>;
   /**
-   * The same events with their numbers in the session, which {@link followRun} takes to come back. Read
+   * The same events with their numbers in the session: {@link followRun} continues after such a number. Read
    * either this or `events`.
    */
   numbered: AsyncIterable<NumberedEvent>;

@@ -150,7 +150,7 @@ async function giveBack(
 ): Promise<WorkOutcome> {
   const ref = { ...sessionOf(run), invocationId: run.invocationId };
   if (token !== undefined) {
-    // Best effort: without it the run would only become a dead letter one death earlier.
+    // Best effort: if it fails, one death too many is counted for the run.
     await mesh.sessions.leases.giveBack(ref, token).catch(() => {});
   }
   return { done: false, delayMs };

@@ -79,8 +79,7 @@ export class CallsOfLog {
     for (const { id, name = '', willContinue } of getFunctionResponses(event)) {
       const loggedCall = id !== undefined && this.#loggedCalls.get(id);
       if (!loggedCall || event.author === 'user') continue;
-      // The work of a long-running call may go on after its first response, and that of another call after
-      // its question.
+      // A long-running call may go on after its first response, and any other call after its question.
       this.#touch(event, id, { ...loggedCall, name, isOver: !willContinue && !loggedCall.isLongRunning });
     }
   }

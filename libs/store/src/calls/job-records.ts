@@ -41,7 +41,7 @@ export interface FollowedJob {
   result?: ToolResult;
 }
 
-/** The state of a progress message that was kept. */
+/** The number of a kept progress message, and whether a caller follows the job. */
 export interface ReportedWord {
   seq: number;
   /**

@@ -38,7 +38,7 @@ export async function readEntries(
   });
 }
 
-/** Reads the numbers of memories in order, after one number. */
+/** Reads the numbers of memories in order, beginning after the number `after`. */
 export async function readOrder(
   { connection, keys }: MemoryPlace,
   after: number,
