@@ -89,8 +89,7 @@ export const commands: Record<string, Command> = {
       if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
       const count = await queues.bury(subject);
-      if (count === 0)
-        throw new MeshError('not_found', `nothing lies under ${subject} that no service takes`);
+      if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
       around.print(`${count} moved to the dead letters`);
     },
   },

@@ -49,10 +49,10 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
   } catch (thrown) {
     const error = MeshError.from(thrown, 'the update could not be taken; the log has the cause');
     if (error.retryable) {
-      log.warn({ err: error }, 'could not take an update for now; it will be tried again');
+      log.warn({ err: error }, 'could not take an update; it will be tried again');
       return { done: false, delayMs: retryMs };
     }
-    log.warn({ err: error }, 'put away an update (dead letters)');
+    log.warn({ err: error }, 'moved an update to the dead letters');
     await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
   }
@@ -96,7 +96,7 @@ function assertOwn({ agent }: ServedAgent, { callId, pending }: LocatedCall, upd
   if (kind !== 'result' && !(update.final && (update.wake ?? true))) {
     throw new MeshError(
       'invalid_argument',
-      `${name} ${callId} asks a person: it takes an answer that is final and wakes`,
+      `${name} ${callId} asks a person: answer it with a final update that wakes the agent`,
     );
   }
 }

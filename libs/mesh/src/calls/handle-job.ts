@@ -58,7 +58,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
   try {
     order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'put away a job that nobody can read');
+    log.error({ err: error, subject: item.subject }, 'moved an unreadable job to the dead letters');
     await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
     return done;
   }
@@ -68,7 +68,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     return await work(attempt);
   } catch (error) {
     // Failures of the tool itself go to the agent; this one is a failure of the mesh.
-    log.warn({ err: error, job: order.job }, 'could not go on with a job for now; it will be tried again');
+    log.warn({ err: error, job: order.job }, 'could not continue a job; it will be tried again');
     await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
     return { done: false, delayMs: retryMs };
   }
@@ -178,7 +178,7 @@ async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Pro
     await tell(attempt, update);
   } catch (error) {
     if (!MeshError.from(error).retryable) throw error;
-    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not tell how far a job is');
+    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not publish the progress of a job');
   }
 }
 

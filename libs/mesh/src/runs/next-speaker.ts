@@ -36,10 +36,10 @@ export async function speakerFor(
 }
 
 /**
- * Returns the agent that gets the next message. An answer goes to the agent that asked, which `askingEvents` tells
- * ({@link askedFor}). Any other message goes to the agent that spoke last, among the agents that could give
- * the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on
- * agents.
+ * Returns the agent that gets the next message. An answer goes to the agent that asked, which `askingEvents`
+ * tells ({@link askedFor}). Any other message goes to the agent that spoke last, among the agents that could
+ * give the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same
+ * rule, on agents.
  */
 export async function speakerOf(
   mesh: Mesh,

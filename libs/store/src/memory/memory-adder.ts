@@ -38,7 +38,7 @@ export class MemoryAdder {
       // Another process adds the same session; the random pause lets one of them finish.
       await pause(Math.random() * 10 * attempt);
     }
-    throw new MeshError('aborted', `others add session ${session.id} to memory all the time; add it again`);
+    throw new MeshError('aborted', `others keep adding session ${session.id} to memory; add it again`);
   }
 
   /** Adds a session, or returns false when another process is adding it. */

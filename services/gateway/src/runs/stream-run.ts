@@ -47,7 +47,7 @@ export async function streamRun(
     if (status === 'failed' && error) last = { data: reportError(log, MeshError.fromWire(error), ids) };
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
-      log.warn({ traceId: ids.traceId, invocationId }, 'let go of a client that does not read');
+      log.warn({ traceId: ids.traceId, invocationId }, 'disconnected a client that does not read');
     // A client that has left gets no frame.
     if (!clientGone.aborted) last = { data: reportError(log, thrown, ids) };
   } finally {
