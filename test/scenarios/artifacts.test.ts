@@ -134,7 +134,7 @@ describe('artifacts on the mesh', () => {
     });
     expect(await json(upload)).toMatchObject({
       status: 400,
-      body: { error: expect.stringContaining('no MIME type') },
+      body: { error: expect.stringContaining('not a MIME type') },
     });
     const nowhere = '/apps/archive/users/u9/sessions/nope/artifacts';
     expect(await status('GET', nowhere)).toBe(404);

@@ -65,18 +65,18 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
   for (let at = 0; ; ) {
     const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
     if (page.length === 0) return;
-    const kept = page.map(readKept);
-    const own = kept.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
-    const calls = kept.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
+    const members = page.map(readKept);
+    const ownKeys = members.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
+    const calls = members.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
     for (const call of calls) await forgetCall({ connection, keys }, ref, call);
     await connection.script(
       deleteKeptScript,
-      [index, ...own],
+      [index, ...ownKeys],
       calls.map((call) => keptCall(ref, call)),
     );
-    const records = kept.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
+    const records = members.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
     const deleted = await connection.script<number>(deleteOwnScript, [index, ...records], [token]);
-    at += page.length - own.length - calls.length - deleted;
+    at += page.length - ownKeys.length - calls.length - deleted;
   }
 }
 
