@@ -88,10 +88,7 @@ async function stopRuns(mesh: Mesh, user: UserOwner, until: number, signal?: Abo
   }
 }
 
-/**
- * Cancels the running and waiting runs of a session, which tells those who wait for them, and returns the
- * runs.
- */
+/** Cancels the running and waiting runs of a session, whose watchers get the end, and returns the runs. */
 async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]> {
   const runs = await mesh.sessions.users.runsIn(ref);
   for (const run of runs) {

@@ -123,8 +123,8 @@ return redis.call('HINCRBY', KEYS[1], 'released', 1)
 
 /**
  * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1
- * when a caller follows. A worker sends one message after the other, so the nonce tells a repetition of the
- * same call from the next message.
+ * when a caller follows. A worker sends one message after the other, so the nonce distinguishes a repetition
+ * of the same call from the next message.
  */
 const reportJobScript = script(`${clock}
 local found = redis.call('HMGET', KEYS[1], 'holder', 'nonce', 'said', 'followed', 'told')

@@ -48,7 +48,7 @@ const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, remov
 /**
  * Removes a session with all that belongs to it: its log and state, the records of its invocations, its
  * sign-ins, its pending calls, and the hidden sessions of its calls. Waiting runs stay in its queue for a
- * while, so that they can be told that the session is gone.
+ * while, so that each can end with an error.
  */
 export async function deleteSession(deletion: Deletion): Promise<void> {
   for (const step of deletionSteps) await step(deletion);
