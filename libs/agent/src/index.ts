@@ -1,5 +1,5 @@
 /**
- * Agents of an LLM: a model answers, calls tools, and hands the conversation to other agents.
+ * Agents that a model drives: it answers, calls tools, and transfers the conversation to other agents.
  *
  * @example
  * import { FunctionTool, LlmAgent } from '@agentmesh/agent';
@@ -25,7 +25,8 @@ export { LlmAgent, LlmAgent as Agent } from './flow/llm-agent.ts';
 export type { ToolUnion } from './flow/llm-agent-config.ts';
 
 /**
- * Agents that run others, in an order, at the same time, in a loop, or by choice, and agents with code of your own.
+ * Agents that run other agents (in order, at the same time, in a loop, or by choice), and agents with user
+ * code.
  *
  * @example
  * import { LlmAgent, SequentialAgent } from '@agentmesh/agent';
@@ -85,7 +86,7 @@ export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './too
 export * from './tools/google-tools.ts';
 
 /**
- * The context that tools and callbacks get: state, actions, files, memory, and the call that they serve.
+ * The context of tools and callbacks: state, actions, files, memory, and the current call.
  *
  * @example
  * import { FunctionTool, type ToolContext } from '@agentmesh/agent';
@@ -104,7 +105,8 @@ export { ReadonlyContext } from './base/readonly-context.ts';
 export { State } from './events/state.ts';
 
 /**
- * Questions to people: confirmations, inputs, and choices. A call waits for its answer, in whatever process it comes.
+ * Questions to people: confirmations, inputs, and choices. The call is pending until its answer comes, in any
+ * process.
  *
  * @example
  * import { FunctionTool } from '@agentmesh/agent';
@@ -128,7 +130,7 @@ export { ToolConfirmation } from './tools/tool-confirmation.ts';
 export { getUserChoiceTool } from './tools/user-choice-tool.ts';
 
 /**
- * Credentials of users and applications: a tool says which one it needs, and gets it before it runs.
+ * Credentials of users and applications: a tool names the one that it needs, and receives it before it runs.
  *
  * @example
  * import { AuthCredentialTypes, AuthenticatedFunctionTool } from '@agentmesh/agent';
@@ -157,8 +159,8 @@ export type { AuthenticatedFunctionToolOptions } from './tools/authenticated-fun
 export { AuthenticatedFunctionTool } from './tools/authenticated-function-tool.ts';
 
 /**
- * Models: Gemini by name, several that take each other's place, and models of your own. OpenAI's are in `@agentmesh/agent/openai`. And executors of
- * the code that a model writes.
+ * Models: Gemini by name, several models as one, and models of your own; OpenAI's are in
+ * `@agentmesh/agent/openai`. Also executors of the code that a model writes.
  *
  * @example
  * import { Gemini, LlmAgent, RoutedLlm } from '@agentmesh/agent';
@@ -181,7 +183,8 @@ export * from './models/registry.ts';
 export * from './models/routed-llm.ts';
 
 /**
- * Runners: an app of agents, with plugins, in one process. On a mesh services run agents instead: see `@agentmesh/mesh`.
+ * Runners: they run an app of agents, with plugins, in one process. On a mesh, services run agents instead: see
+ * `@agentmesh/mesh`.
  *
  * @example
  * import { App, InMemoryRunner, LlmAgent, LoggingPlugin } from '@agentmesh/agent';
@@ -204,7 +207,7 @@ export { StreamingMode } from './runner/streaming-mode.ts';
 export * from './runner/type-guards.ts';
 
 /**
- * Events: what agents, tools and people said and did, as the log of a session has it.
+ * Events: the records of a session's log, of agents, tools and people.
  *
  * @example
  * import { createEvent, getFunctionCalls, stringifyContent } from '@agentmesh/agent';
@@ -227,7 +230,8 @@ export {
 export * from './events/event-queries.ts';
 
 /**
- * Sessions: conversations with their log and state; and how long conversations keep short prompts.
+ * Sessions: conversations with their log and state; and compactors, which keep the prompts of long
+ * conversations short.
  *
  * @example
  * import { InMemorySessionService, LlmAgent, TruncatingContextCompactor } from '@agentmesh/agent';
@@ -253,7 +257,7 @@ export type {
 } from './sessions/session-service.ts';
 
 /**
- * Artifacts: files of a session or of a user, in versions.
+ * Artifacts: files of a session or of a user, with versions.
  *
  * @example
  * import { InMemoryArtifactService } from '@agentmesh/agent';
@@ -274,7 +278,7 @@ export {
 } from './tools/load-artifacts-tool.ts';
 
 /**
- * Memory: what was said in other sessions, found by words or by meaning.
+ * Memory: the texts of other sessions, found by words or by meaning.
  *
  * @example
  * import { InMemoryMemoryService, LlmAgent, loadMemoryTool } from '@agentmesh/agent';

@@ -93,9 +93,9 @@ function effectsEvent(context: InvocationContext, callEvent: Event, actions: Eve
 }
 
 /**
- * Returns the part of an outcome that belongs into the event of the responses. The event of its question
- * holds the rest. A call with a question for a confirmation or an input has no response yet; a call with a
- * question for a credential has an interim one.
+ * Returns the part of an outcome for the event of the responses; the event of the call's question holds the
+ * rest. A call that asks for a confirmation or an input has no response yet; a call that asks for a
+ * credential has an interim one.
  */
 function withoutQuestion(outcome: CallOutcome): CallOutcome[] {
   const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = outcome.actions;
@@ -256,8 +256,8 @@ function lastProgress(
 }
 
 /**
- * Makes the response to an interrupted call. The work may still be going on somewhere, so the call is not
- * repeated without anybody knowing: the model is told and can ask.
+ * Makes the response to an interrupted call. Its work may still be going on, so the call is not repeated: the
+ * model is told and can ask.
  */
 function interrupted(lastUpdate: Record<string, unknown> | undefined): Record<string, unknown> {
   return {

@@ -46,8 +46,8 @@ export function heldStep(
 }
 
 /**
- * Assigns log positions to the received events so that they keep their order. An event may have been
- * committed later than one that was received after it.
+ * Assigns log positions to the received events so that they keep the order in which they were received. User
+ * code may have committed them in another order.
  */
 function inOrder(
   session: Session,

@@ -44,8 +44,8 @@ export function nextStep(context: InvocationContext): Step {
 }
 
 /**
- * Returns the next step when the last event concerns calls: running them, or waiting. Returns undefined when
- * all calls have their responses.
+ * Returns the next step when the last event holds calls, responses or questions: run the remaining calls, or
+ * wait. Returns undefined when all calls have their responses.
  */
 function stepAtCalls(last: Event, context: InvocationContext): Step | undefined {
   const asking = callsBehind(last, context);
@@ -112,8 +112,8 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
 }
 
 /**
- * Returns the calls to run: those that have no response and wait for nobody. A long-running call may have no
- * first result; it counts as run when the calls made with it have their responses.
+ * Returns the calls to run: those that have no response and wait for nobody. A long-running call without a
+ * first result counts as made when the other calls of its event have their responses.
  */
 function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
   const unanswered = unansweredCalls(asking, context);

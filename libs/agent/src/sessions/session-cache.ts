@@ -19,8 +19,8 @@ interface Frozen {
 }
 
 /**
- * Number of known events that are read again. They tell a session's log from that of an earlier session with
- * the same id, or from a log that lost its end.
+ * Number of known events that are read again. They show whether the store still holds the same log: a session
+ * with the same id may have replaced it, or it may have lost its end.
  */
 const overlap = 1;
 
