@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { provisionUser } from '@agentmesh/mesh';
+import { agentConfig, provisionUser } from '@agentmesh/mesh';
+import { describeConfig } from '@agentmesh/service';
+import { gatewayConfig } from '../services/gateway/src/context/config.ts';
 import { type DeployedService, deployedServices } from './checks/services.ts';
+import { provisionConfig } from './local/provision-config.ts';
 import { samples } from './local/samples.ts';
 import { natsConfiguration, passwordVariable } from './nats/configuration.ts';
 
@@ -26,6 +29,7 @@ export function generatedFiles(): Map<string, string> {
     ['compose.yaml', composeFile(services)],
     ['README.md', readme()],
     ['nats/nats-server.conf', natsConfiguration()],
+    ['../libs/cli/src/variables-of-others.ts', variablesOfOthers()],
   ]);
 }
 
@@ -124,6 +128,14 @@ function readme(): string {
   const text = withLines(read('README.md'), 'password variables', ['', '```', ...variables, '```', '']);
   const secrets = users.map((user) => `- \`${secretOf(user)}\``);
   return withLines(text, 'secrets', ['', ...secrets, '']);
+}
+
+/** Lists the variables of single processes for the operator's command, which must not refuse them. */
+function variablesOfOthers(): string {
+  const others = describeConfig({ ...gatewayConfig, ...agentConfig, ...provisionConfig });
+  const names = [...new Set(others.map(({ name }) => name))].filter((name) => name.startsWith('MESH_'));
+  const lines = names.sort().map((name) => `  '${name}',`);
+  return replaced('../libs/cli/src/variables-of-others.ts', 'variables', lines);
 }
 
 function replaced(file: string, what: string, lines: readonly string[]): string {

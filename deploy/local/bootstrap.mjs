@@ -65,7 +65,8 @@ function vitest(args, env) {
 async function check(env) {
   const quietly = (what, ...args) => runQuietly(node, args, what, { cwd: root, env });
   step('checking format and lint');
-  await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.');
+  const biome = 'biome (npm run generate mends format and the order of imports)';
+  await quietly(biome, 'node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.');
   step('checking types');
   await quietly('tsc', 'node_modules/typescript/bin/tsc', '--noEmit');
   step('looking for unused files, exports and dependencies');
@@ -80,7 +81,7 @@ async function generate(env) {
   await quietly('deploy/write.ts', 'deploy/write.ts');
   step('writing tables of docs');
   await quietly('test/write-docs.ts', 'test/write-docs.ts');
-  await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--colors=off', '.');
+  await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'check', '--write', '--colors=off', '.');
   return 0;
 }
 

@@ -1,3 +1,4 @@
+import { geminiKeyOf } from '@agentmesh/agent/internal';
 import { agentConfig } from '@agentmesh/mesh';
 
 /** The choice of models for a mesh on this machine, with a notice for the person who starts it. */
@@ -21,7 +22,7 @@ export function chooseModel(env: NodeJS.ProcessEnv, { isDemo }: { isDemo: boolea
   const result = agentConfig.model.read(env.MESH_MODEL);
   if ('problem' in result) throw new Error(`MESH_MODEL ${result.problem}`);
   if (result.value) return { model: result.value };
-  if (env.GEMINI_API_KEY || env.GOOGLE_API_KEY || env.GOOGLE_GEMINI_BASE_URL) return { model: undefined };
+  if (geminiKeyOf(env) || env.GOOGLE_GEMINI_BASE_URL) return { model: undefined };
   if (!isDemo && (env.NATS_URL || env.REDIS_URL)) {
     throw new Error(
       `no key for the models of the agents: ${withKey}, MESH_MODEL=scripted takes answers from scripts. On the servers of NATS_URL and REDIS_URL one of the two must be set`,

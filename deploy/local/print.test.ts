@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { logPrinter } from './print.ts';
 import { assertDistinct, describeImportError, missingServices } from './samples.ts';
 import { reasonIn } from './service-process.ts';
@@ -103,7 +103,9 @@ it('names an agent or a tool without a service, with the name that was probably 
 });
 
 it('names the line of a definition that is not valid TypeScript', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'agentmesh-definition-')), 'agent.ts');
+  const folder = await mkdtemp(join(tmpdir(), 'agentmesh-definition-'));
+  onTestFinished(async () => await rm(folder, { recursive: true }));
+  const file = join(folder, 'agent.ts');
   await writeFile(file, 'export const a: number = 1;\nconst b = ;\n');
   // Another process imports the file, because Vitest would transform it and report its own errors.
   const script = `import(${JSON.stringify(file)}).catch(({ message, stack }) => console.log(JSON.stringify({ message, stack })))`;

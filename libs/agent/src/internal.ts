@@ -70,6 +70,7 @@ export {
 export type { SessionChange } from './memory/session-view.ts';
 export { changeOf, isOlder, isRewind } from './memory/session-view.ts';
 export { queryWords, textTerms } from './memory/words.ts';
+export { geminiKeyOf } from './models/gemini-key.ts';
 export { assertContinues } from './questions/assert-continues.ts';
 export { answerToQuestion, isPassedOn } from './questions/questions.ts';
 export { askerCancelled, readMessage } from './questions/read-message.ts';

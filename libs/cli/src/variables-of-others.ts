@@ -3,6 +3,7 @@
  * they are no errors here.
  */
 export const variablesOfOthers: readonly string[] = [
+  // generated: variables (npm run generate)
   'MESH_ACK_WAIT_MS',
   'MESH_BODY_LIMIT',
   'MESH_HTTP_ALLOWED_HOSTS',
@@ -16,4 +17,5 @@ export const variablesOfOthers: readonly string[] = [
   'MESH_UNREAD_MS',
   'MESH_UPLOAD_LIMIT',
   'MESH_WHEN_ABSENT',
+  // end of generated: variables
 ];

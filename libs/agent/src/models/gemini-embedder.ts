@@ -1,6 +1,7 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { ApiError, GoogleGenAI, type GoogleGenAIOptions, type HttpRetryOptions } from '@google/genai';
 import type { Embedder } from '../memory/embedder.ts';
+import { geminiKeyOf } from './gemini-key.ts';
 import { withRetries } from './retry.ts';
 
 export interface GeminiEmbedderOptions {
@@ -81,9 +82,12 @@ export class GeminiEmbedder implements Embedder {
   // Makes the client at the first request, so that a service can start without a key.
   #connect(): GoogleGenAI {
     const { apiKey, baseUrl, client, model } = this.#options;
-    const key = apiKey ?? process.env.GEMINI_API_KEY ?? process.env.GOOGLE_API_KEY;
+    const key = apiKey ?? geminiKeyOf();
     if (!this.#client && !key && !client)
-      throw new MeshError('failed_precondition', `no key for model ${model}: set GEMINI_API_KEY`);
+      throw new MeshError(
+        'failed_precondition',
+        `no key for model ${model}: set GEMINI_API_KEY or GOOGLE_API_KEY`,
+      );
     const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
     this.#client ??= new GoogleGenAI({
       ...(key !== undefined && { apiKey: key }),

@@ -10,6 +10,7 @@ import {
   type Part,
 } from '@google/genai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { geminiKeyOf } from './gemini-key.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
@@ -97,7 +98,7 @@ export class Gemini extends BaseLlm {
 
   get #key(): string | undefined {
     const { apiKey, client, vertexai = client?.vertexai } = this.#options;
-    return apiKey ?? (vertexai ? undefined : process.env.GEMINI_API_KEY || process.env.GOOGLE_API_KEY);
+    return apiKey ?? (vertexai ? undefined : geminiKeyOf());
   }
 
   // Makes the client at the first request, so that an agent can be defined without a key.

@@ -23,6 +23,7 @@ import {
   type Headers,
   header,
   MeshError,
+  traceIdOf,
 } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
@@ -65,7 +66,8 @@ export async function* handleDelegated(
 
 function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncGenerator<Frame, void, void> {
   const { mesh, agent } = served;
-  return withOutcome(mesh.log, 'ask ended', askIds(agent.name, ask), answerAsk(served, request, ask));
+  const ids = { ...askIds(agent.name, ask), traceId: traceIdOf(request.headers) };
+  return withOutcome(mesh.log, 'ask ended', ids, answerAsk(served, request, ask));
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {

@@ -7,7 +7,7 @@ import {
   messageEventId,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
-import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import { MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
@@ -33,7 +33,8 @@ export async function settle(
   const { mesh, agent, stopping } = served;
   const { invocationId } = run;
   const error = MeshError.from(thrown, `agent ${agent.name} failed; its log has the cause`);
-  const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session });
+  const traceId = traceIdOf(delivery.item.headers);
+  const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session, traceId });
   if (stopping.aborted && error.code === 'cancelled') return await giveBack(served, run, delivery, 0);
   if (error.code === 'aborted') {
     log.warn({ err: error }, 'another delivery of the run has taken over');

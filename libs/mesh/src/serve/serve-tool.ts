@@ -9,6 +9,7 @@ import {
   type ToolCall,
   type ToolResult,
   toolCallSchema,
+  traceIdOf,
 } from '@agentmesh/protocol';
 import { followJob } from '../calls/follow-job.ts';
 import { handleJob } from '../calls/handle-job.ts';
@@ -146,6 +147,7 @@ function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerato
     tool: tool.name,
     ...(callId !== undefined && { callId }),
     ...(context && { agent: context.agent, invocationId: context.invocationId, session: context.session }),
+    traceId: traceIdOf(request.headers),
   };
   return withOutcome(mesh.log, 'call ended', ids, answerCall(served, request, call));
 }
