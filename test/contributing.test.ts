@@ -6,13 +6,14 @@ import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-// The steps of CONTRIBUTING.md, done in a copy of the repository with the commands that the page names. Slow machines install for minutes.
+// Follows the steps of CONTRIBUTING.md in a copy of the repository, with the commands that the page names. An
+// installation may take minutes on a slow machine.
 const minutes = 60_000;
 const root = join(import.meta.dirname, '..');
 const copy = mkdtempSync(join(tmpdir(), 'agentmesh-contributing-'));
 const unwanted = ['node_modules', '.git', '.mesh', 'coverage'];
 const page = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
-/** Every file of the copy, as it was before any step. */
+/** The files of the copy before the first step. */
 let untouched: Map<string, string>;
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rm(copy, { recursive: true, force: true }));
 beforeEach(restore);
 
-/** Puts the copy back to how it was. */
+/** Restores the files of the copy. */
 async function restore() {
   const there = await filesOf(copy);
   const added = [...there.keys()].filter((file) => !untouched.has(file));
@@ -45,7 +46,7 @@ async function filesOf(folder: string): Promise<Map<string, string>> {
   return new Map(found.flat());
 }
 
-/** Runs a command of package.json in the copy, as a contributor does: what is new is installed. */
+/** Runs a command of package.json in the copy, as a contributor does. New dependencies are installed. */
 async function npmRun(command: string, ...args: string[]): Promise<string> {
   const { CI: _frozen, ...env } = process.env;
   const { stdout } = await promisify(execFile)('npm', ['run', command, '--', ...args], {
@@ -58,7 +59,7 @@ async function npmRun(command: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Files that differ from the repository. */
+/** Lists the files that differ from the repository. */
 async function changedFiles(): Promise<string[]> {
   const there = await filesOf(copy);
   return [...there].flatMap(([file, text]) => (untouched.get(file) === text ? [] : [file])).sort();
@@ -70,7 +71,7 @@ interface Step {
   text: string;
 }
 
-/** The blocks of a section, each with the last file that the text before it names. */
+/** Returns the code blocks of a section, each with the last file that the text before it names. */
 function stepsOf(title: string): Step[] {
   const section = page.split(`\n## ${title}\n`)[1]?.split('\n## ')[0];
   if (section === undefined) throw new Error(`CONTRIBUTING.md has no section ${title}`);
@@ -87,7 +88,7 @@ function stepsOf(title: string): Step[] {
   });
 }
 
-/** Creates the file of a step, or makes its change where the unchanged lines of its diff are. */
+/** Creates the file of a step, or applies its diff. */
 async function apply({ file, language, text }: Step) {
   const path = join(copy, file);
   if (language !== 'diff') {

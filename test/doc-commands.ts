@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Event } from '@agentmesh/protocol';
 
-/** Runs the shell commands of a document that talk of an app, at a gateway; gives the events that they print. */
+/**
+ * Runs the shell commands of a document that name an app, with a gateway. Returns the events that they print.
+ */
 export async function runDocCommands(page: string, app: string, gatewayUrl: string): Promise<Event[]> {
   const text = readFileSync(join(import.meta.dirname, '..', page), 'utf8');
   const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands);

@@ -23,20 +23,20 @@ describe('the documents', () => {
   it.each(Object.entries(generatedTables))(
     '%s holds what the code says; write it anew with node test/write-docs.ts',
     (file, table) => {
-      // The formatter may align columns: what counts is what the cells say.
+      // The formatter may align columns, so only the texts of the cells are compared.
       const cells = (text: string) => text.replace(/[ \t]+/g, ' ').replace(/-{2,}/g, '---');
       expect(cells(read(file))).toBe(cells(withTable(read(file), table())));
     },
   );
 
-  it.each(documents)('%s links only to files that are there', (file) => {
+  it.each(documents)('%s links only to existing files', (file) => {
     const links = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
       ([, to]) => to ?? '',
     );
     for (const to of links) expect(existsSync(join(root, dirname(file), to)), `${file}: ${to}`).toBe(true);
   });
 
-  it('docs/message-lifecycle.md and docs/architecture.md name only files that are there', () => {
+  it('docs/message-lifecycle.md and docs/architecture.md name only existing files', () => {
     for (const file of ['docs/message-lifecycle.md', 'docs/architecture.md']) {
       const named = [...read(file).matchAll(/`((?:libs|services|deploy|test)\/[\w./-]+)`/g)].map(
         ([, path]) => path ?? '',
@@ -46,7 +46,7 @@ describe('the documents', () => {
     }
   });
 
-  it('docs/architecture.md names an owner of every term that is there', () => {
+  it('docs/architecture.md names an existing owner of every term', () => {
     const glossary = read('docs/architecture.md').split('\n## Glossary\n')[1] ?? '';
     const entries = glossary.match(/^- \*\*.*$/gm) ?? [];
     expect(entries.length).toBeGreaterThan(40);
@@ -59,7 +59,7 @@ describe('the documents', () => {
 
 const words = new Map<string, Set<string>>();
 
-/** Every word in the sources of a package. */
+/** Returns all words in the sources of a package. */
 function wordsOf(folder: string): Set<string> {
   const known = words.get(folder);
   if (known) return known;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const examplePage = 'docs/programming-model.md';
 export const examplesFolder = 'docs/examples/programming-model';
-/** Every page with examples, and the folder of these. */
+/** The pages with examples, and the folders of the examples. */
 export const examplePages = {
   [examplePage]: examplesFolder,
   'docs/credentials.md': 'docs/examples/credentials',
@@ -12,15 +12,15 @@ export const examplePages = {
 
 const root = join(import.meta.dirname, '..');
 const read = (folder: string, name: string) => readFileSync(join(root, folder, name), 'utf8').trimEnd();
-/** A line that names an example, and what stands for it up to the end of its blocks. */
+/** The pattern of a line that names an example, with the code blocks after it. */
 const place = /^<!-- example: ([\w-]+)\.ts -->\n(?:\n```(?:ts|text)\n.*?\n```\n)*/gms;
 
-/** The examples that the page shows, by name without `.ts`. */
+/** Returns the names of the examples on the page, without `.ts`. */
 export function examplesOf(page: string): string[] {
   return [...page.matchAll(place)].map(([, name = '']) => name);
 }
 
-/** Puts the text of each example, and what it prints, where the page names it. */
+/** Puts the text and the output of each example after the line that names it. */
 export function withExamples(page: string, folder = examplesFolder): string {
   return page.replace(place, (_all, name: string) => {
     const output = existsSync(join(root, folder, `${name}.txt`))

@@ -3,7 +3,10 @@ import { agentConfig } from '@agentmesh/mesh';
 import { errorTable, subjects, subjectTable } from '@agentmesh/protocol';
 import { type ConfigShape, describeConfig, serviceConfig } from '@agentmesh/service';
 
-/** The tables of docs that are made from code, by file. `node test/write-docs.ts` writes them; a test compares. */
+/**
+ * The tables in documents that are made from code, by file. `node test/write-docs.ts` writes them; a test
+ * compares them.
+ */
 export const generatedTables: Record<string, () => string[]> = {
   'docs/errors.md': () =>
     table([
@@ -49,7 +52,7 @@ function variables(title: string, shape: ConfigShape): string[] {
   ];
 }
 
-/** The first row is the head. Columns are as wide as their widest cell. */
+/** Makes the lines of a table. The first row is the head; columns are as wide as their widest cell. */
 function table(rows: string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)));
   const line = (cells: string[]) =>

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 export interface Import {
   from: string;
   to: string;
-  /** It is gone at run time: types alone are imported. */
+  /** Whether only types are imported, so that the import does not exist at run time. */
   isType: boolean;
 }
 
@@ -41,7 +41,10 @@ function holdsTypesAlone(names: string): boolean {
   return each.length > 0 && each.every((name) => name.startsWith('type '));
 }
 
-/** Finds the groups of nodes that reach each other, by Tarjan's algorithm; a node that is in no circle is in no group. */
+/**
+ * Finds the groups of nodes that reach each other, by Tarjan's algorithm; a node without a circle is in no
+ * group.
+ */
 export function circlesIn(edges: readonly { from: string; to: string }[]): string[][] {
   const next = new Map<string, string[]>();
   for (const { from, to } of edges) {

@@ -22,7 +22,7 @@ export function restClient(url: string) {
     },
     run: (appName: string, sessionId: string, text: string, more: Record<string, unknown> = {}) =>
       send('POST', '/run', runBody(appName, sessionId, text, more)),
-    /** Runs and gives all events; throws when the answer is not 200. */
+    /** Runs the agent and returns all events. Throws when the answer is not 200. */
     async events(
       appName: string,
       sessionId: string,
@@ -55,7 +55,7 @@ function runBody(appName: string, sessionId: string, text: string, more: Record<
   return { appName, userId: 'u1', sessionId, newMessage: { role: 'user', parts: [{ text }] }, ...more };
 }
 
-/** The words of the last event. */
+/** Returns the text of the last event. */
 export function lastText(events: readonly Event[]): string {
   return (
     events

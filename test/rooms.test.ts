@@ -5,7 +5,10 @@ import { circlesIn, importsIn, importsOf, sourcesIn } from './imports.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** The rooms of each package, from the bottom to the top: a file imports from its own room and from rooms before it. */
+/**
+ * The rooms of each package, from the bottom to the top. A file imports only from its own room and from
+ * earlier ones.
+ */
 const rooms: Record<string, readonly string[]> = {
   'libs/agent/src': [
     ...['events', 'schema', 'sessions', 'sessions/in-memory', 'credentials', 'artifacts', 'memory'],
@@ -31,7 +34,7 @@ const rooms: Record<string, readonly string[]> = {
   ],
 };
 
-/** How many files a room may hold, tests included. */
+/** The largest number of files in a room, tests included. */
 const mostFiles = 22;
 
 const isTest = (file: string) => /\.(?:test|fixture)\.ts$/.test(file);
@@ -42,15 +45,15 @@ describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
   const files = sourcesIn(join(root, folder));
   const sources = files.filter((file) => !isTest(file) && !isSuite(file));
   const imports = importsIn(join(root, folder), sources);
-  /** Files at the top level import from every room. */
+  /** Returns the position of a room. Files at the top level may import from every room. */
   const heightOf = (room: string) => (room === '.' ? order.length : order.indexOf(room));
 
-  it('are all in the list, and hold sources', () => {
+  it('are exactly those of the list, and hold sources', () => {
     const found = new Set(sources.map(roomOf).filter((room) => room !== '.'));
     expect([...order].sort()).toEqual([...found].sort());
   });
 
-  it('stand in the README of the package, from the top to the bottom', () => {
+  it('are in the README of the package, from the top to the bottom', () => {
     const readme = readFileSync(join(root, dirname(folder), 'README.md'), 'utf8');
     const listed = [...readme.matchAll(/^- `([\w-]+)\/`: /gm)].map(([, room = '']) => room);
     const fromTheTop = [...new Set(order.toReversed().map((room) => room.split('/')[0] ?? ''))];
@@ -75,7 +78,7 @@ const packages = [
 describe.each(packages)('the files of %s', (folder) => {
   const files = sourcesIn(join(root, folder));
 
-  it('import each other in no circle at run time', () => {
+  it('do not import each other in a circle at run time', () => {
     expect(circlesIn(importsIn(join(root, folder), files).filter(({ isType }) => !isType))).toEqual([]);
   });
 
@@ -87,7 +90,7 @@ describe.each(packages)('the files of %s', (folder) => {
 });
 
 describe('the reader of imports', () => {
-  it('tells imports of types alone from others', () => {
+  it('distinguishes imports of types from other imports', () => {
     const text = `import type { A } from './a.ts';
 import { type B, type C } from '../b.ts';
 import { type D, e } from './d.ts';
@@ -104,7 +107,7 @@ const g = await import('./g.ts');
     ]);
   });
 
-  it('finds circles, also behind a way into them', () => {
+  it('finds circles, also from a node outside of them', () => {
     const edges = ['ab', 'bc', 'cb', 'cd', 'de', 'ef', 'fd'].map(([from = '', to = '']) => ({ from, to }));
     expect(circlesIn(edges)).toEqual([
       ['d', 'e', 'f'],

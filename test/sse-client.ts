@@ -1,13 +1,13 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** A frame of a gateway's stream: an event, or what went wrong. */
+/** A frame of a gateway's stream: an event, or an error. */
 export interface Frame {
-  /** The committed event's number in its session; absent for a piece of one and for an error. */
+  /** The number of a committed event in its session; absent for a streamed piece and for an error. */
   id: number | undefined;
   event: Event & { error?: string; code?: string };
 }
 
-/** The frames of an answer. Leaving the loop closes the connection. */
+/** Yields the frames of an answer. The end of the caller's loop closes the connection. */
 export async function* framesOf(response: Response): AsyncGenerator<Frame, void, void> {
   if (response.status === 204) return;
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
@@ -21,7 +21,7 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame, void,
     waiting = undefined;
     if (data === undefined) continue;
     const frame: Frame = { id: id === undefined ? undefined : Number(id), event: JSON.parse(data) };
-    // Of `/run_sse` the id of a committed event follows in a block of its own.
+    // In the answer of `/run_sse`, the id of a committed event follows in a separate block.
     const isCommitted = !frame.event.partial && frame.event.error === undefined;
     if (isCommitted && id === undefined) waiting = frame;
     else yield frame;
@@ -29,7 +29,7 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame, void,
   if (waiting) yield waiting;
 }
 
-/** The blocks of a stream of server-sent events: what stands between empty lines. */
+/** Yields the blocks of a stream of server-sent events, which are separated by empty lines. */
 async function* blocksOf({ body }: Response): AsyncGenerator<string, void, void> {
   let rest = '';
   for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -46,8 +46,9 @@ function fieldOf(line: string): [name: string, value: string] {
 }
 
 /**
- * The events that ADK's own client (`AdkApiClient` of `@google/adk-devtools`) reads: it splits the answer by empty lines, takes the blocks that begin
- * with `data: `, and leaves out the others. The package itself brings 235 MB of dependencies.
+ * Yields the events as ADK's own client reads them (`AdkApiClient` of `@google/adk-devtools`). That client
+ * splits the answer at empty lines and reads only the blocks that begin with `data: `. The package itself is
+ * not used here, because it has 235 MB of dependencies.
  */
 export async function* adkEventsOf(response: Response): AsyncGenerator<Frame['event'], void, void> {
   for await (const block of blocksOf(response)) {
@@ -55,7 +56,7 @@ export async function* adkEventsOf(response: Response): AsyncGenerator<Frame['ev
   }
 }
 
-/** Comes back to an invocation, as a browser's EventSource does. */
+/** Returns to the events of an invocation, as a browser's EventSource does. */
 export function comeBack(
   gatewayUrl: string,
   invocationPath: string,

@@ -1,4 +1,4 @@
-// A manager of reimbursement_agent who approves all that begins to wait: NATS and JSON, nothing of agentmesh.
+// A manager who approves each new request of reimbursement_agent. Uses NATS and JSON, nothing of agentmesh.
 import { connect } from '@nats-io/transport-node';
 
 const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;

@@ -1,4 +1,4 @@
-// A question to an agent from any program: NATS and JSON, nothing of agentmesh.
+// A question to an agent from any program. Uses NATS and JSON, nothing of agentmesh.
 import { connect } from '@nats-io/transport-node';
 
 const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;

@@ -1,4 +1,5 @@
-// An agent in one process: no NATS, no Redis. Run it with Node 24: node_modules/.bin/node docs/examples/one-process.ts
+// An agent in one process: no NATS, no Redis. Run it with Node 24: node_modules/.bin/node
+// docs/examples/one-process.ts
 import {
   BaseLlm,
   FunctionTool,
@@ -9,7 +10,7 @@ import {
 } from '@agentmesh/agent';
 import { z } from 'zod';
 
-/** Stands in for a model, so that this needs no key; with one, write `model: 'gemini-2.5-flash'` below. */
+/** A model that needs no key. With a key, write `model: 'gemini-2.5-flash'` below instead. */
 class TinyModel extends BaseLlm {
   override async *generateContentAsync({ contents }: LlmRequest) {
     const result = contents.at(-1)?.parts?.[0]?.functionResponse?.response;

@@ -1,4 +1,4 @@
-// A durable run, and the events of its session: the run goes on whatever becomes of this program.
+// A durable run, and the events of its session. The run continues even when this program ends.
 import { connect } from '@nats-io/transport-node';
 
 const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;

@@ -1,8 +1,8 @@
 /**
  * Kills a node of a Redis Cluster under 64 writers and counts the lost and doubled deltas.
  *
- * `node test/chaos/redis-failover-main.ts [replicas to wait for] [repetitions] [ms of the replica's
- * disconnection before the kill]`, default 1 5 300
+ * `node test/chaos/redis-failover-main.ts [replicas] [repetitions] [ms]`, default 1 5 300: the number of replicas
+ * to wait for, and the time for which the replica is disconnected before the kill.
  */
 import { runFailover } from './redis-failover.ts';
 

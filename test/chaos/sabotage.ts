@@ -36,7 +36,7 @@ function forgetTokens(sessions: SessionService): void {
 /** Makes each call a new one. */
 function forgetResults(results: CallResults): void {
   intercept(results, 'get', () => async () => undefined);
-  intercept(results, 'claim', () => async () => ({ state: 'claimed' }));
+  intercept(results, 'take', () => async () => ({ state: 'taken' }));
   intercept(results, 'put', () => async (_tool, _callId, result) => result);
 }
 

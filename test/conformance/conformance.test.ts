@@ -16,7 +16,8 @@ const page = read('../../docs/adk-differences.md');
 const [reasons = '', withTests = ''] = page.split('## Differences outside the scenarios');
 const recorded: Record<string, string[]> = JSON.parse(read('differences.json'));
 
-// One after the other: both libraries read the model's address from the environment.
+// The scenarios run one after the other, because both libraries read the model's address from the
+// environment.
 describe.each(scenarios)('$name ($section)', (scenario) => {
   it('is the same in one process and with every agent and tool in a process of its own', async () => {
     const here = await runLocal('agentmesh', scenario);

@@ -13,22 +13,22 @@ const outcome = (more: Partial<Outcome> = {}): Outcome => ({
   ...more,
 });
 
-it('finds none where only the order of keys differs', () => {
+it('finds none when only the order of keys differs', () => {
   expect(differencesOf(outcome(), outcome({ state: { s: { a: { y: 2, x: 1 } } } }))).toEqual([]);
 });
 
-it('tells an event that only one has, and not those behind it', () => {
+it('reports an event that only one outcome has, and not the events after it', () => {
   const more = outcome({ turns: [[{ author: 'new' }, ...(outcome().turns[0] ?? [])]] });
   expect(differencesOf(outcome(), more)).toEqual(['+ turn 0, 0: {"author":"new"}']);
   expect(differencesOf(more, outcome())).toEqual(['- turn 0, 0: {"author":"new"}']);
 });
 
-it('tells events that changed places', () => {
+it('reports events in another order', () => {
   const turned = outcome({ turns: [(outcome().turns[0] ?? []).toReversed()] });
   expect(differencesOf(outcome(), turned)).toHaveLength(2);
 });
 
-it('tells what differs in state, prompts and books', () => {
+it('reports differences in state, prompts and counts', () => {
   const other = outcome({
     state: { s: { a: 1, b: null } },
     prompts: { m: [{ contents: ['hi', 'ho'], tools: ['t'] }, { contents: [] }] },

@@ -1,6 +1,9 @@
 import type { Outcome } from './kit.ts';
 
-/** Where two outcomes differ: a line for each thing that only one of them has, `-` for ADK and `+` for agentmesh, with its place there. */
+/**
+ * Returns the differences of two outcomes: a line for each entry that only one of them has, `-` for ADK and
+ * `+` for agentmesh, with its place.
+ */
 export function differencesOf(adk: Outcome, agentmesh: Outcome): string[] {
   const theirs = linesOf(adk);
   const ours = linesOf(agentmesh);
@@ -12,7 +15,7 @@ export function differencesOf(adk: Outcome, agentmesh: Outcome): string[] {
   });
 }
 
-/** A line for each event, each key of the state and each content of a prompt, by where it belongs. */
+/** Returns a line for each event, each key of the state and each content of a prompt, grouped by place. */
 function linesOf({ turns, state, prompts, ...books }: Outcome): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const [at, events] of turns.entries()) groups.set(`turn ${at}`, events.map(toLine));
@@ -29,7 +32,7 @@ function fieldsOf(values: Record<string, unknown>): string[] {
   );
 }
 
-/** JSON with sorted keys: their order means nothing. */
+/** Writes JSON with sorted keys, since the order of keys has no meaning. */
 function toLine(value: unknown): string {
   return JSON.stringify(value, (_key, each) => {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) return each;
@@ -46,7 +49,7 @@ function onlyHere(
   return lines.flatMap((line, at) => (common.has(at) ? [] : [`${sign} ${group}, ${at}: ${line}`]));
 }
 
-/** The longest sequence of lines that both have, as indices on either side. */
+/** Finds the longest common sequence of lines, as indices on both sides. */
 function commonLines(left: readonly string[], right: readonly string[]): [Set<number>, Set<number>] {
   const lengths = Array.from({ length: left.length + 1 }, () => new Array<number>(right.length + 1).fill(0));
   const longest = (l: number, r: number) => lengths[l]?.[r] ?? 0;

@@ -7,7 +7,7 @@ const [, table = ''] = read('../../docs/adk-differences.md').split(
   '## Exports of ADK 2.0.0 that are missing here',
 );
 const rows = table.split('\n').filter((line) => line.startsWith('| ') && line.includes(':'));
-/** Every name that ADK has and we do not, by the topic that its row in the table of the documents begins with. */
+/** The names of ADK that we do not have, by the topic at the beginning of their row in the documents. */
 const listed: Record<string, string[]> = JSON.parse(read('missing-exports.json'));
 
 const { adk, ours } = readExports();
@@ -30,17 +30,17 @@ it('compares values, types and members', () => {
   expect(ours.types).toContain('BeforeModelCallback');
 });
 
-it('lists every name of ADK that we do not have, once, and no other', () => {
+it('lists exactly the names of ADK that we do not have, once each', () => {
   expect(Object.values(listed).flat().sort()).toEqual([...all].sort());
 });
 
-it('tells for each topic what to use instead', () => {
+it('names an alternative for each topic', () => {
   const topics = rows.map((row) => row.split('|')[1]?.split(':')[0]?.trim());
   expect(topics.sort()).toEqual(Object.keys(listed).sort());
   for (const row of rows) expect(row.split('|')[2]?.trim()).not.toBe('');
 });
 
-it('names in each row only what is missing', () => {
+it('has only missing names in each row', () => {
   const patterns = rows.flatMap((row) => {
     const [, topic = '', left = ''] = /^\| ([^:]+):(.*?) \|/.exec(row) ?? [];
     return [...left.matchAll(/`([^`\s]+)`/g)].map(([, pattern = '']) => ({ topic, pattern }));

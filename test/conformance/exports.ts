@@ -5,9 +5,9 @@ import ts from 'typescript-5.9';
 export interface Exports {
   values: string[];
   types: string[];
-  /** Public members, and static ones, of classes, those that they inherit too: `Class.member`. */
+  /** The public and static members of classes, inherited ones included: `Class.member`. */
   members: string[];
-  /** Those of them that the class itself declares. */
+  /** The members that the class itself declares. */
   declared: string[];
 }
 
@@ -36,7 +36,7 @@ export function readExports(): { adk: Exports; ours: Exports } {
 function exportsOf(program: ts.Program, checker: ts.TypeChecker, file: string): Exports {
   const source = program.getSourceFile(file);
   const module = source && checker.getSymbolAtLocation(source);
-  if (!module) throw new Error(`${file} is no module`);
+  if (!module) throw new Error(`${file} is not a module`);
   const found: Exports = { values: [], types: [], members: [], declared: [] };
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
@@ -66,6 +66,6 @@ function isPublic({ name, flags, declarations = [] }: ts.Symbol): boolean {
   if (flags & ts.SymbolFlags.TypeParameter) return false;
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
   const modifiers = declarations.map((each) => ts.getCombinedModifierFlags(each));
-  // Names that the compiler makes up are of unique symbols and of `#private` fields.
+  // The compiler invents names for unique symbols and `#private` fields, which begin with `__`.
   return !name.startsWith('__') && name !== 'prototype' && !modifiers.some((each) => each & hidden);
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-/** Programs as people write them for ADK. */
+/** The folder with programs as people write them for ADK. */
 const programs = join(import.meta.dirname, 'idioms');
 
 const require = createRequire(import.meta.url);
@@ -24,7 +24,7 @@ const options = {
   noUncheckedIndexedAccess: true,
   noEmit: true,
   skipLibCheck: true,
-  // Our package is source: its imports end in .ts.
+  // Our package is TypeScript source, whose imports end in .ts.
   allowImportingTsExtensions: true,
   noImplicitOverride: true,
 };

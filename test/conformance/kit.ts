@@ -4,7 +4,10 @@ import type { Content, FinishReason } from '@google/genai';
 
 type Library = typeof agentmesh;
 
-/** The names that a scenario may use: those that ADK and agentmesh have in common, with what the scenario is made of. */
+/**
+ * The names that a scenario may use: those that ADK and agentmesh share, and access to the parts of the
+ * scenario.
+ */
 export type Kit = Pick<
   Library,
   | 'SequentialAgent'
@@ -26,48 +29,54 @@ export type Kit = Pick<
   | 'UnsafeLocalCodeExecutor'
   | 'createEvent'
 > & {
-  /** The model of an agent: its answers are the scenario's `script` of that name. */
+  /** Returns the name of an agent's model, whose answers come from the scenario's `script` for the agent. */
   model(agent: string): string;
-  /** Another part of the scenario: the object itself in one process, a remote one where each part has a process of its own. */
+  /**
+   * Returns another part of the scenario: the object itself in one process, a remote one when each part has
+   * its own process.
+   */
   agent(name: string): agentmesh.BaseAgent;
   tool(name: string): agentmesh.BaseTool;
 };
 
 export type Part = agentmesh.BaseAgent | agentmesh.BaseTool;
 
-/** What the user says. A function gets the events so far. */
+/** One message of the user. A function gets the events so far. */
 export type Turn =
   | string
   | Content
   | ((events: readonly SeenEvent[]) => Content)
   | { say: string; session?: string; stateDelta?: Record<string, unknown> };
 
-/** The same definitions, model and messages for every way to run them. */
+/** A scenario: the same definitions, model answers and messages for all ways to run them. */
 export interface Scenario {
   name: string;
-  /** Section of ADK's semantics that it shows. */
+  /** The section of ADK's semantics that it shows. */
   section: string;
-  /** Agents and tools by name; each is a process of its own on the mesh. */
+  /** The agents and tools by name. On the mesh each of them is a process. */
   parts: Record<string, (kit: Kit) => Part>;
-  /** Name of the root agent. */
+  /** The name of the root agent. */
   root: string;
-  /** What each agent's model answers, in order. */
+  /** The answers of each agent's model, in order. */
   script: Record<string, ModelReply[]>;
   turns: Turn[];
-  /** State that the session begins with. */
+  /** The initial state of the session. */
   state?: Record<string, unknown>;
-  /** Of the runner, and on the mesh of every agent's process. */
+  /** The plugins of the runner; on the mesh, those of every agent's process. */
   plugins?: (kit: Kit) => agentmesh.BasePlugin[];
   streaming?: boolean;
   maxLlmCalls?: number;
   runConfig?: Partial<agentmesh.RunConfig>;
-  /** Things happen at once: their order is not compared. */
+  /** Whether agents work in parallel, so that the order of their events is not compared. */
   inParallel?: boolean;
-  /** Why ADK 2.0.0 does otherwise: numbers in docs/adk-differences.md. What it does is in differences.json. */
+  /**
+   * The reasons why ADK 2.0.0 differs, as numbers in docs/adk-differences.md. The file differences.json holds
+   * ADK's behaviour.
+   */
   differs?: readonly string[];
 }
 
-/** What both libraries' events have in common. */
+/** The fields that the events of both libraries share. */
 export interface SeenEvent {
   id?: string;
   invocationId?: string;
@@ -87,18 +96,18 @@ export interface SeenSession {
   events: readonly { id?: string; author?: string }[];
 }
 
-/** What came out of a scenario, made comparable. */
+/** The outcome of a scenario, in a form that can be compared. */
 export interface Outcome {
   turns: unknown[][];
-  /** Number of invocations that each turn's events name: one. */
+  /** The number of invocations in each turn's events, which must be one. */
   invocations: number[];
-  /** Events whose id another one has too. */
+  /** The number of events with a repeated id. */
   repeated: number;
-  /** Events that were told and not kept, and the other way round. */
+  /** The events that were yielded but not stored, or stored but not yielded. */
   untold: string[];
   unkept: string[];
-  /** By session. */
+  /** The state by session. */
   state: Record<string, Record<string, unknown>>;
-  /** By model. */
+  /** The prompts by model. */
   prompts: Record<string, Record<string, unknown>[]>;
 }

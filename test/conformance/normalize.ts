@@ -9,7 +9,9 @@ export interface Seen {
   inParallel?: boolean | undefined;
 }
 
-/** Takes out what cannot be the same in two runs: ids, times, the words of errors, which process it was. */
+/**
+ * Removes the values that differ between two runs: ids, times, the texts of errors, the names of processes.
+ */
 export function normalize({ turns, sessions, requests, inParallel = false }: Seen): Outcome {
   const ids = new Map<string, string>();
   const prompts: Outcome['prompts'] = {};
@@ -27,12 +29,14 @@ export function normalize({ turns, sessions, requests, inParallel = false }: See
   };
 }
 
-/** What each says keeps its order. */
+/** Groups events by author. The events of each author keep their order. */
 function byAuthor(events: readonly SeenEvent[]): SeenEvent[] {
   return events.toSorted((a, b) => String(a.author).localeCompare(String(b.author)));
 }
 
-/** Every event that was told is kept, but for pieces; every one that is kept was told, but for what the user said. */
+/**
+ * Compares yielded and stored events. Both must be the same, except streamed pieces and messages of the user.
+ */
 function bookkeeping(told: readonly SeenEvent[], sessions: readonly SeenSession[]) {
   const kept = sessions
     .flatMap(({ events }) => events)
@@ -49,7 +53,7 @@ function bookkeeping(told: readonly SeenEvent[], sessions: readonly SeenSession[
 
 function eventOf(event: SeenEvent, ids: Map<string, string>): unknown {
   const { author, content, partial, branch, errorCode, longRunningToolIds = [] } = event;
-  // ADK yields what a plugin gives for a failed model as it is: no event.
+  // ADK yields a plugin's answer for a failed model unchanged, so it may be no event.
   const { stateDelta, artifactDelta, transferToAgent, escalate, skipSummarization } = event.actions ?? {};
   return compact({
     author,
@@ -57,7 +61,7 @@ function eventOf(event: SeenEvent, ids: Map<string, string>): unknown {
     partial: partial || undefined,
     role: content?.role,
     parts: content?.parts?.map((part) => partOf(part, ids)),
-    // The codes of models' servers are theirs; that it failed is ours.
+    // Only the failure is compared; the code depends on the model's server.
     failed: errorCode === undefined ? undefined : true,
     ended: event.finishReason === 'STOP' ? undefined : event.finishReason,
     open: longRunningToolIds.length > 0 ? longRunningToolIds.map((id) => nameOf(id, ids)) : undefined,
@@ -70,7 +74,7 @@ function eventOf(event: SeenEvent, ids: Map<string, string>): unknown {
   });
 }
 
-/** The mesh notes which process it was. */
+/** Removes the process name that the mesh notes. */
 function withoutOurs(metadata: Record<string, unknown> = {}): Record<string, unknown> {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.startsWith('mesh:')));
 }
@@ -97,7 +101,9 @@ function partOf(part: Part, ids?: Map<string, string>): unknown {
   return part;
 }
 
-/** A question names the call that it is about; unless the user wrote it, each library asks in its own words. */
+/**
+ * Replaces the call id in a question, and its text unless the user wrote it: each library has its own text.
+ */
 function questionOf(args: Record<string, unknown> = {}, ids: Map<string, string>): unknown {
   return JSON.parse(JSON.stringify(args), (key, value: unknown) => {
     if (typeof value !== 'string') return value;
@@ -107,7 +113,7 @@ function questionOf(args: Record<string, unknown> = {}, ids: Map<string, string>
   });
 }
 
-/** Errors are told in each library's own words. */
+/** Removes the texts of errors, which differ between the libraries. */
 function withoutWords(value: unknown): unknown {
   const json = JSON.stringify(value)?.replaceAll(/"adk-[0-9a-f-]{36}(-[a-z]+-\d+)?"/g, '"(id)"');
   const plain: unknown = json && JSON.parse(json);
@@ -121,7 +127,10 @@ function nameOf(id: string, ids: Map<string, string>): string {
   return name;
 }
 
-/** Of the system instruction only what the user put in marks counts: the rest is each library's own words. */
+/**
+ * Returns the comparable part of a prompt. Of the system instruction only the user's text in marks counts:
+ * the rest differs between the libraries.
+ */
 function promptOf(request: ModelRequest, inParallel: boolean): Record<string, unknown> {
   const { contents, tools, generationConfig, safetySettings, systemInstruction = '' } = request;
   const shown = contents.map(({ role, parts }) => ({
@@ -137,13 +146,16 @@ function promptOf(request: ModelRequest, inParallel: boolean): Record<string, un
   });
 }
 
-/** Each library tells a model in its own words to go on after its own words. */
+/** Replaces the text with which a library asks a model to continue after its own answer. */
 function promptPartOf(part: Part): unknown {
   const { text } = part;
   return text && /^(Continue processing|Go on with what)/.test(text) ? { text: '(go on)' } : partOf(part);
 }
 
-/** Descriptions are the user's, but for those of what the library itself adds. */
+/**
+ * Returns the comparable part of a declaration. Descriptions count, except those of tools that the library
+ * adds.
+ */
 function declarationOf({
   name,
   description,
@@ -153,7 +165,7 @@ function declarationOf({
   const { request, ...others } = parameters?.properties ?? {};
   const said =
     name === 'set_model_response' || name === 'exit_loop' ? undefined : description?.split('\n')[0];
-  // No parameters and an empty object of them are the same.
+  // Missing parameters and an empty object of parameters are equal.
   if (!request && Object.keys(others).length === 0) return compact({ name, description: said });
   if (!request || Object.keys(others).length > 0) return compact({ name, description: said, parameters });
   const properties = { request: { type: request.type } };

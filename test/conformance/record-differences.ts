@@ -1,5 +1,6 @@
 /**
- * Writes `differences.json` anew: all that ADK does otherwise in the scenarios that say so. Look at what has changed before you commit it.
+ * Writes `differences.json` again: the differences of ADK in the scenarios that declare some. Check the
+ * changes before you commit them.
  *
  * `node test/conformance/record-differences.ts`
  */

@@ -9,10 +9,10 @@ const appName = 'conformance';
 const userId = 'u';
 const sessionId = 's';
 
-/** Name of the model of an agent; the scripted server tells them apart by it. */
+/** Returns the name of an agent's model, by which the scripted server distinguishes the agents. */
 export const modelOf = (agent: string) => `gemini-${agent}`;
 
-/** A server that answers each agent's model from its own script. */
+/** Starts a server that answers for each agent's model from its own script. */
 export async function scriptServer(script: Record<string, ModelReply[]>): Promise<ScriptedGemini> {
   const left = new Map(Object.entries(script).map(([agent, replies]) => [modelOf(agent), [...replies]]));
   return await startScriptedGemini({
@@ -23,7 +23,7 @@ export async function scriptServer(script: Record<string, ModelReply[]>): Promis
   });
 }
 
-/** A kit whose parts are all in this process. */
+/** Makes a kit whose parts are all in this process. */
 function localKit(library: typeof agentmesh, scenario: Scenario): Kit {
   const part = (name: string): Part => {
     const make = scenario.parts[name];
@@ -39,7 +39,7 @@ function localKit(library: typeof agentmesh, scenario: Scenario): Kit {
   return kit;
 }
 
-/** What a turn says, where, and with what. */
+/** Returns the message of a turn, its session and its options. */
 export function readTurn(turn: Turn, seen: readonly SeenEvent[]) {
   if (typeof turn === 'string') return { message: textOf(turn), session: sessionId };
   if (typeof turn === 'function') return { message: turn(seen), session: sessionId };
@@ -52,7 +52,7 @@ function textOf(text: string): Content {
   return { role: 'user', parts: [{ text }] };
 }
 
-/** The sessions that the turns name. */
+/** Returns the sessions that the turns name. */
 export function sessionsOf({ turns }: Scenario): string[] {
   const named = turns.map((turn) => (typeof turn === 'object' && 'say' in turn && turn.session) || sessionId);
   return [...new Set(named)];
@@ -102,7 +102,7 @@ export async function runLocal(library: 'adk' | 'agentmesh', scenario: Scenario)
   return normalize({ turns, sessions, requests: server.requests, inParallel });
 }
 
-/** ADK lets pass what JSON cannot hold. */
+/** Writes a value as JSON; ADK also accepts values that JSON cannot hold. */
 function asJson(value: unknown): string {
   return JSON.stringify(value, (_key, each) => (typeof each === 'bigint' ? `bigint ${each}` : each));
 }

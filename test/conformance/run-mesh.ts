@@ -12,11 +12,11 @@ import type { ServeOrder } from './worker.ts';
 const owner = { appName: 'conformance', userId: 'u' };
 
 export interface ProcessMesh extends AsyncDisposable {
-  /** Runs a scenario with every agent and tool in a process of its own. */
+  /** Runs a scenario with every agent and tool in its own process. */
   run(scenario: Scenario): Promise<Outcome>;
 }
 
-/** NATS, Redis, and processes that serve one part of a scenario each. */
+/** Starts NATS, Redis, and processes that serve one part of a scenario each. */
 export async function startProcessMesh(): Promise<ProcessMesh> {
   await using owners = new AsyncDisposableStack();
   const nats = owners.use(await startNats());
@@ -32,7 +32,7 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
     await provision({ url: nats.url, namespace, agents: parts, storage: 'memory' });
     await using server = await scriptServer(scenario.script);
     const place = { namespace, natsUrl: nats.url, redisUrl: redis.url, credentialKeys };
-    // Tools and agents that others use come first, the root last.
+    // The other parts start first, and the root, which uses them, last.
     const order = [...parts.filter((part) => part !== scenario.root), scenario.root];
     await Promise.all(
       order.map((part, index) =>
@@ -91,13 +91,16 @@ async function runTurn(mesh: Mesh, { root }: Scenario, request: RunRequest): Pro
     const seen: Event[] = await Array.fromAsync(events);
     return seen.map(seenOf);
   } catch (error) {
-    // A message that is refused at once; in one process the error is thrown.
+    // The mesh refuses the message at once; in one process the error is thrown.
     if (!(error instanceof MeshError)) throw error;
     return [{ errorCode: 'thrown', author: root }];
   }
 }
 
-/** A run that fails ends with an error event of the agent whose run it was; in one process the error is thrown, as if by the root. */
+/**
+ * Returns the comparable fields of an event. On the mesh a failed run ends with an error event of its agent;
+ * in one process the error is thrown, as if by the root.
+ */
 function seenOf({ actions, ...event }: Event): SeenEvent {
   const { author = '' } = event;
   if (event.id.endsWith('/failure')) return { errorCode: 'thrown', author };

@@ -7,7 +7,7 @@ import type { Kit } from './kit.ts';
 import { modelOf } from './run-local.ts';
 import { scenarios } from './scenarios/index.ts';
 
-/** Told by a line on stdin: serve this part of this scenario. Answers with a line. */
+/** The order, as a line on stdin, to serve a part of a scenario. The worker answers with a line. */
 export interface ServeOrder {
   scenario: string;
   part: string;
@@ -59,7 +59,7 @@ async function serve(order: ServeOrder): Promise<void> {
       : await serveAgent(mesh, part, {
           ...(order.part === scenario.root && { app: 'conformance' }),
           plugins: scenario.plugins?.(kit) ?? [],
-          // Of this process alone: what is remembered in a scenario is in one part.
+          // The memory is local to this process: in each scenario only one part uses memory.
           memoryService: new agentmesh.InMemoryMemoryService(),
         });
   owners.defer(() => started.stop({ graceMs: 0 }));

@@ -53,7 +53,7 @@ const copied = (events: Event[]) =>
     rise: number;
   };
 
-/** Bytes that compress badly and are never all there. */
+/** Yields blocks of bytes that compress badly, so that they are never in memory all at once. */
 function* blocks(count: number, hash: { update(bytes: Uint8Array): unknown }) {
   const block = Buffer.alloc(mebibyte);
   for (let at = 0; at < block.length; at += 4) block.writeUInt32LE(Math.imul(at, 2_654_435_761) >>> 0, at);
@@ -89,7 +89,7 @@ const rssOf = (pid: number) => Number(execFileSync('ps', ['-o', 'rss=', '-p', `$
 describe('artifacts on the mesh', () => {
   it('of 100 MB are loaded and saved by a tool in another process that holds less than 30 MB of them', async () => {
     const session = await client.createSession('archive');
-    // What is loaded and compiled at the first call is not what is measured.
+    // The first call loads and compiles code, which must not be measured.
     await upload(session, 'small', 20);
     await client.events('archive', session, 'copy small');
     const before = rssOf(mesh.gateway.pid);
@@ -105,7 +105,7 @@ describe('artifacts on the mesh', () => {
     expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(60 * mebibyte);
   }, 120_000);
 
-  it('say what is wrong with a request', async () => {
+  it('name the problem of a wrong request', async () => {
     const session = await client.createSession('archive');
     const at = pathOf(session);
     const status = async (...args: Parameters<typeof client.send>) => (await client.send(...args)).status;
@@ -134,16 +134,16 @@ describe('artifacts on the mesh', () => {
     });
     expect(await json(upload)).toMatchObject({
       status: 400,
-      body: { error: expect.stringContaining('no MIME type') },
+      body: { error: expect.stringContaining('not a MIME type') },
     });
     const nowhere = '/apps/archive/users/u9/sessions/nope/artifacts';
     expect(await status('GET', nowhere)).toBe(404);
-    // Files of the user are there without a session.
+    // Files of the user need no session.
     expect(await status('POST', nowhere, { filename: 'user:f', artifact: { text: 'x' } })).toBe(200);
     expect((await json(await client.send('GET', nowhere))).body).toEqual(['user:f']);
   });
 
-  it('are those of the caller, for an agent that is used as a tool and the tool that it calls', async () => {
+  it('are those of the caller for an agent used as a tool, and for the tools of that agent', async () => {
     const session = await client.createSession('archive');
     await client.send('POST', pathOf(session), { filename: 'note', artifact: { text: 'hello' } });
     const events = await client.events('archive', session, 'delegate note');
@@ -173,7 +173,7 @@ describe('artifacts on the mesh', () => {
     }
   });
 
-  it('are saved of a message with files, when the run says so', async () => {
+  it('are saved from a message with files when the run asks for it', async () => {
     const session = await client.createSession('archive');
     const inlineData = { mimeType: 'text/csv', data: 'YSxi', displayName: 'table.csv' };
     const events = await client.events('archive', session, 'x', {
@@ -185,7 +185,7 @@ describe('artifacts on the mesh', () => {
     expect(body).toEqual({ inlineData });
   });
 
-  it('go with their session, and those of the user stay', async () => {
+  it('are deleted with their session, while those of the user stay', async () => {
     const session = await client.createSession('archive');
     for (const filename of ['own', 'user:kept'])
       await client.send('POST', pathOf(session), { filename, artifact: { text: 'x' } });
@@ -260,7 +260,7 @@ describe('the gateway', () => {
     expect((await client.send('GET', path)).status).toBe(404);
   });
 
-  it('keeps nothing of an upload that breaks off, and refuses one for a session that there is not', async () => {
+  it('keeps nothing of an interrupted upload, and refuses an upload to a missing session', async () => {
     const session = await client.createSession('archive');
     let sent = 0;
     const body = new ReadableStream<Uint8Array>({

@@ -34,7 +34,7 @@ async function words(session: string): Promise<string[]> {
 }
 
 describe('a session that gets many messages at once', () => {
-  it('answers each of them, one after the other, with services that may do no more than they need', async () => {
+  it('answers them one after the other, with services that have only the rights they need', async () => {
     const session = await client.createSession('stock_app');
     const texts = Array.from({ length: 8 }, (_, n) => `m${n}`);
     await Promise.all(texts.map((text) => client.events('stock_app', session, text)));
@@ -43,7 +43,7 @@ describe('a session that gets many messages at once', () => {
     for (let at = 0; at < said.length; at += 2) expect(said[at + 1]).toBe(`re: ${said[at]}`);
   });
 
-  it('ends every one of many that interrupt each other', async () => {
+  it('ends each of many runs that interrupt each other', async () => {
     const session = await client.createSession('stock_app');
     const ended = await Promise.all(
       Array.from({ length: 10 }, async (_, n) => {
@@ -52,7 +52,7 @@ describe('a session that gets many messages at once', () => {
         return (await client.run('stock_app', session, `i${n}`, more)).status;
       }),
     );
-    // Answered, or cancelled by a newer one: none is left.
+    // Each run was answered, or cancelled by a newer one.
     expect(ended.filter((status) => status !== 200 && status !== 499)).toEqual([]);
     expect(ended).toContain(200);
   });

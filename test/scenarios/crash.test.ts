@@ -10,7 +10,7 @@ if (!stock) throw new Error('the stock sample is gone');
 
 let model: ScriptedGemini;
 let mesh: LocalMesh;
-/** Holds the model's second answer back until it is let go. */
+/** Whether the model holds back its answer. */
 let hold = false;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe('an agent that is killed in the middle of a run', () => {
-  it('is replaced: the run goes on from its log, without another call of what is there, and the client gets it all', async () => {
+  it('is replaced: the run continues from its log without repeating its calls, and the client gets all events', async () => {
     const client = restClient(mesh.gatewayUrl);
     const session = await client.createSession('stock_app');
     const [first] = mesh.processes;
@@ -53,7 +53,7 @@ describe('an agent that is killed in the middle of a run', () => {
     ]);
     const pids = events.map(({ customMetadata }) => String(customMetadata?.[replicaKey]).split('-')[1]);
     expect(pids).toEqual([first?.pid, first?.pid, second.pid].map(String));
-    // Once for the call, once for the answer that was never given, once for the answer.
+    // One request for the call, one for the lost answer, one for the answer.
     expect(model.requests).toHaveLength(3);
     const response = await client.send('GET', `/apps/stock_app/users/u1/sessions/${session}`);
     const stored = (await response.json()) as { events: Event[] };

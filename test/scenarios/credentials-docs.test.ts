@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '../..');
 const page = 'docs/credentials.md';
 const folder = examplePages[page];
 
-/** Runs an example as a reader does, signing in where it says so, and gives what it printed. */
+/** Runs an example as a reader does, signs in when the example asks, and returns the output. */
 async function run(name: string, script: ModelScript, auth: SignInServer): Promise<string> {
   const model = await startScriptedGemini({ script });
   const child = spawnGuarded([process.execPath, join(folder, `${name}.ts`)], {
@@ -76,7 +76,7 @@ it('api-key.ts', async () => {
   await auth.close();
 });
 
-it('the examples are all on the page, which holds their text and what they print; write it anew with node test/write-docs.ts', () => {
+it('the page shows all examples with their output; node test/write-docs.ts updates it', () => {
   const text = readFileSync(join(root, page), 'utf8');
   const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.ts'));
   expect(examplesOf(text).map((name) => `${name}.ts`)).toEqual(expect.arrayContaining(files));

@@ -27,7 +27,7 @@ const diaryService: Sample = { manifest: agentManifest(diary), folder: `${folder
 const toolService: Sample = { manifest: toolManifest(calendar), folder: `${folder}/tool` };
 
 const credentialKeys = newCredentialKeys();
-/** The first characters of everything that is sealed. */
+/** The first characters of each sealed text. */
 const jwe = btoa('{"alg":"dir","enc":"A256GCM",').slice(0, -3);
 let auth: SignInServer;
 let model: ScriptedGemini;
@@ -36,7 +36,7 @@ let mesh: LocalMesh;
 let ear: NatsConnection;
 let redis: Redis;
 let client: ReturnType<typeof restClient>;
-/** All that the processes wrote, and all that went over NATS. */
+/** The output of all processes, and all messages on NATS. */
 const lines: string[] = [];
 const messages: string[] = [];
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
         ? { calls: [{ name: latestUserText(request).includes('rooms') ? 'rooms' : 'calendar', args: {} }] }
         : { text: 'done' },
   });
-  // Without users, so that we may listen to everything.
+  // The server has no users, so that the test may listen to all subjects.
   nats = await startNats();
   ear = await connect({ servers: nats.url });
   ear.subscribe('>', { callback: (_error, message) => void messages.push(message.string()) });
@@ -91,7 +91,7 @@ const briefs = (events: Event[]) =>
 const questionIn = (events: Event[]) =>
   events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_credential');
 
-/** Signs in as the question says, and gives what the client sends of it. */
+/** Signs in as the question asks, and returns the client's answer. */
 async function signIn(events: Event[], user: string) {
   const { id, name, args } = questionIn(events) ?? {};
   const { exchangedAuthCredential } = (args?.authConfig ?? {}) as Partial<AuthConfig>;
@@ -110,7 +110,7 @@ async function storedEvents(app: string, user: string, session: string): Promise
 }
 
 describe('a sign-in for a tool in a process of its own', () => {
-  it('is done once; its code and tokens are seen by nobody', async () => {
+  it('is done once, and never shows its code and tokens', async () => {
     const user = 'ann';
     const session = await client.createSession('planner_app', user);
     const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
@@ -145,7 +145,7 @@ describe('a sign-in for a tool in a process of its own', () => {
       redis: (await redisValues(redis)).join('\n'),
       nats: messages.join('\n'),
     };
-    // They are where one would see them.
+    // The events do contain the sign-in, so the checks below would notice a secret.
     expect(seen.events).toContain('"credentialKey":"calendar","received":true');
     expect(seen.logs).toContain('serving tool');
     expect(seen.redis).toContain(jwe);
@@ -191,7 +191,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
   });
 
-  it('with a code that was used is refused, which the model is told', async () => {
+  it('with a used code is refused, and the model gets the reason', async () => {
     const user = 'pat';
     const session = await client.createSession('planner_app', user);
     const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
@@ -201,7 +201,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const { codeVerifier } = JSON.parse(
       await box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`),
     );
-    // A thief of the code, and of all that goes with it.
+    // A thief uses the code first, with all data that belong to it.
     const basic = Buffer.from(`${auth.clientId}:${auth.clientSecret}`).toString('base64');
     const stolen = await fetch(`${auth.url}/token`, {
       method: 'POST',
@@ -224,7 +224,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     const session = await client.createSession('planner_app', user);
     const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
     const { newMessage } = await signIn(asked, user);
-    // Without the tool's process the agent gets no further than the answer.
+    // Without the tool's process the agent stops after the answer.
     await processOf('calendar').kill();
     const answering = client.events('planner_app', session, '', { userId: user, newMessage });
     await until(async () => (await storedEvents('planner_app', user, session)).at(-1)?.author === 'user', {
@@ -260,14 +260,14 @@ describe('a sign-in for a tool in the process of its agent', () => {
     expect(briefs(answered)).toEqual(['{"status":200,"sub":"eve"}', 'done']);
   });
 
-  it('is not needed for what the application may do by itself', async () => {
+  it('is not needed when the application signs in for itself', async () => {
     const session = await client.createSession('diary_app', 'lee');
     const events = await client.events('diary_app', session, 'Which rooms?', { userId: 'lee' });
     expect(briefs(events)).toEqual(['calls rooms', '{"hasToken":true}', 'done']);
     expect(auth.tokenRequests).toMatchObject([{ grantType: 'client_credentials', status: 200 }]);
   });
 
-  it('is refused when it is another one, and nothing is sent', async () => {
+  it('is refused when it belongs to another question, and nothing is sent', async () => {
     const user = 'zoe';
     const session = await client.createSession('diary_app', user);
     const asked = await client.events('diary_app', session, 'What is on?', { userId: user });
@@ -284,7 +284,7 @@ describe('a sign-in for a tool in the process of its agent', () => {
   });
 });
 
-/** The newest process of a service. */
+/** Processes that the tests have started, of which the newest of a service counts. */
 const running: LocalMesh['processes'] = [];
 function processOf(name: string): LocalMesh['processes'][number] {
   const found = [...mesh.processes, ...running].findLast((each) => each.name === name);

@@ -39,7 +39,7 @@ describe('document_app', () => {
     });
   });
 
-  it('uses what the user has said in a session that was added to memory', async () => {
+  it('uses the words of an earlier session in memory', async () => {
     const earlier = await client.createSession('document_app');
     await client.events('document_app', earlier, 'The board asks for profit above all.');
     const added = await client.send('PATCH', '/apps/document_app/users/u1/memory', { sessionId: earlier });
@@ -67,7 +67,7 @@ describe('document_app', () => {
     expect(JSON.parse(stdout)).toMatchObject({ version: 0, mimeType: 'video/mp4', size: 10 });
   });
 
-  it('names the documents that there are when asked for another one', async () => {
+  it('names the existing documents when asked for a missing one', async () => {
     const session = await client.createSession('document_app');
     await client.send('POST', pathOf(session), { filename: 'other.txt', artifact: { text: 'x' } });
     const events = await client.events('document_app', session, 'What does report.txt say?');

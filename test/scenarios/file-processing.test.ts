@@ -18,7 +18,7 @@ type ServiceProcess = LocalMesh['processes'][number];
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
 let nats: NatsConnection;
-/** Of the tool. */
+/** The replicas of the tool. */
 let replicas: ServiceProcess[];
 
 beforeAll(async () => {
@@ -43,20 +43,20 @@ const responsesIn = (events: Event[]) =>
   events.flatMap(getFunctionResponses).map(({ response }) => response ?? {});
 const progressIn = (events: Event[]) => responsesIn(events).map(({ progress }) => progress);
 
-/** How many parts were done at each word that an attempt said on its way. */
+/** Returns the numbers of completed parts in the progress of an attempt. */
 const partsDone = (events: Event[], nth: number) =>
   responsesIn(events).flatMap(({ status, attempt, tally }) =>
     status === 'running' && attempt === nth ? (tally as Tally).parts : [],
   );
 
-/** What comes of a file when nobody is killed. */
+/** Returns the expected result for a file. */
 function tallyOf(name: string, megabytes: number) {
   const parts = Array.from({ length: megabytes }, (_, part) => part);
   return parts.reduce((tally, part) => addPart(tally, readPart(name, part)), noTally);
 }
 
 describe('file_app', () => {
-  it('streams how far the work is while it is done, and then its result, as docs/long-running.md shows', async () => {
+  it('streams the progress of the work and then its result, as docs/long-running.md shows', async () => {
     const events = await runDocCommands('docs/long-running.md', app, mesh.gatewayUrl);
     const committed = events.filter(({ partial }) => !partial);
     expect(progressIn(committed)).toEqual(['0%', '33%', '66%', undefined]);
@@ -65,10 +65,10 @@ describe('file_app', () => {
     expect(lastText(committed)).toBe(`report.txt has ${tally.lines} lines and ${tally.words} words.`);
   });
 
-  it('goes on at another replica when the worker is killed half way, and the model gets one result', async () => {
+  it('continues at another replica when the worker is killed half way, and the model gets one result', async () => {
     const session = await client.createSession(app);
     const log: Event[] = [];
-    // The session's own stream: it goes on when the run that called does not.
+    // The test listens to the session, whose events continue after the end of the calling run.
     nats.subscribe(subjects().sessionEvent({ appName: app, userId: 'u1', sessionId: session }), {
       callback: (_error, message) => {
         const event = message.json<Event>();
@@ -92,7 +92,7 @@ describe('file_app', () => {
     const finals = responsesIn(log).filter(({ status }) => status === 'completed');
     expect(finals).toMatchObject([{ ...tally, attempt: 2 }]);
     expect(workerOf(log)).not.toBe(killed);
-    // The second goes on where the first was heard of last, or a little later: not at the beginning.
+    // The second attempt starts at or after the last reported part of the first one, not at the beginning.
     const begun = Math.min(...partsDone(log, 2));
     expect(begun).toBeGreaterThanOrEqual(Math.max(...partsDone(log, 1)));
     expect(begun).toBeGreaterThanOrEqual(4);

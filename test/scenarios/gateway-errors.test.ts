@@ -40,7 +40,7 @@ async function logged(service: string, fields: object): Promise<void> {
   });
 }
 
-/** A run whose model does not answer; it ends when it is cancelled. */
+/** Starts a run whose model does not answer. The run ends when it is cancelled. */
 async function openRun() {
   const sessionId = await client.createSession('stock_app');
   const body = { appName: 'stock_app', userId: 'u1', sessionId, newMessage: 'wait' };
@@ -56,7 +56,7 @@ async function openRun() {
 }
 
 describe('the ids of an error', () => {
-  it('stand in the answer to a run that failed, and in the log', async () => {
+  it('are in the answer to a failed run, and in the log', async () => {
     const { sessionId, end } = await openRun();
     const response = await client.run('stock_app', sessionId, 'hi', { whenBusy: 'reject' });
     const { code, traceId, invocationId } = (await response.json()) as ErrorBody;
@@ -66,7 +66,7 @@ describe('the ids of an error', () => {
     await end();
   });
 
-  it('stand in the last frame of a stream, and of in the log of the agent, and in a stream that comes back', async () => {
+  it('are in the last frame of a stream, in the log of the agent, and in a resumed stream', async () => {
     const { path, invocationId, stream, end } = await openRun();
     await end();
     const told = lastFrame(await stream.text());
@@ -78,7 +78,7 @@ describe('the ids of an error', () => {
     expect(again.traceId).not.toBe(told.traceId);
   });
 
-  it('stand in an answer without a run, and in that of a mesh whose agent is away', async () => {
+  it('are in an answer without a run, and in the answer when the agent is away', async () => {
     const unknown = await client.run('stock_app', 'none', 'hi');
     const { traceId, ...missing } = (await unknown.json()) as ErrorBody;
     expect(missing).toEqual({ code: 'not_found', error: expect.any(String) });

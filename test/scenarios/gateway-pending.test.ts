@@ -35,8 +35,8 @@ async function pending(path: string): Promise<PendingCall[]> {
   return ((await response.json()) as { pending: PendingCall[] }).pending;
 }
 
-describe('what a session waits for', () => {
-  it('is listed from the call to the answer, which the client gives', async () => {
+describe('the pending calls of a session', () => {
+  it('are listed from the call until the answer of the client', async () => {
     const session = await client.createSession('stock_app');
     expect(await pending(`/sessions/${session}`)).toEqual([]);
     const events = await client.events('stock_app', session, 'GOOG?', {
@@ -65,7 +65,7 @@ describe('what a session waits for', () => {
     expect(await pending('')).toEqual([]);
   });
 
-  it('is asked for of sessions that there are', async () => {
+  it('are refused for missing sessions', async () => {
     const response = await client.send('GET', '/apps/stock_app/users/u1/sessions/none/pending');
     expect(response.status).toBe(404);
   });

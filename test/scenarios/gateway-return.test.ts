@@ -10,9 +10,9 @@ import { comeBack, type Frame, framesOf } from '../sse-client.ts';
 let model: ScriptedGemini;
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
-/** Another gateway. */
+/** The address of another gateway. */
 let other: string;
-/** The model's last words wait for it in runs whose message says `wait`. */
+/** The gate for which the model's last answer waits in runs whose message says `wait`. */
 let gate = Promise.withResolvers<void>();
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ interface BeginOptions {
   runConfig?: Record<string, unknown>;
 }
 
-/** Starts a run over SSE and reads its first `count` frames, or all there are. */
+/** Starts a run over SSE and reads its first `count` frames, or fewer when it has no more. */
 async function begin(newMessage: unknown, count: number, options: BeginOptions = {}) {
   const { url = mesh.gatewayUrl, query = '', runConfig = {} } = options;
   const session = await client.createSession('stock_app');
@@ -81,7 +81,7 @@ async function stateOf(path: string, url = mesh.gatewayUrl): Promise<InvocationS
 }
 
 describe('a client that comes back', () => {
-  it('gets what it missed at another gateway, in the middle of the run and after its end', async () => {
+  it('gets the missed events at another gateway, during the run and after its end', async () => {
     gate = Promise.withResolvers();
     const run = await begin('wait: GOOG?', 2);
     expect(idsOf(run.frames)).toEqual([2, 3]);
@@ -105,7 +105,7 @@ describe('a client that comes back', () => {
       stored.map((event, at) => ({ id: at + 2, event })),
     );
     expect(stored).toHaveLength(3);
-    // Pieces have no number.
+    // Streamed pieces have no number.
     expect(rest.filter(({ event }) => event.partial).every(({ id }) => id === undefined)).toBe(true);
     const state = { invocationId: run.id, status: 'completed', llmCalls: 2, lastSeq: 4 };
     expect(await stateOf(run.path)).toEqual(state);
@@ -115,14 +115,14 @@ describe('a client that comes back', () => {
     const after = await fetch(`${other}${run.path}/events?after=3`);
     expect(after.headers.get('x-invocation-id')).toBe(run.id);
     expect(idsOf(await Array.fromAsync(framesOf(after)))).toEqual([4]);
-    // The header is the newer one of the two: an EventSource keeps its address.
+    // The header is newer than the address, which an EventSource never changes.
     const both = await fetch(`${other}${run.path}/events?after=2`, { headers: { 'last-event-id': '3' } });
     expect(idsOf(await Array.fromAsync(framesOf(both)))).toEqual([4]);
     const nothing = await comeBack(other, run.path, 4);
     expect([nothing.status, await nothing.text()]).toEqual([204, '']);
   });
 
-  it('gets its own run only, when another one went on in the session', async () => {
+  it('gets only its own run when the session has others', async () => {
     const run = await begin('GOOG?', 4);
     await client.events('stock_app', run.session, 'GOOG again?');
     expect(committed(await Array.fromAsync(framesOf(await comeBack(other, run.path, 2))))).toEqual(
@@ -144,7 +144,7 @@ describe('a client that comes back', () => {
     expect(lastText(committed(frames))).toBe('it stands high');
   });
 
-  it('is told how a run failed', async () => {
+  it('gets the failure of a run', async () => {
     const displayName = 'x'.repeat(600);
     const file = { inlineData: { mimeType: 'text/csv', data: 'YSxi', displayName } };
     const run = await begin({ parts: [file] }, 9, { runConfig: { saveInputBlobsAsArtifacts: true } });
@@ -155,13 +155,13 @@ describe('a client that comes back', () => {
     const lastId = Number(run.frames.at(-2)?.id);
     const again = await Array.fromAsync(framesOf(await comeBack(other, run.path)));
     expect(again.slice(0, -1)).toEqual(run.frames.slice(0, -1));
-    // The trace is that of the request.
+    // The trace belongs to the request.
     const traceId = expect.stringMatching(/^[0-9a-f]{32}$/);
     expect(again.at(-1)).toEqual({ event: { ...run.frames.at(-1)?.event, traceId } });
     expect((await comeBack(other, run.path, lastId)).status).toBe(204);
   });
 
-  it('may have a run refused instead of having it wait for another one in its session', async () => {
+  it('may ask that a run is refused instead of waiting for another run of its session', async () => {
     gate = Promise.withResolvers();
     const run = await begin('wait: GOOG?', 2);
     const more = { whenBusy: 'reject' };
@@ -173,7 +173,7 @@ describe('a client that comes back', () => {
     await Array.fromAsync(run.reader);
   });
 
-  it('that has left does not stop the run; one that asked for it does', async () => {
+  it('does not stop the run by leaving, unless it asked for that', async () => {
     gate = Promise.withResolvers();
     const stays = await begin('wait: GOOG?', 2);
     const stops = await begin('wait: GOOG?', 2, { query: '?stop_on_disconnect=true' });
@@ -253,7 +253,7 @@ describe('a client that comes back', () => {
       400,
       /limit/,
     ],
-  ])('is told clearly what is wrong with %s', async (_what, send, status, words) => {
+  ])('gets a clear error for %s', async (_what, send, status, words) => {
     const { path } = await begin('GOOG?', 4);
     const answer = await send(path);
     expect(await answer.json()).toMatchObject({ error: expect.stringMatching(words) });

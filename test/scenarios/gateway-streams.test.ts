@@ -28,7 +28,7 @@ afterAll(async () => {
   await mesh?.[Symbol.asyncDispose]();
 });
 
-/** A gateway in this process, whose subscriptions and connections are counted. */
+/** Starts a gateway in this process, and counts its subscriptions and connections. */
 async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {}) {
   const open = new Set<Socket>();
   let listening = 0;
@@ -82,7 +82,7 @@ async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {
 
 const invocationId = 'e-11111111-2222-3333-4444-555555555555';
 
-/** A session in which an invocation runs, whose events the test commits. */
+/** Starts a session with an invocation whose events the test commits. */
 async function startSession() {
   const session = await connected.sessions.createSession({ appName: 'stock_app', userId: 'u1' });
   const commit = async (author: string, text: string, id = invocationId) => {
@@ -102,7 +102,7 @@ const endRun = ({ id, appName, userId }: Session) =>
 
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 
-/** Asks for a stream and never reads it; `read` gives what has come nevertheless. */
+/** Asks for a stream without reading it; `read` returns the bytes that have arrived. */
 async function askWithoutReading(port: number, path: string) {
   const socket = connect({ port, host: '127.0.0.1' });
   await once(socket, 'connect');
@@ -111,7 +111,7 @@ async function askWithoutReading(port: number, path: string) {
   const read = async () => {
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
-    // The connection is cut, with whatever was on its way.
+    // The gateway cuts the connection, so an error is expected.
     socket.on('error', () => {});
     const closed = once(socket, 'close').catch(() => {});
     socket.resume();
@@ -140,7 +140,7 @@ describe('a stream of the gateway', () => {
     await until(() => timers() <= before, { what: 'the timers to be gone' });
   });
 
-  it('lets a client go that does not read, holds little for it, and gives it the rest when it comes back', async () => {
+  it('disconnects a client that does not read, holds little data for it, and sends the rest when it returns', async () => {
     await using gateway = await startGateway({ unreadMs: 500 });
     const { session, run, commit } = await startSession();
     const count = 300;
@@ -170,7 +170,7 @@ describe('a stream of the gateway', () => {
     expect([...got, ...rest.map(({ id }) => id)]).toEqual(Array.from({ length: count }, (_, at) => at + 2));
   });
 
-  it('is not begun for a body that comes too slowly', async () => {
+  it('does not start for a body that comes too slowly', async () => {
     await using gateway = await startGateway({ requestTimeoutMs: 1_000 });
     const socket = connect({ port: gateway.port, host: '127.0.0.1' });
     let answer = '';
@@ -184,7 +184,7 @@ describe('a stream of the gateway', () => {
     expect(answer).toMatch(/^HTTP\/1.1 408 .*MESH_REQUEST_TIMEOUT_MS/s);
   });
 
-  it('that nobody reads does not hold up the stop of the gateway', async () => {
+  it('does not delay the stop of the gateway when nobody reads it', async () => {
     await using gateway = await startGateway();
     const { run, commit } = await startSession();
     for (let at = 0; at < 200; at += 1) await commit('stock_agent', `${at} ${'x'.repeat(100_000)}`);
@@ -198,11 +198,11 @@ describe('a stream of the gateway', () => {
 });
 
 describe('a long log', () => {
-  it('is given in pages, and to a client that comes back whole', async () => {
+  it('is returned in pages, and completely to a client that returns', async () => {
     await using gateway = await startGateway();
     const { session, path, run, commit } = await startSession();
     const count = 1_234;
-    // Every third event is of another run.
+    // Every third event belongs to another run.
     const isOurs = (seq: number) => seq > 1 && seq % 3 !== 0;
     for (let seq = 2; seq <= count; seq += 1) {
       await commit('stock_agent', String(seq), isOurs(seq) ? invocationId : 'e-other');
@@ -233,7 +233,7 @@ describe('an upload', () => {
     return fetch(url, init);
   };
 
-  it('is taken up to the limit, and told when it is over it', async () => {
+  it('is accepted up to the limit, and refused with an error above it', async () => {
     await using gateway = await startGateway();
     const { path } = await startSession();
     const url = `${gateway.url}${path}/artifacts/f/content`;
@@ -248,7 +248,7 @@ describe('an upload', () => {
     expect(await versions.json()).toEqual([0]);
   });
 
-  it('of nothing is a file without bytes, and one of a wrong type is refused', async () => {
+  it('without bytes makes an empty file, and an upload of a wrong type is refused', async () => {
     await using gateway = await startGateway();
     const { path } = await startSession();
     const url = `${gateway.url}${path}/artifacts/f/content`;

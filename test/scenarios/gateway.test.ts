@@ -26,7 +26,10 @@ async function answerOf(response: Response) {
   return { status: response.status, body: (await response.json()) as { error: string; code: string } };
 }
 
-/** A run that still got into the queue of the dead replica waits there: then the next one is tried. */
+/**
+ * Tells whether a run is refused. A run that still got into the queue of the dead replica waits there; then
+ * the next run is tried.
+ */
 async function isRefused(session: string): Promise<boolean> {
   const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of GOOG?' };
   try {
@@ -37,7 +40,7 @@ async function isRefused(session: string): Promise<boolean> {
 }
 
 describe('the gateway', () => {
-  it('rewinds and copies a session, and makes one of events', async () => {
+  it('rewinds and copies a session, and makes a session from events', async () => {
     const [, ids] = [await client.send('POST', `${sessions}/back`, {}), [] as string[]];
     for (const ticker of ['GOOG', 'MSFT']) {
       const [first] = await client.events('stock_app', 'back', `Price of ${ticker}?`);
@@ -63,7 +66,7 @@ describe('the gateway', () => {
     expect(await named.json()).toMatchObject({ id: 'named', state: { a: 1 }, events: copy.events });
   });
 
-  it('takes queries in both spellings, and refuses what they do not have', async () => {
+  it('accepts queries in both spellings, and refuses unknown fields', async () => {
     const session = `${sessions}/${await client.createSession('stock_app')}`;
     await client.send('PATCH', session, { stateDelta: { a: 1 } });
     await client.send('PATCH', session, { stateDelta: { a: 2 } });
@@ -100,12 +103,12 @@ describe('the gateway', () => {
     });
   });
 
-  it('says whether it can work', async () => {
+  it('reports whether it is ready', async () => {
     const health = await client.send('GET', '/health');
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  it('serves no request that was sent to a host of another name', async () => {
+  it('refuses a request for another host name', async () => {
     const { port } = new URL(mesh.gatewayUrl);
     const sent = request({ port, path: '/list-apps', headers: { host: 'evil.example' } }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -123,7 +126,7 @@ describe('the gateway', () => {
     });
   });
 
-  it('streams to a client that reads only blocks which begin with data, as those of ADK do', async () => {
+  it('streams to a client that reads only blocks that begin with data, like those of ADK', async () => {
     const session = await client.createSession('stock_app');
     const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage: 'Price of GOOG?' };
     const told = await Array.fromAsync(adkEventsOf(await client.send('POST', '/run_sse', body)));
@@ -215,17 +218,17 @@ describe('the gateway', () => {
     expect(await answer.text()).toContain('NVDA stands at $138.2.');
     const stored = (await (await client.send('GET', `${sessions}/snake`)).json()) as { events: Event[] };
     expect(stored).toMatchObject({ state: { some_key: 3, said_by: 'snake', 'user:last_ticker': 'NVDA' } });
-    // State may also be the whole body, as ADK's Python server has it: its keys stay as they are.
+    // The state may also be the whole body, as in ADK's Python server. Its keys stay unchanged.
     const raw = await client.send('POST', `${sessions}/snake2`, { plain_key: 1 });
     expect(await raw.json()).toMatchObject({ id: 'snake2', state: { plain_key: 1 } });
   });
 
-  it.each(['', '/dev'])('draws what an event does, below "%s" too (ADK defect B12)', async (prefix) => {
+  it.each(['', '/dev'])('draws the graph of an event, below "%s" too (ADK defect B12)', async (prefix) => {
     const session = await client.createSession('stock_app');
     await client.events('stock_app', session, 'Price of NVDA?');
     const stored = (await (await client.send('GET', `${sessions}/${session}`)).json()) as { events: Event[] };
     const graphs = stored.events.map(async ({ id }) => {
-      // As ADK's page asks: an id is not encoded, though it may hold slashes.
+      // Like ADK's page, the request does not encode the id, although it may hold slashes.
       const response = await client.send('GET', `${prefix}${sessions}/${session}/events/${id}/graph`);
       return ((await response.json()) as { dotSrc: string }).dotSrc;
     });
@@ -367,7 +370,7 @@ describe('the gateway', () => {
     expect(lastText((await answer.json()) as Event[])).toBe('NVDA stands at $1.');
   });
 
-  it('lets a client have a run cost less, not more', async () => {
+  it('lets a client lower the limits of a run, not raise them', async () => {
     const session = await client.createSession('stock_app');
     const once = { runConfig: { maxLlmCalls: 1 } };
     const events = await client.events('stock_app', session, 'Price of NVDA?', once);
@@ -384,14 +387,14 @@ describe('the gateway', () => {
   it('stops at once when its connections have nothing to do', async () => {
     const gateway = await mesh.start('gateway');
     const { hostname, port } = new URL(gateway.address ?? '');
-    // As browsers open some ahead.
+    // Browsers open some connections ahead of their requests.
     const unused = connect(Number(port), hostname);
     await once(unused, 'connect');
     await fetch(`${gateway.address}/version`);
     expect(await gateway.stop()).toBe(0);
   }, 10_000);
 
-  it('answers a body that is too large before it is sent', async () => {
+  it('refuses a body that is too large before it is sent', async () => {
     const { port } = new URL(mesh.gatewayUrl);
     const headers = { 'content-type': 'application/json', 'content-length': 11_000_000 };
     const sent = request({ port, host: '127.0.0.1', path: '/run', method: 'POST', headers });
@@ -402,7 +405,7 @@ describe('the gateway', () => {
     sent.destroy();
   });
 
-  it('answers 503 at once while no replica of the agent is up, and works again when one is', async () => {
+  it('answers 503 at once while no replica of the agent is up, and works again afterwards', async () => {
     const session = await client.createSession('stock_app');
     const stock = mesh.processes.find(({ name }) => name === 'stock_agent');
     await stock?.kill();

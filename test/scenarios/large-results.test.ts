@@ -33,12 +33,13 @@ beforeAll(async () => {
   model = await startScriptedGemini({
     script: (request) => {
       const [response] = latestFunctionResponses(request);
-      // Who was asked by another agent passes on all; who talks to a person says how much it was.
+      // The agent that another agent asked returns the whole text; the agent that talks to a person returns
+      // its length.
       const text = String(response?.response?.text ?? response?.response?.result ?? '');
       if (response?.name === 'write') return { text };
       if (response) return { text: `${text.length} ${text[0]}` };
       const said = latestUserText(request);
-      // What others did is told to an agent in words.
+      // An agent gets the actions of other agents as text.
       if (said.includes('[clerk]')) return { calls: [{ name: 'write', args: { size } }] };
       const [verb, arg = ''] = said.split(' ');
       if (verb === 'write') return { calls: [{ name: 'write', args: { size } }] };
@@ -65,7 +66,7 @@ const responsesOf = (events: Event[]) =>
     }),
   );
 
-/** What lies in a bucket of payloads that nobody has taken yet. */
+/** Lists the large payloads that are still in a bucket. */
 async function kept(kind: 'news' | 'work'): Promise<string[]> {
   await using bus = await connectNats({
     url: mesh.natsUrl,
@@ -76,7 +77,7 @@ async function kept(kind: 'news' | 'work'): Promise<string[]> {
 }
 
 describe('a result of 5 MB, over a broker that takes messages of 1 MB', () => {
-  it('crosses three hops: from a tool to an agent that is used as a tool, to its caller, to a client', async () => {
+  it('crosses three processes: from a tool to an agent used as a tool, to its caller, to a client', async () => {
     const session = await client.createSession('clerk_app');
     const events = await client.events('clerk_app', session, 'ask');
     expect(responsesOf(events)).toEqual([['scribe', size, 'w']]);
@@ -87,7 +88,7 @@ describe('a result of 5 MB, over a broker that takes messages of 1 MB', () => {
     ]);
   }, 60_000);
 
-  it('is said by an agent to which the conversation was transferred, and comes as a stream', async () => {
+  it('comes as a stream from an agent after a transfer', async () => {
     const session = await client.createSession('clerk_app');
     const events = await Array.fromAsync(client.stream('clerk_app', session, 'transfer'));
     expect(responsesOf(events).at(-1)).toEqual(['write', size, 'w']);
@@ -102,13 +103,13 @@ describe('a result of 5 MB, over a broker that takes messages of 1 MB', () => {
     expect(lastText(events)).toBe(`${size} j`);
   }, 60_000);
 
-  it('is a message of a person, too', async () => {
+  it('may also be a message of a person', async () => {
     const session = await client.createSession('clerk_app');
     const events = await client.events('clerk_app', session, `${'m'.repeat(size)} too`);
     expect(lastText(events)).toBe(`heard ${size} too`);
   }, 60_000);
 
-  it('leaves nothing behind of what was queued', async () => {
+  it('leaves nothing behind in the bucket of queued payloads', async () => {
     await until(async () => (await kept('work')).length === 0, { what: 'the bucket to be empty' });
   });
 });

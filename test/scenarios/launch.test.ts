@@ -24,17 +24,17 @@ describe('the launcher', () => {
     expect(kinds.get('get_weather')).toBe('tool');
   });
 
-  it('ends with the reason of a service that cannot start, and leaves none of the others', async () => {
+  it('reports the reason of a service that cannot start, and stops the others', async () => {
     const [stock, ...others] = samples;
     if (!stock) throw new Error('no sample');
-    // Its process logs in as a user that may not do what it wants to.
+    // Its process logs in as a user without the necessary rights.
     const wrong = { ...stock, manifest: { ...stock.manifest, name: 'somebody_else' } };
     await expect(launchMesh({ services: [wrong, ...others.slice(0, 2)], model: 'scripted' })).rejects.toThrow(
       /somebody_else could not start: .*may not/,
     );
   });
 
-  it('starts no agent without a key that was not told to answer from its script', async () => {
+  it('refuses an agent without a key unless it answers from its script', async () => {
     const services = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
     const env = { GEMINI_API_KEY: '', GOOGLE_API_KEY: '' };
     await expect(launchMesh({ services, env })).rejects.toThrow(
@@ -42,11 +42,11 @@ describe('the launcher', () => {
     );
   });
 
-  it('says so when Redis is not there, before it starts anything', async () => {
+  it('reports a missing Redis before it starts anything', async () => {
     await expect(launchMesh({ redisUrl: 'redis://127.0.0.1:1' })).rejects.toThrow(/redis/i);
   });
 
-  it('forgets services that are gone, keeps its files to its owner, and starts again what dies', async () => {
+  it('removes the cards of old services, protects its files, and restarts dead processes', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'agentmesh-launch-'));
     const named = (name: string) => samples.filter(({ manifest }) => manifest.name === name);
     const appsOf = async (url: string) => (await (await fetch(`${url}/list-apps`)).json()) as string[];
@@ -92,7 +92,7 @@ describe('the launcher', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('says so when a setting is wrong, before it starts anything', async () => {
+  it('reports a wrong setting before it starts anything', async () => {
     const start = (variable: string, value: string) =>
       promisify(execFile)(process.execPath, ['deploy/local/demo.ts'], {
         cwd: root,
@@ -109,7 +109,7 @@ describe('the launcher', () => {
     });
   });
 
-  it('serves with the log of a person', async () => {
+  it('serves with logs as text', async () => {
     const env = { MESH_LOG_LEVEL: 'error', MESH_LOG_FORMAT: 'text' };
     const services = samples.filter(({ manifest }) => manifest.name === 'get_weather');
     await using mesh = await launchMesh({ services, env });
@@ -126,7 +126,7 @@ describe('the launcher', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('refuses a setting that nobody knows', async () => {
+  it('refuses an unknown setting', async () => {
     const env = { ...process.env, MESH_HTTP_PROT: '1' };
     const started = promisify(execFile)(process.execPath, ['deploy/local/demo.ts'], { cwd: root, env });
     await expect(started).rejects.toMatchObject({

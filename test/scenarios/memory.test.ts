@@ -68,7 +68,7 @@ async function memories(query = ''): Promise<StoredMemory[]> {
 
 const texts = (found: StoredMemory[]) => found.map(({ content }) => content.parts?.[0]?.text);
 
-it('of the page is as the example prints it', async () => {
+it('on the page equals the output of the example', async () => {
   const page = readFileSync(join(root, 'docs/memory.md'), 'utf8');
   expect(withExamples(page, 'docs/examples/memory')).toBe(page);
   await using shown = await startScriptedGemini({
@@ -86,7 +86,7 @@ it('of the page is as the example prints it', async () => {
   expect(stdout).toBe(readFileSync(join(root, 'docs/examples/memory/remember.txt'), 'utf8'));
 });
 
-it('tells in the example what is missing when there is no key', async () => {
+it('names the missing key in the example', async () => {
   const { GEMINI_API_KEY: _, GOOGLE_API_KEY: __, ...env } = process.env;
   const example = ['docs/examples/memory/remember.ts'];
   const { stderr } = await promisify(execFile)(process.execPath, example, { cwd: root, env });
@@ -94,9 +94,9 @@ it('tells in the example what is missing when there is no key', async () => {
 });
 
 describe('memory', () => {
-  it('of one session, added by the gateway or by the agent, is found by another process in another session', async () => {
+  it('of one session, added by the gateway or the agent, is found by another process in another session', async () => {
     expect(await say('绿茶?')).toBe('I do not know you');
-    // Its own callback has added it, in the agent's process.
+    // The agent's callback has added it, in the agent's process.
     expect(texts(await memories())).toEqual(['绿茶?', 'I do not know you']);
     await mesh.start(agent);
     expect(await say('我喜欢绿茶')).toBe('you told me');
@@ -108,21 +108,21 @@ describe('memory', () => {
     );
   });
 
-  it('is found by its meaning, where a model is set for that', async () => {
+  it('is found by its meaning when an embedding model is set', async () => {
     const session = await client.createSession('host_app');
     const events = await client.events('host_app', session, 'notebook {"find":"beverage"}');
     const [response] = events.flatMap(getFunctionResponses);
     expect(response?.response?.found).toContain('我喜欢绿茶');
   });
 
-  it('that a tool in a process of its own makes is there for all', async () => {
+  it('that a tool in its own process adds is there for all', async () => {
     const before = JSON.parse(await say('notebook {"note":"allergic to nuts","find":"nuts"}'));
     expect(before.found[0]).toBe('allergic to nuts');
     expect(mesh.processes.map(({ pid }) => pid)).toContain(before.pid);
     expect(texts(await memories('?query=NUTS'))).toContain('allergic to nuts');
   });
 
-  it('of what was rewound is left out, and forgotten where it was there', async () => {
+  it('leaves out rewound events, and forgets those that it held', async () => {
     const sessions = '/apps/host_app/users/u1/sessions';
     const sessionId = await client.createSession('host_app');
     const rewind = async (text: string) => {
@@ -137,7 +137,7 @@ describe('memory', () => {
     await rewind('secret banana');
     expect(await client.send('PATCH', memory, { sessionId })).toMatchObject({ status: 200 });
     expect(await memories('?query=banana')).toEqual([]);
-    // The next turn's own callback forgets it too.
+    // The callback of the next turn forgets it too.
     await rewind('another banana');
     await client.events('host_app', sessionId, 'a cherry');
     expect(await memories('?query=banana')).toEqual([]);

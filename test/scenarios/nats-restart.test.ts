@@ -12,7 +12,7 @@ import { lastText, restClient } from '../rest-client.ts';
 
 const weather = samples.filter(({ manifest }) => manifest.name.includes('weather'));
 
-it('runs that are under way when NATS is killed and comes back end once, and their clients get all of it', async () => {
+it('runs end once when NATS is killed and comes back, and their clients get all events', async () => {
   await using model = await startScriptedGemini({
     script: (request) =>
       latestFunctionResponses(request).length > 0
@@ -38,7 +38,7 @@ it('runs that are under way when NATS is killed and comes back end once, and the
       started += 1;
       const session = await client.createSession('weather_app');
       const response = await client.run('weather_app', session, 'Oslo?');
-      // While NATS is away a run may be refused; one that was taken must end.
+      // While NATS is away a run may be refused. An accepted run must end.
       if (response.ok) got.set(session, (await response.json()) as Event[]);
       else refused += 1;
     }

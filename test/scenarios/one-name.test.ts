@@ -14,7 +14,7 @@ const names = subjects();
 let model: ScriptedGemini;
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
-/** The name of each service's one process, by the lines of its log. */
+/** The process names in the log of each service. */
 const logged = new Map<string, Set<unknown>>();
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** The name in all lines of a service; there is no other. */
+/** Returns the only process name in the lines of a service. */
 function nameOf(service: string): string {
   const [name, ...others] = logged.get(service) ?? [];
   expect(others).toEqual([]);

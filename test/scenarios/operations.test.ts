@@ -24,7 +24,7 @@ let model: ScriptedGemini;
 let mesh: LocalMesh;
 const workers: LocalMesh['processes'] = [];
 let client: ReturnType<typeof restClient>;
-/** A program that is no service, with the rights of one. */
+/** The connection of another program, with the rights of a client. */
 let outside: NatsConnection;
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ async function logOf(session: string, user = 'u1'): Promise<Event[]> {
   return ((await response.json()) as { events: Event[] }).events;
 }
 
-/** What waits, asked over NATS. */
+/** Asks for the pending calls over NATS. */
 async function pendingOf(
   user: string,
   session?: string,
@@ -80,7 +80,7 @@ async function pendingOf(
 
 const callsEach = 4;
 
-/** Sessions of a user in each of which four calls wait. */
+/** Makes sessions of a user with four pending calls each. */
 async function askAround(user: string, sessions: number): Promise<string[]> {
   return await inParallel(sessions, 16, async () => {
     const session = await client.createSession('clerk_app', user);
@@ -90,7 +90,7 @@ async function askAround(user: string, sessions: number): Promise<string[]> {
   });
 }
 
-/** Each outcome twice: once in order, and in between once in no order. */
+/** Publishes each outcome twice: once in order, and between them once in random order. */
 async function approveTwice(pending: { id: string; operationSubject: string }[]): Promise<void> {
   const outcomes = pending.map(({ operationSubject, id }) => ({
     subject: operationSubject,
@@ -106,7 +106,10 @@ async function approveTwice(pending: { id: string; operationSubject: string }[])
 const words = (events: Event[]) =>
   events.flatMap(({ author, content }) => (author === 'user' ? [] : (content?.parts?.[0]?.text ?? [])));
 
-/** Waits until all is said in the sessions, and looks that each call has its answer once and that the agent has said one word to each. */
+/**
+ * Waits for the last event of each session, and checks that each call has one outcome and that the agent has
+ * answered each once.
+ */
 async function expectEachOnce(user: string, sessions: readonly string[]): Promise<void> {
   const nonePending = async () => (await pendingOf(user)).length === 0;
   await until(nonePending, { timeoutMs: 240_000, what: 'all to be answered' });
@@ -121,14 +124,14 @@ async function expectEachOnce(user: string, sessions: readonly string[]): Promis
     const answers = events.filter(({ author }) => author === 'user').flatMap(getFunctionResponses);
     expect(answers.map(({ id }) => id).sort()).toEqual([...calls].sort());
     for (const { id, response } of answers) expect(response).toEqual({ status: 'approved', ticket: id });
-    // Each outcome wakes the agent for one word, one after the other.
+    // Each outcome wakes the agent for one answer, one after the other.
     expect(words(events)).toEqual(Array.from({ length: 1 + callsEach }, (_, n) => `${n} approved`));
     expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1 + callsEach);
   }
 }
 
 describe('calls that wait', () => {
-  it('are each answered once, a thousand of them, though every outcome comes twice and in no order', async () => {
+  it('get one outcome each, a thousand of them, although every outcome comes twice and in random order', async () => {
     const sessions = await askAround('u1', 250);
     const pending = await pendingOf('u1');
     expect(pending).toHaveLength(1_000);
@@ -138,7 +141,7 @@ describe('calls that wait', () => {
     expect(model.requests).toHaveLength(before + 1_000);
   }, 400_000);
 
-  it('are each answered once while the processes of their agent are killed', async () => {
+  it('get one outcome each while the processes of their agent are killed', async () => {
     const sessions = await askAround('u2', 100);
     const killing = new AbortController();
     const killed = (async () => {
@@ -182,7 +185,7 @@ describe('a job whose worker ends half way', () => {
       expect(ends).toHaveLength(1);
       expect(ends[0]?.response?.pid).not.toBe(worker);
       const steps = responses.filter(({ willContinue }) => willContinue).map(({ response }) => response);
-      // Each step is told once, in order, by the one worker and then by the other.
+      // Each step is reported once, in order, first by one worker and then by the other.
       expect(steps.map((step) => step?.copied)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       expect(new Set(steps.map((step) => step?.attempt))).toEqual(new Set([1, 2]));
       expect(await pendingOf('u1', session)).toEqual([]);
@@ -229,7 +232,7 @@ describe('a call with a deadline', () => {
   }, 60_000);
 });
 
-/** `work` for 0 to `count` - 1, so many at a time. */
+/** Calls `work` for 0 to `count` - 1, `width` at a time. */
 async function inParallel<T>(count: number, width: number, work: (n: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

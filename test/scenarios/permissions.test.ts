@@ -32,7 +32,7 @@ async function isRefused(connection: NatsConnection, subject: string, queue?: st
     ...(queue !== undefined && { queue }),
     callback: (error) => refused.resolve(error !== null),
   });
-  // The server answers in order: what it has to say of the subscription comes before the flush is through.
+  // The server answers in order: an error about the subscription comes before the answer to the flush.
   await connection.flush();
   refused.resolve(false);
   subscription.unsubscribe();
@@ -76,7 +76,7 @@ describe('the NATS user of a tool', () => {
     await expect(tool.request(subject, '{}', { timeout: 5_000 })).rejects.toThrow(/permissions violation/i);
   });
 
-  it('gets a clear error from our own client too, at once', async () => {
+  it('gets a clear error at once from our own client too', async () => {
     await using bus = await connectNats({
       url: mesh.natsUrl,
       service: 'tool_get_weather',
@@ -91,7 +91,7 @@ describe('the NATS user of a tool', () => {
 });
 
 describe('the NATS user of other programs', () => {
-  it('cannot have a service speak for it where it may not', async () => {
+  it('cannot make a service publish for it on a forbidden subject', async () => {
     const client = await login('client');
     const victim = await login('gateway');
     const heard: string[] = [];
@@ -104,7 +104,7 @@ describe('the NATS user of other programs', () => {
     client.publish(ask, '{"message":"hi"}', {
       reply: `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`,
     });
-    // Answered after the two before it, as far as they are.
+    // This request is answered after the two before it.
     const reply = await client.request(ask, '{"message":"hi"}', { timeout: 20_000 });
     expect(reply.json()).toMatchObject({ text: expect.any(String) });
     await victim.flush();

@@ -63,7 +63,7 @@ afterAll(async () => {
 
 const path = (userId: string) => `/apps/${app}/users/${userId}`;
 
-/** A user with all that there can be. */
+/** Makes all kinds of data for a user. */
 async function live(userId: string): Promise<string> {
   const session = await client.createSession(app, userId, { started: userId });
   for (const text of ['chat', 'desk', 'assistant', 'slow', 'wipe'])
@@ -73,7 +73,7 @@ async function live(userId: string): Promise<string> {
   return session;
 }
 
-/** The operators' command, without the keys that open credentials. */
+/** Runs the operators' command, without the keys that open credentials. */
 function command(...words: string[]) {
   const { user = '', pass = '' } = mesh.login(provisionUser);
   const env = {
@@ -110,7 +110,7 @@ interface StoredMessage {
   hdrs?: string;
 }
 
-/** Subjects and messages of all streams of NATS in which the text is. */
+/** Finds a text in the subjects and messages of all NATS streams. */
 async function natsTraces(text: string): Promise<string[]> {
   const { user, pass } = mesh.login(provisionUser);
   const connection = await connect({ servers: mesh.natsUrl, ...(user && { user }), ...(pass && { pass }) });
@@ -136,8 +136,8 @@ const jsonLines = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-describe('what is kept of a user', () => {
-  it('is handed over by the command, and taken again as sessions', async () => {
+describe('the data of a user', () => {
+  it('are exported by the command, and imported again as sessions', async () => {
     const session = await live('annika7');
     const { code, err } = await command('user', 'export', app, 'annika7', join(out, 'annika7')).ended;
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -167,7 +167,7 @@ describe('what is kept of a user', () => {
     await client.send('DELETE', path('annex'));
   });
 
-  it('is handed over by the gateway, line by line', async () => {
+  it('are exported by the gateway, line by line', async () => {
     const response = await client.send('GET', `${path('annika7')}/export`);
     expect(response.headers.get('content-type')).toContain('ndjson');
     const records = jsonLines(await response.text());
@@ -176,7 +176,7 @@ describe('what is kept of a user', () => {
     expect(await (await client.send('GET', String(artifact?.content))).text()).toBe('of annika7');
   });
 
-  it('is deleted for good, and of another user nothing is', async () => {
+  it('are deleted for good, while those of another user stay', async () => {
     await live('robert');
     const before = await (await client.send('GET', `${path('robert')}/export`)).text();
     expect(await traces('annika7')).not.toEqual([]);
@@ -191,14 +191,14 @@ describe('what is kept of a user', () => {
       ...{ events: expect.any(Number), memories: expect.any(Number), callResults: expect.any(Number) },
     });
     expect(JSON.parse(counts).callResults).toBeGreaterThanOrEqual(3);
-    // The worker of the job looks after it once in a second.
+    // The worker of the job checks it once per second.
     await until(async () => (await traces('annika7')).length === 0, { what: 'the last trace in Redis' });
     const inQueues = async () =>
       (await natsTraces('annika7')).filter((subject) => !subject.includes('.dead.'));
     await until(async () => (await inQueues()).length === 0, { what: 'the last message in NATS' });
     expect(await natsTraces('annika7')).toEqual([]);
     const after = await (await client.send('GET', `${path('robert')}/export`)).text();
-    // The job of the other one goes on.
+    // The job of the other user continues.
     const moving = ['user', 'session', 'end'];
     const steady = (text: string) => jsonLines(text).filter(({ kind }) => !moving.includes(String(kind)));
     expect(steady(after)).toEqual(expect.arrayContaining(steady(before)));
@@ -206,7 +206,7 @@ describe('what is kept of a user', () => {
     expect(await gone.json()).toMatchObject({ sessions: 0, events: 0, callResults: 0, complete: true });
   });
 
-  it('is deleted in the middle of runs', async () => {
+  it('are deleted during runs', async () => {
     const sessions = await Promise.all(Array.from({ length: 3 }, () => client.createSession(app, 'carl')));
     const runs = sessions.flatMap((session) =>
       ['slow', 'desk', 'assistant', 'chat'].map((text) =>
@@ -217,15 +217,15 @@ describe('what is kept of a user', () => {
     const response = await client.send('DELETE', path('carl'));
     expect(response.status).toBe(200);
     await Promise.all(runs);
-    // Runs that lay in the queue of NATS have come since; they found nothing to work on.
+    // Runs from the queue of NATS have come meanwhile, and found no session.
     const again = await client.send('DELETE', path('carl'));
     expect(await again.json()).toMatchObject({ sessions: 0, events: 0, complete: true });
     await until(async () => (await traces('carl')).length === 0, { what: 'the last trace in Redis' });
-    // A job that was cancelled leaves its queue when its worker has stopped.
+    // A cancelled job leaves its queue when its worker has stopped.
     await until(async () => (await natsTraces('carl')).length === 0, { what: 'the last trace in NATS' });
   });
 
-  it('is deleted by another one when the first was killed half way', async () => {
+  it('are deleted by a second command when the first was killed half way', async () => {
     const events = Array.from({ length: 2_000 }, (_, n) => ({
       ...{ id: `x-${n}`, invocationId: `e-${n}`, author: 'keeper', timestamp: Date.now(), actions: {} },
       content: { role: 'model', parts: [{ functionCall: { id: `c-${n}`, name: 'desk', args: { n } } }] },

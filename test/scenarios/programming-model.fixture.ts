@@ -9,7 +9,7 @@ import {
 const call = (name: string, args: Record<string, unknown> = {}): ModelReply => ({ calls: [{ name, args }] });
 const says = (text: string): ModelReply => ({ text });
 
-/** What the model of each example of docs/programming-model.md does: no more than the example is to show. */
+/** The scripts of the models in the examples of docs/programming-model.md. */
 export const scripts: Record<string, ModelScript> = {
   'function-tools': sequence(
     {
@@ -160,7 +160,7 @@ export const scripts: Record<string, ModelScript> = {
   },
 };
 
-/** Answers by what the instruction says: for agents that run at the same time. */
+/** Makes a script that selects the answers by the instruction, for agents that run at the same time. */
 function byAgent(answers: Record<string, ModelReply[]>): ModelScript {
   return ({ systemInstruction = '' }) => {
     const of = Object.keys(answers).find((words) => systemInstruction.includes(words)) ?? '';

@@ -13,14 +13,14 @@ import { scripts } from './programming-model.fixture.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, examplePage), 'utf8');
-/** They run nothing by themselves. */
+/** The files that other examples import and that run nothing themselves. */
 const parts = ['chat', 'local-mesh'];
 const examples = readdirSync(join(root, examplesFolder))
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.slice(0, -'.ts'.length))
   .filter((name) => !parts.includes(name));
 
-/** Runs an example as a reader does, with a server that plays the model, and gives what it printed. */
+/** Runs an example as a reader does, with a scripted model, and returns the output. */
 async function run(name: string, env: Record<string, string> = {}): Promise<string> {
   const child = spawnGuarded([process.execPath, join(examplesFolder, `${name}.ts`)], {
     cwd: root,
@@ -43,7 +43,7 @@ async function startModel(name: string) {
   return await startScriptedGemini({ script });
 }
 
-/** A server of the chat completions interface with one answer. */
+/** Starts a server of the chat completions interface with one answer. */
 async function startOpenAi() {
   const server = createServer(async (request, response) => {
     const { model } = (await json(request)) as { model: string };
@@ -79,7 +79,7 @@ describe('the examples of docs/programming-model.md', () => {
     await expect(output).toMatchFileSnapshot(expected('streaming'));
   });
 
-  it('are all on the page, which holds their text and what they print; write it anew with node test/write-docs.ts', () => {
+  it('are all on the page with their output; node test/write-docs.ts updates it', () => {
     expect(examplesOf(page).toSorted()).toEqual([...examples, ...parts].toSorted());
     expect(page).toBe(withExamples(page));
   });

@@ -32,7 +32,7 @@ beforeAll(async () => {
   await running.promise;
 });
 afterAll(async () => {
-  // Its output ends when the last of its processes has.
+  // The output ends when the last process of the mesh has ended.
   const over = new Promise((resolve) => mesh.once('close', resolve));
   await endProcess(mesh, 'SIGTERM', 40_000);
   await over;
@@ -48,7 +48,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Runs commands as the README has them, but for the port and the folder of the data. */
+/** Runs commands of the README with another port and another data folder. */
 async function sh(commands: string): Promise<string> {
   const here = commands.replaceAll('localhost:8000', `127.0.0.1:${port}`).replaceAll('.mesh/', `${data}/`);
   const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd: root });
@@ -67,7 +67,7 @@ describe("the README's quick start", () => {
     expect(output).toMatch(/data: .*"author":"support_agent"/);
   });
 
-  it('talks to it over plain NATS, with scripts of about ten lines that use nothing of ours', async () => {
+  it('talks to it over plain NATS, with scripts of about ten lines that do not use agentmesh', async () => {
     const output = await sh(blocks[3] ?? '');
     expect(output).toContain('GOOG stands at $182.4.');
     expect(output).toContain('MSFT stands at $415.7.');

@@ -17,7 +17,7 @@ import { lastText, restClient } from '../rest-client.ts';
 
 const weather = samples.filter(({ manifest }) => manifest.name.includes('weather'));
 
-it('runs end once on a cluster with TLS of which the node that has them is killed', async () => {
+it('runs end once on a cluster with TLS when the node with their sessions is killed', async () => {
   await using model = await startScriptedGemini({
     script: (request) =>
       latestFunctionResponses(request).length > 0
@@ -50,7 +50,7 @@ it('runs end once on a cluster with TLS of which the node that has them is kille
     for (let n = 0; n < 8; n += 1) {
       const session = await until(() => client.createSession('weather_app'), { timeoutMs: 30_000 });
       const response = await client.run('weather_app', session, 'Oslo?');
-      // While the slot has no primary a run may be refused; one that was taken must end.
+      // While the slot has no primary a run may be refused. An accepted run must end.
       if (response.ok) got.set(session, (await response.json()) as Event[]);
       else refused += 1;
     }

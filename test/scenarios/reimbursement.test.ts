@@ -44,7 +44,7 @@ afterAll(async () => {
   await mesh?.[Symbol.asyncDispose]();
 });
 
-/** Every payment that was made for a call of the session's. */
+/** Returns all payments for the calls of a session. */
 async function paymentsIn(events: Event[]): Promise<unknown[]> {
   const calls = new Set(events.flatMap(getFunctionCalls).map(({ id }) => id));
   const all = Object.entries(await redis.hgetall('payments'));
@@ -56,25 +56,25 @@ async function eventsOf(session: string): Promise<Event[]> {
   return ((await response.json()) as { events: Event[] }).events;
 }
 
-/** The events of the session, once its last one says something that fits. */
+/** Waits until the text of the session's last event matches, and returns the events. */
 async function untilSaid(session: string, words: RegExp): Promise<Event[]> {
   await until(async () => words.test(lastText(await eventsOf(session))), { what: `${words} to be said` });
   return await eventsOf(session);
 }
 
-/** What waits in a session, as a program asks it over NATS. */
+/** Asks for the pending calls of a session over NATS, as any program may. */
 async function pendingIn(session: string): Promise<AddressedCall[]> {
   const reply = await nats.request(names.pending, JSON.stringify({ app, user, session }), { timeout: 5_000 });
   return reply.json<{ pending: AddressedCall[] }>().pending;
 }
 
-/** As `nats pub` does. */
+/** Publishes a text as `nats pub` does. */
 async function publish(subject: string | undefined, text: string): Promise<void> {
   nats.publish(subject ?? '', text);
   await nats.flush();
 }
 
-/** Starts the approver of the documents as a process of its own, with the rights of any program. */
+/** Starts the approver of the documents in its own process, with the rights of any program. */
 async function startApprover() {
   const { user: name, pass } = mesh.login('client');
   const env = {
@@ -144,7 +144,7 @@ describe('reimbursement_app', () => {
     await client.events(app, session, 'Please reimburse 200$ for a hat');
     const [call] = await pendingIn(session);
     expect(call).toMatchObject({ name: 'ask_for_approval', args: { amount: 200, purpose: 'a hat' } });
-    // A week.
+    // The deadline is after a week.
     expect((call?.deadline ?? 0) - (call?.created ?? 0)).toBe(7 * 86_400_000);
     await publish(call?.operationSubject, '{"final":true,"response":{"status":"rejected"}}');
     await untilSaid(session, /^I have paid nothing: your manager has rejected it/);
@@ -172,7 +172,7 @@ describe('reimbursement_app', () => {
 });
 
 describe('an approval', () => {
-  it('waits without any process, and so does its answer', async () => {
+  it('waits while no process runs, and so does its answer', async () => {
     const session = await client.createSession(app, user);
     await client.events(app, session, 'Please reimburse 500$ for a bicycle');
     const [call] = await pendingIn(session);
@@ -188,7 +188,7 @@ describe('an approval', () => {
   });
 });
 
-/** Dead letters of the agent that come after something was done. */
+/** Returns the dead letters of the agent that an action causes. */
 async function deadLettersAfter(act: () => Promise<void>): Promise<unknown[]> {
   const operator = await connect({ servers: mesh.natsUrl, ...mesh.login('provision') });
   const letters: unknown[] = [];

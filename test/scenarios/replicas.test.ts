@@ -14,7 +14,7 @@ let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
 
 beforeAll(async () => {
-  // A model that takes its time, so that requests are in hand whenever something happens.
+  // A slow model, so that there are always requests in work.
   model = await startScriptedGemini({
     script: (request) =>
       latestFunctionResponses(request).length > 0
@@ -62,7 +62,7 @@ describe('replicas of an agent', () => {
     }
   }, 120_000);
 
-  it('share the load, and one that gets SIGTERM in the middle of it loses nothing', async () => {
+  it('share the load, and lose nothing when one of them gets SIGTERM', async () => {
     const second = await mesh.start(stock);
     const both = await load(200, 64);
     expect(replicasOf(both).size).toBe(2);

@@ -25,13 +25,13 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const launch = () => launchMesh({ services, model: 'scripted', dataDir, ackWaitMs: 1_000 });
 
-/** Every service dies without a word, and NATS and Redis stop; what they have written stays. */
+/** Kills all services and stops NATS and Redis. Their data stays. */
 async function stopAll(mesh: LocalMesh): Promise<void> {
   await Promise.all([mesh.gateway, ...mesh.processes].map((service) => service.kill()));
   await mesh[Symbol.asyncDispose]();
 }
 
-/** Asks for more than is paid without a manager; gives the call that waits. */
+/** Asks for an amount that needs a manager's approval. Returns the pending call. */
 async function askFor(mesh: LocalMesh, amount: number): Promise<{ session: string; call: AddressedCall }> {
   const client = restClient(mesh.gatewayUrl);
   const session = await client.createSession(app, user);
@@ -48,7 +48,7 @@ async function logOf(mesh: LocalMesh, session: string): Promise<Event[]> {
   return ((await response.json()) as { events: Event[] }).events;
 }
 
-/** What was paid, all in all. */
+/** Returns all payments. */
 async function payments(mesh: LocalMesh): Promise<unknown[]> {
   const redis = new Redis(mesh.redisUrl);
   try {
@@ -58,20 +58,20 @@ async function payments(mesh: LocalMesh): Promise<unknown[]> {
   }
 }
 
-describe('an approval that outlives every process', () => {
-  it('is given over NATS after all has been started anew, and paid once', async () => {
+describe('an approval after a restart of all processes', () => {
+  it('is given over NATS, and paid once', async () => {
     const first = await launch();
     const { session, call } = await askFor(first, 800);
     await stopAll(first);
     await using second = await launch();
-    // Where it was: programs that have connected find it again.
+    // The mesh has the same address and passwords, so that programs find it again.
     expect([second.natsUrl, second.login('client')]).toEqual([first.natsUrl, first.login('client')]);
     const outside = await connect({
       servers: second.natsUrl,
       inboxPrefix: subjects().inboxPrefix('client'),
       ...second.login('client'),
     });
-    // Twice, as a program that is not sure would.
+    // Publishes twice, as a program does that is not sure of the first time.
     for (let n = 0; n < 2; n += 1) {
       outside.publish(
         call.operationSubject ?? '',
@@ -88,7 +88,7 @@ describe('an approval that outlives every process', () => {
     expect(await payments(second)).toMatchObject([{ amount: 800, purpose: 'a bicycle' }]);
   }, 60_000);
 
-  it('is given by a client of the gateway after all has been started anew, and paid once', async () => {
+  it('is given by a client of the gateway, and paid once', async () => {
     const first = await launch();
     const { session, call } = await askFor(first, 900);
     await stopAll(first);

@@ -26,7 +26,7 @@ const pidsOf = (events: readonly Event[]) =>
   );
 
 describe('the samples as processes of their own', () => {
-  it('stock_app: calls its function tool and answers with what it said', async () => {
+  it('stock_app: calls its function tool and answers with its result', async () => {
     const session = await client.createSession('stock_app');
     const events = await client.events('stock_app', session, 'What is the price of AAPL?');
     expect(events.map(({ content }) => Object.keys(content?.parts?.[0] ?? {})[0])).toEqual([
@@ -79,7 +79,7 @@ describe('the samples as processes of their own', () => {
     expect(await response.json()).toMatchObject({ state: { 'user:last_city': 'Paris' } });
   });
 
-  it('streams pieces in order, then the whole', async () => {
+  it('streams pieces in order, then the whole event', async () => {
     const session = await client.createSession('stock_app');
     const events = await Array.fromAsync(client.stream('stock_app', session, 'Price of MSFT?'));
     const pieces = events.filter(({ partial }) => partial);

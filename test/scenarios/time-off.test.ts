@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());
 
-/** A session in which days off are wanted, and the question that it leaves open. */
+/** Makes a session that asks for days off. Returns it with its pending question. */
 async function wanting(days: number) {
   const session = await client.createSession(app);
   await client.events(app, session, `I want ${days} days off, please.`);
@@ -50,7 +50,7 @@ async function eventsIn(response: Response): Promise<Event[]> {
 const resultsIn = (events: Event[]) => events.flatMap(getFunctionResponses).map(({ response }) => response);
 
 describe('time_off_app', () => {
-  it('asks the manager for a number of days, and shows what an answer must look like', async () => {
+  it('asks the manager for a number of days, and shows the form of an answer', async () => {
     const { question } = await wanting(5);
     expect(question).toMatchObject({
       name: 'adk_request_confirmation',
@@ -88,7 +88,7 @@ describe('time_off_app', () => {
     ['half a day', { confirmed: true, payload: { approvedDays: 0.5 } }],
     ['another key', { confirmed: true, payload: { days: 3 } }],
     ['neither yes nor no', { payload: { approvedDays: 3 } }],
-  ])('refuses an answer with %s, and goes on waiting', async (_what, wrong) => {
+  ])('refuses an answer with %s, and keeps waiting', async (_what, wrong) => {
     const { answer, pending, question } = await wanting(5);
     const refused = await answer(wrong);
     expect(refused.status).toBe(400);
@@ -98,7 +98,7 @@ describe('time_off_app', () => {
     expect(lastText(events)).toBe('You have 2 of 5 days off.');
   });
 
-  it('takes a plain no where the run allows it', async () => {
+  it('takes a plain no when the run allows it', async () => {
     const session = await client.createSession(app);
     await client.events(app, session, 'I want 5 days off, please.');
     const plain = { run_config: { plain_text_tool_confirmation: true } };

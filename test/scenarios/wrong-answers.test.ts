@@ -8,14 +8,14 @@ beforeAll(async () => {
 });
 afterAll(() => desk?.[Symbol.asyncDispose]());
 
-/** What is sent: the body, or its JSON where an object could not hold it. */
+/** The body of a request, or its JSON when an object cannot hold it. */
 type Body = Json | string;
 
 interface Case {
   name: string;
   status: number;
   code: string;
-  /** What the user says first; default: what asks for days off. */
+  /** The user's first message; default one that asks for days off. */
   text?: string;
   body: (asked: Asked, desk: Desk) => Body | Promise<Body>;
 }
@@ -26,7 +26,7 @@ const unknown = { status: 404, code: 'not_found' };
 
 const long = 'x'.repeat(20_000);
 const original = ({ question }: Asked) => question.args.originalFunctionCall as Json;
-/** A yes that says which call it is for. */
+/** Makes a confirmation that names a call. */
 const about = (asked: Asked, forged: Json) => ({
   response: { ...yes, originalFunctionCall: { ...original(asked), ...forged } },
 });
@@ -295,7 +295,7 @@ const invocations: Case[] = [
   },
 ];
 
-/** The table grows by what answers may get wrong: each is refused by its code and changes nothing. */
+/** The wrong answers. Each is refused with its code and changes nothing. */
 const cases = [
   ...elsewhere,
   ...forged,
@@ -320,7 +320,7 @@ describe('an answer', () => {
     expect(await desk.picture(asked)).toEqual(before);
   });
 
-  it('that is right is taken after all of these', async () => {
+  it('that is right is accepted after all of these', async () => {
     const asked = await desk.ask('time_off');
     await desk.rest.send('POST', '/run', answerTo(asked, { response: {} }));
     const body = answerTo(asked, about(asked, {}), { invocation_id: asked.invocationId });
@@ -337,7 +337,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('in a session that was deleted is refused', async () => {
+  it('in a deleted session is refused', async () => {
     const asked = await desk.ask('time_off');
     await desk.rest.send('DELETE', `/apps/clerk_app/users/u1/sessions/${asked.session}`);
     const response = await desk.rest.send('POST', '/run', answerTo(asked));
@@ -356,7 +356,7 @@ describe('an answer', () => {
     expect(await desk.picture(asked)).toEqual(before);
   });
 
-  it('to a run that was cancelled is refused', async () => {
+  it('to a cancelled run is refused', async () => {
     const session = await desk.rest.createSession('crowd_app');
     let asked: Asked | undefined;
     for await (const event of desk.rest.stream('crowd_app', session, 'pay wait')) {

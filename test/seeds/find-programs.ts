@@ -1,12 +1,12 @@
 import { transform } from './transform.ts';
 
-/** A complete program that a text holds. */
+/** A complete program in a text. */
 export interface FoundProgram {
-  /** Line of the text where it begins, from 1. */
+  /** The number of its first line in the text, from 1. */
   line: number;
-  /** TypeScript, as the text has it. */
+  /** The program in TypeScript, as in the text. */
   source: string;
-  /** The same as JavaScript. */
+  /** The same program in JavaScript. */
   code: string;
 }
 
@@ -16,14 +16,15 @@ export interface Found {
   pieces: number[];
 }
 
-/** A run of import statements; nothing that Python, Go or Java would write. */
+/** The pattern of import statements, which matches no import of Python, Go or Java. */
 const imports = /(?:^import\s+(?:type\s+)?[\w$*{}\s,]+?\s+from\s*['"][^'"\n]+['"];?\s*)+/gm;
-/** A line that may be a program's last: a call. */
+/** The pattern of a possible last line of a program: a call. */
 const call = /^\s*(?:await\s+)?[\w$.]+\(.*\);?\s*$/;
 
 /**
- * Finds the programs in a document: in its fenced blocks of TypeScript, or in all of its text where it has no fences, as when they were lost
- * on the way. A program begins with its imports, one of them from `@google/adk`, and ends with the last call up to which all is TypeScript.
+ * Finds the programs in a document: in its fenced blocks of TypeScript, or in its whole text when it has no
+ * fences. A program begins with its imports, one of them from `@google/adk`. It ends with the last call up to
+ * which the text is valid TypeScript.
  */
 export async function findPrograms(text: string): Promise<Found> {
   const fenced = [...text.matchAll(/^```(?:ts|typescript)\s*\n(.*?)^```/gms)];
@@ -56,7 +57,7 @@ async function longestProgram(piece: string): Promise<{ source: string; code: st
   return undefined;
 }
 
-/** The same program may stand in several documents, indented or not. */
+/** Tells whether two programs are equal except for their indentation. */
 export function isSameProgram(one: FoundProgram, other: FoundProgram): boolean {
   const bare = ({ code }: FoundProgram) => code.replace(/\s+/g, '');
   return bare(one) === bare(other);

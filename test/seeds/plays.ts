@@ -6,7 +6,7 @@ import {
 } from '@agentmesh/testing';
 import type { Play } from './run-program.ts';
 
-/** What a model would do in each of the six programs: call the tool it would call, then answer. */
+/** The behaviour of a model in each of the six programs: it calls the expected tool, then answers. */
 export const plays: readonly Play[] = [
   {
     tool: 'get_weather_report',
@@ -43,7 +43,7 @@ export const plays: readonly Play[] = [
       isFor(request, 'summary_agent')
         ? call('summary_agent', { request: latestUserText(request) })
         : { text: `${latestUserText(request).split(/\s+/).slice(0, 2).join(' ')}, in short.` },
-    // The agent's answer is the last word: its result is shown to the user and to no model.
+    // The result of the agent's tool is the final answer: the user gets it, and no model does.
     results: [],
     output: /\w+ \w+, in short\./,
   },
@@ -54,7 +54,7 @@ export const plays: readonly Play[] = [
       const [result] = latestFunctionResponses(request);
       return result ? { text: 'No hurry.' } : call('check_and_transfer', { query: latestUserText(request) });
     },
-    // After the urgent one the other agent has the word.
+    // After the urgent message the other agent answers.
     results: ['check_and_transfer'],
     output: /No hurry\..*The support agent speaks\./s,
   },

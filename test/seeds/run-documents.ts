@@ -7,26 +7,29 @@ import { makeWorkspace } from './workspace.ts';
 
 export interface RunDocumentsOptions {
   log: (line: string) => void;
-  /** Default: those of the six programs. */
+  /** The plays; default those of the six programs. */
   plays?: readonly Play[];
   timeoutMs?: number;
 }
 
 type Placed<T> = T & {
-  /** Document and line. */
+  /** The document and the line. */
   place: string;
-  /** Where the same program stands again. */
+  /** The other places of the same program. */
   again: string[];
 };
 type PlacedProgram = Placed<FoundProgram>;
 
 export interface DocumentsRun {
   runs: Placed<ProgramRun>[];
-  /** Where pieces begin that run nothing. */
+  /** The places of pieces that run nothing. */
   pieces: string[];
 }
 
-/** Runs each program of a folder's documents once, in a folder outside the project where `@google/adk` is our library. */
+/**
+ * Runs each program of a folder's documents once, in a folder outside the project in which `@google/adk` is
+ * our library.
+ */
 export async function runDocuments(documents: string, options: RunDocumentsOptions): Promise<DocumentsRun> {
   const { log, plays = sixPlays, timeoutMs } = options;
   const { programs, pieces } = await readDocuments(documents);

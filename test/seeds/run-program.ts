@@ -11,14 +11,14 @@ import {
   startScriptedGemini,
 } from '@agentmesh/testing';
 
-/** How a model behaves towards one program, and what must come of it. */
+/** The behaviour of a model in one program, and the expected results. */
 export interface Play {
-  /** A tool that the program declares: by it the play is chosen. */
+  /** A tool that the program declares, which selects the play. */
   tool: string;
   script: ModelScript;
-  /** The tools whose results come back to the model, in order. */
+  /** The tools whose results the model gets, in order. */
   results: readonly string[];
-  /** What the program says at the end. */
+  /** The pattern of the program's last output. */
   output: RegExp;
 }
 
@@ -27,28 +27,28 @@ export interface ProgramRun {
   play: string | undefined;
   results: string[];
   output: string;
-  /** What went wrong; empty when all went as it should. */
+  /** The problems; empty for a successful run. */
   problems: string[];
 }
 
 export interface RunProgramOptions {
   folder: string;
   name: string;
-  /** JavaScript. */
+  /** The program in JavaScript. */
   code: string;
   plays: readonly Play[];
-  /** Default 30 s. */
+  /** The time limit, in ms; default 30 s. */
   timeoutMs?: number;
 }
 
-/** Runs a program as a process of its own against a scripted model, and looks whether it did what its play says. */
+/** Runs a program in its own process with a scripted model, and compares the run with its play. */
 export async function runProgram(options: RunProgramOptions): Promise<ProgramRun> {
   const { folder, name, code, plays, timeoutMs = 30_000 } = options;
   const file = join(folder, `${name}.js`);
   await mkdir(folder, { recursive: true });
   await writeFile(file, code);
   let play: Play | undefined;
-  // The first request shows what the program is; its other agents may have none of its tools.
+  // The first request selects the play; other agents of the program may not have the tool.
   const script: ModelScript = (request) => {
     play ??= plays.find(({ tool }) => declares(request, tool));
     if (play) return play.script(request);
@@ -66,7 +66,7 @@ export async function runProgram(options: RunProgramOptions): Promise<ProgramRun
 async function execute(file: string, cwd: string, url: string, timeoutMs: number) {
   const { PATH } = process.env;
   const env = { ...(PATH && { PATH }), GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'scripted' };
-  // No input: a program that asks a person for something gets the end of it.
+  // There is no input: a program that asks a person gets the end of the input.
   const child = spawnGuarded([process.execPath, file], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let late = false;
   const timer = setTimeout(() => {

@@ -9,7 +9,7 @@ import { runDocuments } from './run-documents.ts';
 import type { Play } from './run-program.ts';
 import { makeWorkspace } from './workspace.ts';
 
-// Types are imported as values, as programs for ADK do.
+// The program imports types as values, as many programs for ADK do.
 const program = (
   tool: string,
   body: string,
@@ -70,7 +70,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs documents that hold these texts. */
+/** Runs the programs of documents with these texts. */
 async function runTexts(texts: Record<string, string>, timeoutMs?: number) {
   const lines: string[] = [];
   const documents = await mkdtemp(join(folder, 'd-'));
@@ -80,7 +80,7 @@ async function runTexts(texts: Record<string, string>, timeoutMs?: number) {
 }
 
 describe('programs of documents', () => {
-  it('run outside the project, where @google/adk is this library, each once', async () => {
+  it('run once each, outside the project, with this library as @google/adk', async () => {
     const source = program('count', run);
     const { runs, pieces, lines } = await runTexts({
       'fenced.md': `# Count\n\n\`\`\`python\nimport adk\n\`\`\`\n\n\`\`\`typescript\n${source}\`\`\`\n`,
@@ -101,7 +101,7 @@ describe('programs of documents', () => {
     expect(lines.at(-1)).toBe('1 programs ran, 0 failed');
   });
 
-  it('fail with the reason: an exit code, a call that was not made, no play', async () => {
+  it('fail with the reason: an exit code, a missing call, no play', async () => {
     const { runs, lines } = await runTexts({
       '1.md': fenced(program('count_badly', `${run}\nthrow new Error('broken');`)),
       '2.md': fenced(program('count_never', run)),
@@ -115,7 +115,7 @@ describe('programs of documents', () => {
     expect(lines.at(-1)).toBe('3 programs ran, 3 failed');
   });
 
-  it('are ended when they do not end', async () => {
+  it('are killed when they do not end', async () => {
     const source = program('count', 'await new Promise(() => setInterval(() => {}, 1000));');
     const { runs } = await runTexts({ 'hang.md': fenced(source) }, 300);
     expect(runs[0]?.problems[0]).toBe('no end after 300 ms');

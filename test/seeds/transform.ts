@@ -6,10 +6,10 @@ type Transform = (source: string, name: string, options: object) => Promise<{ co
 let loaded: Promise<Transform> | undefined;
 
 /**
- * TypeScript to JavaScript. Node's own removal of types is not enough for programs that import types as if they were values: such imports
- * must go as well.
+ * Turns TypeScript into JavaScript. Node's own removal of types is not enough, because it keeps imports of
+ * types without the word `type`, which some programs use.
  *
- * @throws Error for what is no TypeScript
+ * @throws Error when the source is not TypeScript
  */
 export async function transform(source: string): Promise<string> {
   loaded ??= load();
@@ -18,7 +18,7 @@ export async function transform(source: string): Promise<string> {
   return code;
 }
 
-/** The one that the test runner brings: it needs no package of its own. */
+/** Loads the transform of the test runner, which needs no further package. */
 async function load(): Promise<Transform> {
   const ofVitest = createRequire(createRequire(import.meta.url).resolve('vitest/package.json'));
   const vite = await import(pathToFileURL(ofVitest.resolve('vite')).href);

@@ -4,14 +4,17 @@ import { join } from 'node:path';
 
 const agent = join(import.meta.dirname, '../../libs/agent');
 
-/** What the programs import, and where it lies here. */
+/** The packages that the programs import, and our folders for them. */
 const packages = {
   '@google/adk': agent,
   '@google/genai': join(agent, 'node_modules/@google/genai'),
   zod: join(agent, 'node_modules/zod'),
 };
 
-/** A fresh folder outside the project in which `@google/adk` is our library; it goes with its end. */
+/**
+ * Makes a folder outside the project in which `@google/adk` is our library. It is removed when the result is
+ * disposed.
+ */
 export async function makeWorkspace(): Promise<{ folder: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'agentmesh-programs-'));
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');

@@ -1,7 +1,8 @@
 /**
- * Runs the suites that talk to servers, the scenarios and a short chaos run on other versions of the servers than the installed ones.
+ * Runs the suites that use servers, the scenarios and a short chaos run with other versions of the servers.
  *
- * `npm run test:servers -- NATS_PROGRAM,REDIS_PROGRAM …`: one pair of programs after the other; a Valkey server is a Redis server here.
+ * `npm run test:servers -- NATS_PROGRAM,REDIS_PROGRAM …` uses one pair of programs after the other. A Valkey
+ * server may take the place of Redis.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +21,7 @@ interface Result {
   failed: string[];
 }
 
-/** What is run on each pair: arguments of Node. */
+/** The suites for each pair, as arguments of Node. */
 const parts: Record<string, string[]> = {
   tests: [
     'node_modules/vitest/vitest.mjs',
@@ -33,7 +34,7 @@ const parts: Record<string, string[]> = {
 
 function readPair(text: string): Pair {
   const [nats, redis, ...rest] = text.split(',').map((program) => resolve(program));
-  if (!nats || !redis || rest.length > 0) throw new Error(`"${text}" is no pair of programs; ${usage}`);
+  if (!nats || !redis || rest.length > 0) throw new Error(`"${text}" is not a pair of programs; ${usage}`);
   for (const program of [nats, redis]) {
     try {
       accessSync(program, constants.X_OK);
@@ -44,7 +45,7 @@ function readPair(text: string): Pair {
   return { nats, redis };
 }
 
-/** The versions as the programs tell them, on one line. */
+/** Returns the versions that the programs print, on one line. */
 function nameOf({ nats, redis }: Pair): string {
   return [nats, redis].map((program) => versionOf(program)).join(' + ');
 }

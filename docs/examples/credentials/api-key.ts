@@ -7,7 +7,7 @@ const mapsKey: AuthConfig = {
 };
 const good = new Set(['second']);
 
-// As in ADK: the tool asks when it has no credential, or when what it has is of no use.
+// As in ADK, the tool asks when it has no credential, or when its credential does not work.
 const route = new FunctionTool({
   name: 'route',
   description: 'Finds the way.',

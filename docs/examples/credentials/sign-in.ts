@@ -12,7 +12,7 @@ import type { Part } from '@google/genai';
 
 const { AUTH_URL, CLIENT_ID = '', CLIENT_SECRET = '' } = process.env;
 
-// The function runs only when the credential is there; it need not know how it came.
+// The function runs only when there is a credential. It need not know where the credential comes from.
 const whoAmI = new AuthenticatedFunctionTool({
   name: 'who_am_i',
   description: 'Tells who has signed in.',
@@ -61,7 +61,8 @@ console.log('and paste the address that you came back to:');
 const input = createInterface(process.stdin);
 const [authResponseUri] = await once(input, 'line');
 input.close();
-// What comes back with the user is the answer; the code in it becomes tokens where the tool runs.
+// The address to which the user was redirected is the answer. The tool's process exchanges the code in it for
+// tokens.
 const response = { exchangedAuthCredential: { authType: 'openIdConnect', oauth2: { authResponseUri } } };
 const { id = '', name = '' } = question ?? {};
 await send({ functionResponse: { id, name, response } });

@@ -9,9 +9,10 @@ import {
 const host = new LlmAgent({
   name: 'host',
   model: 'gemini-2.5-flash',
-  // The first adds what fits the user's message to the instruction; the second lets the model look things up itself.
+  // The first tool adds memories about the user's message to the instruction. The second lets the model
+  // search itself.
   tools: [preloadMemoryTool, loadMemoryTool],
-  // Nothing is remembered by itself. Of a session that was added before, only what is new is looked at.
+  // Sessions are not added by themselves. When a session was added before, only its new events are read.
   afterAgentCallback: async (context) => {
     await context.addSessionToMemory();
     return undefined;

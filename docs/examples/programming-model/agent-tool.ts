@@ -10,7 +10,8 @@ import { chat, runnerOf } from './chat.ts';
 
 const model = 'gemini-2.5-flash';
 
-// Reads the caller's state, takes and gives values of a schema, and its answer goes into the caller's state.
+// This agent reads the caller's state, has schemas for its input and output, and writes its answer into the
+// caller's state.
 const summarizer = new LlmAgent({
   name: 'summarizer',
   model,
@@ -20,7 +21,7 @@ const summarizer = new LlmAgent({
   outputSchema: z.object({ summary: z.string() }),
   outputKey: 'last_summary',
   beforeModelCallback: ({ request: { contents, config } }) => {
-    // Each call has a session of its own: no call sees another.
+    // Each call has its own session and does not see other calls.
     const asked = contents.map(({ parts }) => parts?.[0]?.text);
     console.log(`  summarizer is told ${JSON.stringify(config.systemInstruction)} and asked ${asked}`);
     return undefined;

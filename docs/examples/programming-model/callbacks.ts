@@ -34,7 +34,7 @@ const agent = new LlmAgent({
   tools: [clock, broken],
   beforeAgentCallback: () => log('agent: before agent'),
   afterAgentCallback: () => text('(Is that all?)'), // said after the agent's own words
-  // One function, or several: the first that returns something decides.
+  // One function or several. The first one that returns a value decides.
   beforeModelCallback: [
     () => log('agent: before model'),
     ({ request }) =>

@@ -1,4 +1,4 @@
-// What the examples share: a conversation in one process, in which each event is printed.
+// Shared by the examples: a conversation in one process that prints each event.
 import {
   type BaseAgent,
   type Event,
@@ -32,7 +32,7 @@ export async function chat(runner: InMemoryRunner, state: Record<string, unknown
       console.log(`${userId}: ${text}`);
       return await send([{ text }], more);
     },
-    /** Answers a call that was left open. */
+    /** Answers a pending call. */
     async answer(
       functionResponse: NonNullable<Part['functionResponse']>,
       more?: Partial<RunRequest>,
@@ -46,7 +46,7 @@ export async function chat(runner: InMemoryRunner, state: Record<string, unknown
   };
 }
 
-/** Prints an event: what was said, called and returned, and its actions. */
+/** Prints an event: its text, calls, responses and actions. */
 export function printEvent({ author, partial, content, errorCode, errorMessage, actions }: Event): void {
   const who = partial ? `… ${author}` : author;
   for (const { text, thought, functionCall: call, functionResponse: response } of content?.parts ?? []) {
@@ -62,5 +62,5 @@ export function printEvent({ author, partial, content, errorCode, errorMessage, 
   if (Object.values(marks).some(Boolean)) console.log(`  ${JSON.stringify(marks)}`);
 }
 
-/** As JSON, without the ids of calls. */
+/** Writes a value as JSON, without the ids of calls. */
 const short = (value: unknown) => JSON.stringify(value).replace(/adk-[\w-]+/g, 'adk-…');

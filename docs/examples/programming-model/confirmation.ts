@@ -2,7 +2,7 @@ import { type Event, FunctionTool, getFunctionCalls, LlmAgent } from '@agentmesh
 import { z } from 'zod';
 import { chat, runnerOf } from './chat.ts';
 
-// Asks before it is run: always, or, as here, for some arguments.
+// A person must confirm the call: always (`true`), or for some arguments, as here.
 const reimburse = new FunctionTool({
   name: 'reimburse',
   description: 'Pays money back.',
@@ -11,7 +11,7 @@ const reimburse = new FunctionTool({
   execute: ({ amount }) => ({ paid: amount }),
 });
 
-// Asks by itself, with something for the person to fill in. It is called again with the answer.
+// This tool asks by itself, with a form for the person. It is called again with the answer.
 const timeOff = new FunctionTool({
   name: 'time_off',
   description: 'Asks for days off.',
@@ -29,7 +29,7 @@ const timeOff = new FunctionTool({
 const agent = new LlmAgent({ name: 'office', model: 'gemini-2.5-flash', tools: [reimburse, timeOff] });
 const conversation = await chat(runnerOf(agent));
 
-/** The question is a call of its own: its id is what is answered. */
+/** Finds the question, which is a call with its own id. The answer names this id. */
 function questionIn(events: Event[]) {
   const question = events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
   return { id: question?.id ?? '', name: 'adk_request_confirmation' };

@@ -4,7 +4,7 @@ import { Type } from '@google/genai';
 import { z } from 'zod';
 import { chat, runnerOf } from './chat.ts';
 
-// A zod schema: arguments are checked and defaults filled in before the function gets them.
+// With a zod schema, arguments are checked and defaults are filled in before the function gets them.
 const book = new FunctionTool({
   name: 'book',
   description: 'Books a table.',
@@ -19,7 +19,8 @@ const book = new FunctionTool({
   },
 });
 
-// A schema as @google/genai has it: that the required keys are there is checked, the rest is the function's.
+// With a schema of @google/genai, only the presence of required keys is checked; the function checks the
+// rest.
 const tip = new FunctionTool({
   name: 'tip',
   description: 'Says what to leave on the table.',
@@ -41,7 +42,7 @@ const cook = new FunctionTool({
   name: 'cook',
   description: 'Asks the cook.',
   timeoutMs: 10,
-  // The signal is aborted when the time is over.
+  // The signal is aborted at the time limit.
   execute: (_args, { abortSignal }: ToolContext) => pause(60_000, 'done', { signal: abortSignal }),
 });
 

@@ -8,7 +8,7 @@ const print = ({ request: { contents, config } }: { request: LlmRequest }) => {
   return undefined;
 };
 
-// {key} comes from the state, {key?} may be missing, {artifact.name} is a file. Other braces stay.
+// {key} comes from the state, {key?} may be missing there, {artifact.name} is a file. Other braces stay.
 const greeter = new LlmAgent({
   name: 'greeter',
   model: 'gemini-2.5-flash',
@@ -27,7 +27,7 @@ await runner.artifactService?.saveArtifact({ appName: 'examples', userId: 'ann',
 await say('Hello!');
 await say('Hello again!');
 
-// A provider makes the instruction anew at every step; what it returns is used as it is.
+// A provider makes the instruction again at every step. Its result is used unchanged.
 const judge = new LlmAgent({
   name: 'judge',
   model: 'gemini-2.5-flash',
@@ -43,7 +43,7 @@ const court = await chat(runnerOf(judge), { greeting: 'Ahoy!' });
 await court.say('Well?');
 await court.say('And in your own words?'); // An answer that does not fit is an error, and not kept.
 
-// With tools the answer in the schema's form is a call that the framework adds, and takes for the answer.
+// With tools, the framework adds a tool with the form of the schema. The model's call of it is the answer.
 const sum = new FunctionTool({
   name: 'sum',
   description: 'Adds.',

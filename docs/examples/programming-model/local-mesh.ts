@@ -1,4 +1,5 @@
-// What the examples on the mesh share: a NATS and a Redis of their own. Each agent and tool gets a connection of its own, as in a process of its own.
+// Shared by the examples on the mesh: a NATS and a Redis server. Each agent and tool has its own connection,
+// as in a process of its own.
 import type { Event } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { connectMesh, type Mesh } from '@agentmesh/mesh';
@@ -31,7 +32,7 @@ export async function startLocalMesh(agents: string[]) {
       served.push(one);
       return one;
     },
-    /** Which of the services an event comes from. */
+    /** Returns the service that an event comes from. */
     serviceOf: ({ customMetadata }: Event) => services.get(customMetadata?.['mesh:replica']),
     async [Symbol.asyncDispose]() {
       await Promise.all(served.map((each) => each.stop()));

@@ -2,7 +2,7 @@ import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agen
 import { z } from 'zod';
 import { chat, runnerOf } from './chat.ts';
 
-// The ticket form: it returns what is known now. The call stays open until somebody answers it.
+// The ticket form returns a first response. The call stays pending until somebody answers it.
 const approve = new LongRunningFunctionTool({
   name: 'approve',
   description: 'Asks the manager for approval.',
@@ -20,11 +20,11 @@ const cashier = new LlmAgent({ name: 'cashier', model: 'gemini-2.5-flash', tools
 const { say, answer } = await chat(runnerOf(cashier));
 const events = await say('Please pay me 200.');
 const id = events.flatMap(({ longRunningToolIds }) => longRunningToolIds ?? [])[0] ?? '';
-// Days later, by whoever has the session: how far it is, and then the answer.
+// Days later, any program with the session sends progress, and then the answer.
 await answer({ id, name: 'approve', response: { status: 'the manager is reading it' }, willContinue: true });
 await answer({ id, name: 'approve', response: { status: 'approved' } });
 
-// The generator form: it works at once, and each value it yields is committed as a step of its progress.
+// The generator form works at once. Each value that it yields is committed as progress.
 const backup = new LongRunningFunctionTool({
   name: 'backup',
   description: 'Copies all files.',

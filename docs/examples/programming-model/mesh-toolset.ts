@@ -21,14 +21,15 @@ await mesh.serve('process 1', (own) =>
   ),
 );
 
-// Whatever tools of these names there are on the bus. Nothing else is known of them here.
+// All tools on the bus with these names. The agent needs no other knowledge of them.
 const math = new MeshToolset({ names: 'math_*' });
 const clerk = new LlmAgent({ name: 'clerk', model: 'gemini-2.5-flash', tools: [math] });
 await mesh.serve('process 2', (own) => serveAgent(own, clerk, { app: 'math_app' }));
 
 const client = await mesh.connect('client');
 async function ask(text: string, tools: number): Promise<void> {
-  // So that the example looks the same every time: a tool that has come or gone is known a moment later.
+  // The list of tools follows a change a moment later. The example waits, so that its output is always the
+  // same.
   const there = await until(async () => {
     const found = await math.getTools();
     return found.length === tools && found.map(({ name }) => name).toSorted();

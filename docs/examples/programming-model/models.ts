@@ -7,7 +7,8 @@ async function ask(agent: LlmAgent): Promise<void> {
   console.log(`  by ${event?.modelVersion}, ${event?.finishReason}`);
 }
 
-// A name is looked up; all of Gemini's are known. Thoughts come as parts of their own, and outputKey leaves them out.
+// A name is looked up in the registry, which knows all Gemini models. Thoughts are separate parts, which
+// outputKey leaves out.
 await ask(
   new LlmAgent({
     name: 'thinker',
@@ -17,14 +18,15 @@ await ask(
   }),
 );
 
-// An object, where there is more to say than a name: another key, another server, Vertex AI.
+// An object has more settings than a name: another key, another server, Vertex AI.
 await ask(new LlmAgent({ name: 'precise', model: new Gemini({ model: 'gemini-2.5-pro' }) }));
 
-// Any server that speaks OpenAI's interface: OpenAI's own, Ollama, vLLM, LiteLLM. OPENAI_API_KEY and OPENAI_BASE_URL are read.
+// Any server that speaks OpenAI's interface: OpenAI's own, Ollama, vLLM, LiteLLM. OPENAI_API_KEY and
+// OPENAI_BASE_URL are read.
 LLMRegistry.register(/^(gpt|llama)-/, (model) => new OpenAiLlm({ model }));
 await ask(new LlmAgent({ name: 'other', model: 'gpt-5-mini' }));
 
-// A model that fails before its first word is replaced by the next.
+// A model that fails before its first text is replaced by the next one.
 const models = {
   best: new Gemini({ model: 'gemini-of-tomorrow' }),
   spare: new Gemini({ model: 'gemini-2.5-flash' }),

@@ -2,7 +2,8 @@ import { FunctionTool, getFunctionCalls, LlmAgent, requestInputTool } from '@age
 import { z } from 'zod';
 import { chat, runnerOf } from './chat.ts';
 
-// Asks where to, in a form. It is called again with what the person has told it, which fits the schema.
+// This tool asks for the destination in a form. It is called again with the person's input, which matches the
+// schema.
 const book = new FunctionTool({
   name: 'book',
   description: 'Books a trip.',
@@ -33,7 +34,7 @@ try {
 } catch (error) {
   console.log(String(error).replace(/adk-\S+/, 'adk-…'));
 }
-// With the id of the invocation that asked, that one goes on: its temp: state is there.
+// The id of the asking invocation continues that invocation, with its temp: state.
 const invocationId = asked[0]?.invocationId ?? '';
 await conversation.answer({ id, name, response: { city: 'Rome', nights: 2 } }, { invocationId });
 

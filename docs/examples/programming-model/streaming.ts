@@ -1,5 +1,5 @@
-// A client of the mesh that `npm start` runs: the gateway streams what assistant_agent does, and assistant_agent asks summary_agent, each in
-// a process of its own. Pieces of what summary_agent says come through both, in order.
+// A client of the mesh of `npm start`. The gateway streams the events of assistant_agent, which asks
+// summary_agent; each runs in its own process. Pieces of summary_agent's answer come through both, in order.
 const gateway = `http://localhost:${process.env.MESH_HTTP_PORT ?? 8000}`;
 const post = async (path: string, body: object) => {
   const headers = { 'content-type': 'application/json' };

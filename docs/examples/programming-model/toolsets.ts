@@ -17,7 +17,7 @@ const divide = new FunctionTool({
 });
 const explode = new FunctionTool({ name: 'explode', description: 'Do not.', execute: () => 'boom' });
 
-/** Asked at every step: what it offers may depend on the state. */
+/** A toolset, which is asked for its tools at every step, so that they may depend on the state. */
 class Calculator extends BaseToolset {
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     return context?.state.get('advanced') ? [add, divide, explode] : [add, explode];
@@ -30,7 +30,7 @@ class Calculator extends BaseToolset {
 const agent = new LlmAgent({
   name: 'clerk',
   model: 'gemini-2.5-flash',
-  // Only these names (or a test of the tool), and calc_ before each of them.
+  // Offers only these tools (a function may select them, too), with calc_ before each name.
   tools: [new Calculator(['add', 'divide'], 'calc')],
   beforeModelCallback: ({ request: { toolsDict } }) => {
     console.log(`  may call ${Object.keys(toolsDict).join(', ')}`);

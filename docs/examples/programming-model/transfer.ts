@@ -13,7 +13,7 @@ const targets: LlmAgent['callbacks']['beforeModelCallback'][number] = ({
 };
 
 const billing = new LlmAgent({ name: 'billing', model, description: 'Bills.', beforeModelCallback: targets });
-// It has no way back, so it does not keep the conversation.
+// This agent may not transfer back, so it does not keep the conversation.
 const refunds = new LlmAgent({
   name: 'refunds',
   model,
@@ -23,7 +23,7 @@ const refunds = new LlmAgent({
   beforeModelCallback: targets,
 });
 
-// Nobody sets the state that its instruction needs.
+// The instruction needs a state key that nobody sets, so this agent fails.
 const archive = new LlmAgent({
   name: 'archive',
   model,

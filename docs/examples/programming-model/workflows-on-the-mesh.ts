@@ -11,7 +11,7 @@ await mesh.serve('process 1', (own) => serveAgent(own, writer('german', 'To Germ
 const critic = writer('critic', 'Check {french} and {german}; call exit_loop.', { tools: [EXIT_LOOP] });
 await mesh.serve('process 2', (own) => serveAgent(own, critic));
 
-// Its children are here and there; all of them work in one session.
+// The children run in different processes, but all of them work in one session.
 const studio = new SequentialAgent({
   name: 'studio',
   subAgents: [
@@ -34,7 +34,8 @@ const run = await startRun(client, {
   message: { role: 'user', parts: [{ text: 'A line about the moon.' }] },
 });
 const events = await Array.fromAsync(run.events);
-// Those of the parallel agent come as they happen; sorted, so that it looks the same every time.
+// The events of the parallel agent come in any order. They are sorted here, so that the output is always the
+// same.
 const sorted = events.toSorted((a, b) => (a.branch && b.branch ? a.branch.localeCompare(b.branch) : 0));
 for (const event of sorted) {
   console.log(`[${mesh.serviceOf(event)}${event.branch ? `, branch ${event.branch}` : ''}]`);

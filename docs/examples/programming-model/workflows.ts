@@ -16,13 +16,13 @@ import { chat, runnerOf } from './chat.ts';
 const writer = (name: string, instruction: string, more = {}) =>
   new LlmAgent({ name, model: 'gemini-2.5-flash', instruction, outputKey: name, ...more });
 
-// Each on a branch of its own: they share the state, but do not see what the other says.
+// Each child works on its own branch: they share the state, but do not see each other's events.
 const ideas = new ParallelAgent({
   name: 'ideas',
   subAgents: [writer('hero', 'Invent a hero.'), writer('place', 'Invent a place.')],
 });
 
-// Until the critic calls exit_loop, which escalates; at most three rounds.
+// The loop ends when the critic calls exit_loop, which escalates, and after three rounds at most.
 const polish = new LoopAgent({
   name: 'polish',
   maxIterations: 3,
@@ -32,7 +32,7 @@ const polish = new LoopAgent({
   ],
 });
 
-/** An agent of your own kind: it may run its children as it likes, and say something itself. */
+/** A custom agent. It may run its children in any way, and yield events of its own. */
 class Publisher extends BaseAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { story } = context.session.state;
@@ -58,7 +58,7 @@ const events = await say('A story, please.');
 const branches = events.filter(({ branch }) => branch).map(({ author, branch }) => `${author} on ${branch}`);
 console.log(`at the same time: ${branches.toSorted().join(', ')}`);
 
-// A tool, or any agent, ends the loop by the action itself.
+// A tool or any agent may also end the loop by setting the action.
 const enough = new FunctionTool({
   name: 'enough',
   description: 'Ends it.',

@@ -37,9 +37,9 @@ export const commands: Record<string, Command> = {
     meaning: 'lists runs and jobs that no service could finish, oldest first, 50 at most',
     run: ([after = '0'], around) =>
       withLetters(around, async (letters) => {
-        const found = await letters.list({ afterSeq: wholeNumber(after) });
-        for (const stored of found) around.print(summaryOf(stored));
-        if (found.length === 0) around.print('there are none');
+        const result = await letters.list({ afterSeq: wholeNumber(after) });
+        for (const stored of result) around.print(summaryOf(stored));
+        if (result.length === 0) around.print('there are none');
       }),
   },
   'dead-letters show': {
@@ -77,9 +77,9 @@ export const commands: Record<string, Command> = {
     meaning: 'lists subjects whose messages no service takes, such as runs for an agent that does not exist',
     async run(_, around) {
       await using queues = await openOrphans(operatorOf(around));
-      const found = await queues.list();
-      for (const { kind, subject, count } of found) around.print(`${subject}  ${kind}  messages: ${count}`);
-      if (found.length === 0) around.print('there are none');
+      const result = await queues.list();
+      for (const { kind, subject, count } of result) around.print(`${subject}  ${kind}  messages: ${count}`);
+      if (result.length === 0) around.print('there are none');
     },
   },
   'orphans bury': {
@@ -89,8 +89,7 @@ export const commands: Record<string, Command> = {
       if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
       const count = await queues.bury(subject);
-      if (count === 0)
-        throw new MeshError('not_found', `nothing lies under ${subject} that no service takes`);
+      if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
       around.print(`${count} moved to the dead letters`);
     },
   },
@@ -99,13 +98,13 @@ export const commands: Record<string, Command> = {
     meaning: 'lists the agents and tools that the mesh knows, and whether a replica of each is up',
     async run(_, around) {
       await using cards = await openCards(operatorOf(around));
-      const found = await cards.list();
-      for (const card of found) {
+      const result = await cards.list();
+      for (const card of result) {
         const app = card.kind === 'agent' && card.app !== undefined ? `  app ${card.app}` : '';
         const state = (await cards.isServed(card.name)) ? 'up' : 'no replica';
         around.print(`${card.kind}  ${card.name}  ${card.version}${app}  ${state}`);
       }
-      if (found.length === 0) around.print('there are none');
+      if (result.length === 0) around.print('there are none');
     },
   },
   'cards remove': {
@@ -165,12 +164,12 @@ export type Wish = { help: string } | { command: Command; args: string[] };
 /** Finds the command that the words begin with, before anything is configured. @throws WrongUsage */
 export function findCommand(words: readonly string[]): Wish {
   const asksForHelp = words.some((word) => word === '--help' || word === '-h') || words[0] === 'help';
-  const found = Object.entries(commands).find(([name]) =>
+  const result = Object.entries(commands).find(([name]) =>
     name.split(' ').every((word, at) => words[at] === word),
   );
   const group = Object.keys(commands).some((name) => name.startsWith(`${words[0]} `)) ? words[0] : undefined;
-  if (asksForHelp) return { help: usage(found?.[0] ?? group) };
-  if (found) return { command: found[1], args: argumentsOf(found[0], words) };
+  if (asksForHelp) return { help: usage(result?.[0] ?? group) };
+  if (result) return { command: result[1], args: argumentsOf(result[0], words) };
   throw unknownCommand(words);
 }
 
@@ -180,8 +179,8 @@ export function findCommand(words: readonly string[]): Wish {
  */
 function argumentsOf(name: string, words: readonly string[]): string[] {
   const args = words.slice(name.split(' ').length);
-  const most = (commands[name]?.usage ?? '').split(' ').filter(Boolean).length;
-  const [extra] = args.slice(most);
+  const maxArgs = (commands[name]?.usage ?? '').split(' ').filter(Boolean).length;
+  const [extra] = args.slice(maxArgs);
   if (extra === undefined) return args;
   throw new WrongUsage(`${name} does not take ${JSON.stringify(extra)}`, name);
 }
@@ -199,10 +198,10 @@ function unknownCommand(words: readonly string[]): WrongUsage {
   const names = Object.keys(commands);
   if (name === undefined && names.some((each) => each.startsWith(`${group} `)))
     return new WrongUsage(`${group} needs one more word`, group);
-  const given = words.slice(0, 2).join(' ');
-  const meant = nearest(given, names);
+  const input = words.slice(0, 2).join(' ');
+  const meant = nearest(input, names);
   return new WrongUsage(
-    `there is no command ${JSON.stringify(given)}${meant ? `; did you mean ${meant}?` : ''}`,
+    `there is no command ${JSON.stringify(input)}${meant ? `; did you mean ${meant}?` : ''}`,
   );
 }
 

@@ -83,7 +83,7 @@ export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialR
 
 function memoryCallResults(): CallResults {
   const results = new Map<string, ToolResult>();
-  const claims = new Map<string, string>();
+  const holders = new Map<string, string>();
   return {
     get: async (tool, callId) => results.get(`${tool}/${callId}`),
     put: async (tool, callId, result) => {
@@ -92,20 +92,20 @@ function memoryCallResults(): CallResults {
       results.set(`${tool}/${callId}`, first);
       return first;
     },
-    claim: async (tool, callId, holder) => {
+    take: async (tool, callId, holder) => {
       const result = results.get(`${tool}/${callId}`);
       if (result) return { state: 'done', result };
-      const other = claims.get(`${tool}/${callId}`);
+      const other = holders.get(`${tool}/${callId}`);
       if (other !== undefined && other !== holder) return { state: 'busy' };
-      claims.set(`${tool}/${callId}`, holder);
-      return { state: 'claimed' };
+      holders.set(`${tool}/${callId}`, holder);
+      return { state: 'taken' };
     },
-    release: async (tool, callId) => void claims.delete(`${tool}/${callId}`),
+    release: async (tool, callId) => void holders.delete(`${tool}/${callId}`),
     forget: async (tool, callId, final) => {
       const key = `${tool}/${callId}`;
-      const known = results.get(key);
-      if (known !== undefined && known === final) return false;
-      const was = [results.delete(key), claims.delete(key)].includes(true);
+      const record = results.get(key);
+      if (record !== undefined && record === final) return false;
+      const was = [results.delete(key), holders.delete(key)].includes(true);
       if (was && final) results.set(key, final);
       return was;
     },
@@ -126,49 +126,49 @@ function memoryJobs(): JobRecords {
   const entry = (tool: string, job: string): Entry => {
     const key = `${tool}/${job}`;
     const fresh = { until: 0, attempts: 0, released: 0, progress: [], followedUntil: 0 };
-    const known = entries.get(key) ?? fresh;
-    entries.set(key, known);
-    return known;
+    const record = entries.get(key) ?? fresh;
+    entries.set(key, record);
+    return record;
   };
   return {
     async take(tool, job, holder, leaseMs) {
-      const known = entry(tool, job);
-      if (known.finished) return { state: 'done', ...known.finished };
-      if (known.holder !== holder) {
-        if (known.until > Date.now()) return { state: 'busy' };
-        known.attempts += 1;
-        known.holder = holder;
+      const record = entry(tool, job);
+      if (record.finished) return { state: 'done', ...record.finished };
+      if (record.holder !== holder) {
+        if (record.until > Date.now()) return { state: 'busy' };
+        record.attempts += 1;
+        record.holder = holder;
       }
-      known.until = Date.now() + leaseMs;
-      const lastProgress = known.progress.at(-1)?.response;
-      const deaths = known.attempts - 1 - known.released;
-      return { state: 'taken', attempt: known.attempts, deaths, ...(lastProgress && { lastProgress }) };
+      record.until = Date.now() + leaseMs;
+      const lastProgress = record.progress.at(-1)?.response;
+      const deaths = record.attempts - 1 - record.released;
+      return { state: 'taken', attempt: record.attempts, deaths, ...(lastProgress && { lastProgress }) };
     },
     async release(tool, job, holder) {
-      const known = entry(tool, job);
-      if (known.holder !== holder) return;
-      delete known.holder;
-      known.until = 0;
-      known.released += 1;
+      const record = entry(tool, job);
+      if (record.holder !== holder) return;
+      delete record.holder;
+      record.until = 0;
+      record.released += 1;
     },
     async report(tool, job, holder, response) {
       keptJson('progress', JSON.stringify(response));
-      const known = entry(tool, job);
-      if (known.holder !== holder) return undefined;
-      const seq = known.progress.push({ seq: known.progress.length + 1, response });
-      return { seq, isFollowed: known.followedUntil > Date.now() };
+      const record = entry(tool, job);
+      if (record.holder !== holder) return undefined;
+      const seq = record.progress.push({ seq: record.progress.length + 1, response });
+      return { seq, isFollowed: record.followedUntil > Date.now() };
     },
     async finish(tool, job, result) {
       keptJson('result', JSON.stringify(result));
-      const known = entry(tool, job);
-      const heard = known.followedUntil > Date.now();
-      known.finished ??= { result, said: known.progress.length, heard };
-      return known.finished;
+      const record = entry(tool, job);
+      const heard = record.followedUntil > Date.now();
+      record.finished ??= { result, said: record.progress.length, heard };
+      return record.finished;
     },
     async follow(tool, job, after) {
-      const known = entry(tool, job);
-      known.followedUntil = Date.now() + 3_000;
-      const { finished, progress } = known;
+      const record = entry(tool, job);
+      record.followedUntil = Date.now() + 3_000;
+      const { finished, progress } = record;
       return { progress: progress.slice(after), ...(finished && { result: finished.result }) };
     },
     async leave(tool, job, after) {
@@ -178,8 +178,8 @@ function memoryJobs(): JobRecords {
     },
     async forget(tool, job, final) {
       const key = `${tool}/${job}`;
-      const known = entries.get(key);
-      if (!known || (final && known.finished?.result === final)) return false;
+      const record = entries.get(key);
+      if (!record || (final && record.finished?.result === final)) return false;
       entries.delete(key);
       if (final) entry(tool, job).finished = { result: final, said: 0, heard: true };
       return true;

@@ -6,8 +6,8 @@ function value(field: unknown): string {
 }
 
 function errorLines(error: ErrorRecord): string {
-  const own = error.stack ?? `${error.type}: ${error.message}`;
-  return error.cause ? `${own}\ncaused by ${errorLines(error.cause)}` : own;
+  const headline = error.stack ?? `${error.type}: ${error.message}`;
+  return error.cause ? `${headline}\ncaused by ${errorLines(error.cause)}` : headline;
 }
 
 /**

@@ -25,13 +25,13 @@ export const toolVariables: readonly string[] = [
   'MESH_TEST_SERVERS',
 ];
 
-function unknownVariables(known: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {
+function unknownVariables(knownNames: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('MESH_') && !known.includes(name) && !toolVariables.includes(name))
+    .filter((name) => name.startsWith('MESH_') && !knownNames.includes(name) && !toolVariables.includes(name))
     .map((name) => {
       // For MESH_NATS_URL, NATS_URL: an extra prefix is likelier than a misspelled name.
       const bare = name.slice('MESH_'.length);
-      const meant = known.includes(bare) ? bare : nearest(name, known);
+      const meant = knownNames.includes(bare) ? bare : nearest(name, knownNames);
       return { name, problem: meant ? `is not known; did you mean ${meant}?` : 'is not known; unset it' };
     });
 }
@@ -57,8 +57,8 @@ export function readConfig<S extends ConfigShape>(
     if ('value' in result) values[property] = result.value;
     else problems.push({ name: declared.env, problem: result.problem });
   }
-  const known = Object.values(shape).map((declared) => declared.env);
-  problems.push(...unknownVariables(known, env).filter(({ name }) => !others.includes(name)));
+  const knownNames = Object.values(shape).map((declared) => declared.env);
+  problems.push(...unknownVariables(knownNames, env).filter(({ name }) => !others.includes(name)));
   if (problems.length > 0) {
     const problemText = problems.map(({ name, problem }) => `${name} ${problem}`).join('; ');
     throw new MeshError('invalid_argument', `the configuration is not valid: ${problemText}`, {

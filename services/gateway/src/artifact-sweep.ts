@@ -18,9 +18,9 @@ export function startArtifactSweep({ artifacts, sessions }: Mesh, log: Logger): 
         isGone: async (ref) =>
           (await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } })) === undefined,
       });
-      if (removed > 0) log.info({ removed }, 'removed what was left of artifacts');
+      if (removed > 0) log.info({ removed }, 'removed leftover artifacts');
     } catch (error) {
-      log.warn({ err: error }, 'could not look for what is left of artifacts; it will be tried again');
+      log.warn({ err: error }, 'could not sweep artifacts; it will be tried again');
     }
     timer = next();
   };

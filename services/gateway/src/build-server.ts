@@ -62,7 +62,7 @@ export function buildServer(
     uploads.setErrorHandler((error, request, reply) => {
       const isType = (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
       const reported = isType
-        ? new MeshError('invalid_argument', 'the content type is no MIME type; give one such as image/png')
+        ? new MeshError('invalid_argument', 'the content type is not a MIME type; give one such as image/png')
         : error;
       answerError(context.log, reported, request, reply);
     });

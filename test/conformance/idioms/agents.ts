@@ -44,7 +44,7 @@ export const weather = new LlmAgent({
 const shared: Partial<LlmAgentConfig> = { model: 'gemini-2.5-flash' };
 export const root: BaseAgent = new Agent({ ...shared, name: 'root', subAgents: [weather] });
 
-/** An agent with code of its own, and an option of its own. */
+/** The options of a custom agent, with one more option. */
 interface GuardConfig extends BaseAgentConfig {
   threshold: number;
 }
@@ -90,7 +90,7 @@ export class Quiet extends Base {
   }
 }
 
-/** A subclass of an agent that a model drives. */
+/** A subclass of an LLM agent. */
 export class Careful extends LlmAgent {
   constructor(config: LlmAgentConfig) {
     super({ ...config, instruction: `${String(config.instruction)} Be careful.` });

@@ -71,7 +71,7 @@ export const approve = new LongRunningFunctionTool({
   execute: ({ purpose }) => ({ status: 'pending', ticket: `t-${purpose}` }),
 });
 
-/** A tool with a class of its own. */
+/** The parameters of a tool with its own class. */
 const params: BaseToolParams = { name: 'clock', description: 'Tells the time.' };
 
 export class ClockTool extends BaseTool {

@@ -2,7 +2,7 @@ import type { Context } from '@agentmesh/agent';
 import type { Scenario } from '../kit.ts';
 import { asked, call, llm, say, tool } from './parts.ts';
 
-// Files are of the mesh, so the tools are processes of their own; what is remembered is of one process.
+// The tools run in their own processes, because files are shared by the mesh. Memory is local to one process.
 const save = tool('save', async ({ name, text }, context) => ({
   version: await context.saveArtifact(String(name), { text: String(text) }),
 }));

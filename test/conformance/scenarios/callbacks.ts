@@ -12,7 +12,7 @@ import { call, llm, say, to, tool } from './parts.ts';
 const echo = tool('echo', (args) => ({ args }));
 const words = (text: string): Content => ({ role: 'model', parts: [{ text }] });
 
-/** Writes down in the state that it was called. */
+/** Makes a callback that notes its call in the state. */
 const note = (name: string) =>
   (({ state }) => {
     state.set('calls', [...(state.get<string[]>('calls') ?? []), name]);

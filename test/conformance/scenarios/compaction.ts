@@ -4,12 +4,12 @@ import { call, llm, say, tool } from './parts.ts';
 
 const five = tool('five', () => 5);
 
-/** An agent whose prompts are kept short by what the library makes of some figures. */
+/** Makes an agent whose prompts are shortened by the given settings. */
 const short = (make: (kit: Kit) => object, tools: string[] = []) => ({
   root: (kit: Kit): LlmAgent => llm('root', { tools, contextCompactors: [make(kit)] })(kit),
 });
 
-/** Sums up any events in two words; an event of ADK's kind, too. */
+/** Makes a summarizer that returns two words for any events, as an event of either library. */
 const summarizer = ({ createEvent }: Kit) => ({
   summarize: async (events: readonly { timestamp: number }[]) => ({
     ...createEvent({ author: 'model', content: { role: 'user', parts: [{ text: 'the gist' }] } }),
@@ -20,7 +20,7 @@ const summarizer = ({ createEvent }: Kit) => ({
   }),
 });
 
-/** Changes what was said first. */
+/** Changes the first message. */
 const change = ({ invocationContext }: Context) => {
   const [first] = invocationContext?.session.events ?? [];
   const part = first?.content?.parts?.[0];

@@ -2,7 +2,7 @@ import type { BaseAgent, Event, InvocationContext } from '@agentmesh/agent';
 import type { Kit, Scenario } from '../kit.ts';
 import { call, llm, longRunning, say, sequence, tool } from './parts.ts';
 
-/** Asks a second agent only when the first was in doubt. */
+/** Makes an agent that asks a second agent only when the first was in doubt. */
 const judge = (kit: Kit) =>
   new (class extends kit.BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -25,7 +25,7 @@ type Code = (
   children: readonly BaseAgent[],
 ) => AsyncGenerator<Event, void, void>;
 
-/** An agent of own code above others. */
+/** Makes a custom agent above others. */
 const own =
   (code: Code, ...children: string[]) =>
   (kit: Kit) =>
@@ -46,7 +46,7 @@ const count = tool('count', (_args, { state }) => {
   return { n };
 });
 
-/** One child with a tool, and code above it. */
+/** Makes a custom agent above one child with a tool. */
 const above = (
   name: string,
   code: Code,
@@ -66,7 +66,7 @@ async function* only(events: AsyncIterable<Event> | undefined, keep: (event: Eve
   if (events) for await (const event of events) if (keep(event)) yield event;
 }
 
-/** A subclass of an LLM agent, with code around the flow. */
+/** Makes a subclass of an LLM agent, with code around the flow. */
 const around =
   (
     code: (

@@ -12,7 +12,7 @@ const scenario = (name: string, work: ReturnType<typeof tool>, more: Partial<Sce
   ...more,
 });
 
-/** Seed 004: what a tool yields are intermediate responses, what it returns is the last one. */
+/** Seed 004: a tool yields intermediate responses and returns the last one. */
 export const generatorScenarios: Scenario[] = [
   scenario(
     'a long-running generator that yields and returns',

@@ -12,7 +12,7 @@ const fails = tool('fails', () => {
   throw new Error('no');
 });
 
-/** What one process does without thinking of it. */
+/** Scenarios about behaviour that is simple in one process and needs care over several. */
 export const overProcessesScenarios: Scenario[] = [
   {
     name: 'a transfer by a tool past a sub-agent, and the next turn stays',

@@ -8,7 +8,7 @@ type Run = (
   agent: { name: string; subAgents: readonly BaseAgent[] },
 ) => AsyncGenerator<Event, void, void>;
 
-/** An agent that does what `run` says. */
+/** Makes an agent whose code is `run`. */
 const own =
   (name: string, run: Run, subAgents: string[] = [], more: object = {}) =>
   (kit: Kit) =>
@@ -18,7 +18,7 @@ const own =
       }
     })({ name, description: `Agent ${name}.`, subAgents: subAgents.map(kit.agent), ...more });
 
-/** Says some words, signed as it should. */
+/** Yields an event with a text and the right author. */
 const says = (text: string, actions: object = {}): Run =>
   async function* (kit, { invocationId, branch }, { name }) {
     yield kit.createEvent({

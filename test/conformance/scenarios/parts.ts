@@ -6,13 +6,16 @@ type Args = Record<string, unknown>;
 type Execute = (args: Args, context: Context) => unknown;
 
 interface LlmOptions {
-  /** Parts of the scenario by name; what is made here lives in the agent's own process. */
+  /**
+   * The tools: names of other parts of the scenario, or functions that make a tool in the agent's own
+   * process.
+   */
   tools?: (string | ((kit: Kit) => BaseTool | BaseToolset))[];
   subAgents?: string[];
   [option: string]: unknown;
 }
 
-/** An agent with a model of its own. Where models shall be told of one another, give descriptions in marks. */
+/** Makes an agent with its own model. Descriptions in marks are compared in the prompts of other agents. */
 export const llm =
   (name: string, { tools = [], subAgents = [], ...more }: LlmOptions = {}) =>
   (kit: Kit) =>
@@ -25,7 +28,7 @@ export const llm =
       ...more,
     });
 
-/** An agent as a tool. */
+/** Makes a tool of an agent. */
 export const asked =
   (name: string, more: object = {}) =>
   (kit: Kit) =>
@@ -52,17 +55,17 @@ export const loop =
   (kit: Kit) =>
     new kit.LoopAgent({ name, maxIterations, subAgents: subAgents.map(kit.agent) });
 
-/** A model's turn that calls one tool. */
+/** Makes an answer of a model that calls one tool. */
 export const call = (name: string, args: Args = {}) => ({ calls: [{ name, args }] });
 
-/** A model's turn that calls several. */
+/** Makes an answer of a model that calls several tools. */
 export const calls = (...names: string[]) => ({ calls: names.map((name) => ({ name, args: {} })) });
 
 export const say = (text: string) => ({ text });
 
 export const to = (agentName: string) => call('transfer_to_agent', { agentName });
 
-/** A user's turn that answers the first call of each of these tools. */
+/** Makes a message of the user that answers the first call of each of these tools. */
 export const answer =
   (responses: Record<string, Args>, more: object = {}) =>
   (events: readonly SeenEvent[]): Content => ({
@@ -77,7 +80,7 @@ function callId(events: readonly SeenEvent[], name: string): string {
   return made.find(({ functionCall }) => functionCall?.name === name)?.functionCall?.id ?? '';
 }
 
-/** A tool that a person must confirm, always or when the function says so. */
+/** Makes a tool that a person must confirm, always or when the function returns true. */
 export const gated =
   (
     name: string,
@@ -92,7 +95,7 @@ export const gated =
       execute: execute as never,
     });
 
-/** A user's turn that answers the nth confirmation that was asked for. */
+/** Makes a message of the user that answers the nth requested confirmation. */
 export const confirm =
   (response: unknown = { confirmed: true }, nth = 0) =>
   (events: readonly SeenEvent[]): Content => {
@@ -103,14 +106,14 @@ export const confirm =
     return { role: 'user', parts: [{ functionResponse: { id, name, response: response as Args } }] };
   };
 
-/** A callback that writes down in the state that it was called. */
+/** Makes a callback that notes its call in the state. */
 export const note = (name: string) =>
   (({ state }) => {
     state.set('calls', [...(state.get<string[]>('calls') ?? []), name]);
     return undefined;
   }) satisfies SingleAgentCallback;
 
-/** The same as a callback of models and tools. */
+/** Makes the same callback for models and tools. */
 export const noteIn =
   (name: string) =>
   ({ context }: { context: Context }) =>
@@ -118,7 +121,7 @@ export const noteIn =
 
 export const words = (text: string): Content => ({ role: 'model', parts: [{ text }] });
 
-/** A plugin that does these things and no other. */
+/** Makes a plugin with only these callbacks. */
 export const plugin =
   (name: string, hooks: Partial<BasePlugin>) =>
   (kit: Kit): BasePlugin =>

@@ -13,13 +13,13 @@ const note = (name: string, { state }: Context) => {
   return undefined;
 };
 
-/** A plugin that does these things and no other. */
+/** Makes a plugin with only these callbacks. */
 const plugin =
   (name: string, hooks: Partial<BasePlugin>) =>
   (kit: Kit): BasePlugin =>
     Object.assign(new (class extends kit.BasePlugin {})(name), hooks);
 
-/** A plugin that writes down what it is asked. */
+/** Makes a plugin that notes its calls. */
 const witness = (name: string, more: Partial<BasePlugin> = {}) =>
   plugin(name, {
     beforeModelCallback: async ({ callbackContext }) => note(`${name} beforeModel`, callbackContext),

@@ -11,12 +11,12 @@ const open = tool('open', (_args, { state }) => {
 
 type Filter = string[] | ((tool: BaseTool, context: ReadonlyContext) => boolean);
 
-/** Tools whose number depends on the state. */
+/** Makes a toolset whose number of tools depends on the state. */
 const toolset = (filter: Filter, prefix?: string) => (kit: Kit) =>
   new (class extends kit.BaseToolset {
     async getTools(context?: ReadonlyContext) {
       const more = context?.state.get('open') ? [two(kit)] : [];
-      // Each toolset filters what it gives, as ADK's own do.
+      // Each toolset filters its tools itself, like those of ADK.
       const all = [one(kit), open(kit), ...more];
       return context ? all.filter((each) => this.isToolSelected(each, context)) : all;
     }

@@ -1,7 +1,7 @@
 import type { Scenario } from '../kit.ts';
 import { call, llm as plain, say, sequence, to, tool } from './parts.ts';
 
-/** What it is for is compared in the prompts of those that may hand over to it. */
+/** Makes an agent whose description is compared in the prompts of the agents that may transfer to it. */
 const llm = (name: string, options: Parameters<typeof plain>[1] = {}) =>
   plain(name, { description: `«${name}»`, ...options });
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 const { MODEL_URL = '' } = process.env;
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** How far the memory of this process rises while something is done, in bytes. */
+/** Measures the rise of this process's memory during some work, in bytes. */
 async function riseOf<T>(work: () => Promise<T>): Promise<{ result: T; rise: number }> {
   const before = process.memoryUsage.rss();
   let most = before;
@@ -18,7 +18,7 @@ async function riseOf<T>(work: () => Promise<T>): Promise<{ result: T; rise: num
   return { result, rise: Math.max(most, process.memoryUsage.rss()) - before };
 }
 
-/** Saves a file once more under another name, in a process of its own. */
+/** A tool in its own process that saves a file again under another name. */
 export const copyFile = new FunctionTool({
   name: 'copy_file',
   description: 'copies a file',

@@ -6,7 +6,7 @@ const { MODEL_URL = '' } = process.env;
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 const parameters = z.object({ size: z.number() });
 
-/** Says as much as it is asked for. */
+/** A tool that returns a text of the given size. */
 export const write = new FunctionTool({
   name: 'write',
   description: 'writes a long text',
@@ -14,7 +14,7 @@ export const write = new FunctionTool({
   execute: ({ size }) => ({ text: 'w'.repeat(size) }),
 });
 
-/** The same as a job, with a word on its way. */
+/** The same tool as a job, with progress. */
 export const writeLater = new LongRunningFunctionTool({
   name: 'write_later',
   description: 'writes a long text, in time',

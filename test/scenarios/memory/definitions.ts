@@ -12,7 +12,7 @@ import { z } from 'zod';
 const { MODEL_URL = '' } = process.env;
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** Looks things up, and notes them down, in a process of its own. */
+/** A tool in its own process that searches memory and adds to it. */
 export const notebook = new FunctionTool({
   name: 'notebook',
   description: 'finds what the user said, or notes something down',
@@ -24,7 +24,7 @@ export const notebook = new FunctionTool({
   },
 });
 
-/** Remembers each conversation when its turn is over, and knows what was said in others. */
+/** An agent that adds each turn to memory, and uses the memories of other sessions. */
 export const host = new LlmAgent({
   name: 'host',
   description: 'knows its guests',

@@ -6,14 +6,14 @@ const { MODEL_URL = '', PACE_MS = '100' } = process.env;
 
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** Opens a ticket in the agent's process; whoever approves it says so over NATS. */
+/** A tool in the agent's process that opens a ticket, which is approved over NATS. */
 const approve = new LongRunningFunctionTool({
   name: 'approve',
   description: 'asks a manager',
   execute: (_input, context?: Context) => ({ status: 'pending', ticket: context?.functionCallId }),
 });
 
-/** Is of no use when nobody answers at once. */
+/** A tool whose call ends soon without an answer. */
 const hurry = new LongRunningFunctionTool({
   name: 'hurry',
   description: 'asks whoever is there',
@@ -22,8 +22,8 @@ const hurry = new LongRunningFunctionTool({
 });
 
 /**
- * Works in steps, in a process of its own, and goes on where a worker before it has died. Its name has signs that neither a subject nor the
- * services protocol takes as they are.
+ * A tool in its own process that works in steps and continues after the last step of a dead worker. Its name
+ * has characters that must be encoded in subjects and in the services protocol.
  */
 export const copy = new LongRunningFunctionTool({
   name: 'files.copy:all',

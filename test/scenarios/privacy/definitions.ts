@@ -12,7 +12,7 @@ import { remoteAgent, remoteTool } from '@agentmesh/mesh';
 const { MODEL_URL = '', PACE_MS = '100' } = process.env;
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** Leaves something of the user wherever it can, from a process of its own. */
+/** A tool in its own process that leaves data of the user in all possible places. */
 export const desk = new FunctionTool({
   name: 'desk',
   description: 'files things',
@@ -32,7 +32,7 @@ export const desk = new FunctionTool({
   },
 });
 
-/** Works in steps, in a process of its own. */
+/** A tool in its own process that works in steps. */
 export const slow = new LongRunningFunctionTool({
   name: 'slow',
   description: 'takes long',

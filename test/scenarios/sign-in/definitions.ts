@@ -5,7 +5,7 @@ const { AUTH_URL = '', CLIENT_ID = '', CLIENT_SECRET = '', REDIRECT_URI = '', MO
 
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** A tool that asks the authorization server who has signed in. */
+/** A tool that asks the authorization server for the user who has signed in. */
 export const calendar = new AuthenticatedFunctionTool({
   name: 'calendar',
   description: 'lists events',
@@ -28,7 +28,7 @@ export const calendar = new AuthenticatedFunctionTool({
   },
 });
 
-/** A tool that gets a token as the application, for nobody in particular. */
+/** A tool that gets a token for the application, without a user. */
 const rooms = new AuthenticatedFunctionTool({
   name: 'rooms',
   description: 'lists rooms',
@@ -46,7 +46,7 @@ const rooms = new AuthenticatedFunctionTool({
   execute: (_input, { oauth2 }) => ({ hasToken: (oauth2?.accessToken?.length ?? 0) > 20 }),
 });
 
-/** Uses the tool in another process. */
+/** An agent that uses the tool in another process. */
 export const planner = new LlmAgent({
   name: 'planner',
   description: 'plans',
@@ -54,7 +54,7 @@ export const planner = new LlmAgent({
   tools: [remoteTool('calendar')],
 });
 
-/** Has the tool in its own process. */
+/** An agent with the tool in its own process. */
 export const diary = new LlmAgent({
   name: 'diary',
   description: 'remembers',

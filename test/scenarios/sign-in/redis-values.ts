@@ -1,7 +1,7 @@
 import { createSecretBox, keys } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
 
-/** Has the user's token of the calendar expire: what is kept is sealed anew with an end in the past. */
+/** Lets the user's calendar token expire: seals the stored credential again with an end in the past. */
 export async function expire(
   redis: Redis,
   credentialKeys: string,
@@ -14,7 +14,7 @@ export async function expire(
   await redis.set(key, await box.seal(JSON.stringify(credential), key));
 }
 
-/** Every value that Redis holds. */
+/** Returns all values in Redis. */
 export async function redisValues(redis: Redis): Promise<string[]> {
   const values: string[] = [];
   for (const key of await redis.keys('*')) {

@@ -14,7 +14,7 @@ import { crowd } from './crowd/src/agent.ts';
 
 const here = 'test/scenarios/wrong-answers';
 
-/** Calls the tool that the user names, if it has one of that name. */
+/** A model that calls the tool that the user names, if there is one. */
 const script: ModelScript = (request) => {
   if (latestFunctionResponses(request).length > 0) return { text: 'done' };
   const wanted = latestUserText(request).split(' ');
@@ -27,17 +27,17 @@ const script: ModelScript = (request) => {
 type Rest = ReturnType<typeof restClient>;
 export type Json = Record<string, unknown>;
 
-/** What a session was asked, and where. */
+/** A question of a session, with the app and the session. */
 export interface Asked {
   app: string;
   session: string;
   invocationId: string;
-  /** The calls of its events, in order: the last one is the question. */
+  /** The calls in its events, in order; the last one is the question. */
   calls: { id: string; name: string; args: Json }[];
   question: { id: string; name: string; args: Json };
 }
 
-/** Two agents in processes of their own and a gateway, in front of which somebody gives answers. */
+/** Starts two agents in their own processes and a gateway, for clients that give answers. */
 export async function startDesk() {
   await using owners = new AsyncDisposableStack();
   const model = owners.adopt(await startScriptedGemini({ script }), (server) => server.close());
@@ -78,7 +78,9 @@ export function askedIn(app: string, session: string, events: readonly Event[]):
   return { app, session, invocationId: events[0]?.invocationId ?? '', calls, question };
 }
 
-/** All that an answer could change: events, state, and what waits, in all sessions of the user. */
+/**
+ * Reads all data that an answer could change: events, state and pending calls, in all sessions of the user.
+ */
 async function picture(rest: Rest, { app, session }: Asked) {
   const of = `/apps/${app}/users/u1`;
   const read = async (path: string) => (await (await rest.send('GET', `${of}${path}`)).json()) as unknown;
@@ -87,7 +89,7 @@ async function picture(rest: Rest, { app, session }: Asked) {
   return { stored, pending: pending.filter(({ sessionId }) => sessionId === session) };
 }
 
-/** The body of an answer to what was asked; what is given stands in place of what is right. */
+/** Makes the body of an answer to a question. The arguments replace the right values. */
 export function answerTo({ app, session, question }: Asked, part: Json = {}, body: Json = {}): Json {
   const { id, name } = question;
   const functionResponse = { id, name, response: yes, ...part };

@@ -5,8 +5,8 @@ import { logIndex } from '../events/log-index.ts';
 import { InMemorySessionService } from './in-memory/session-service.ts';
 import { overrideSessions } from './override-sessions.ts';
 import type { Session } from './session.ts';
-import { importSession, rewindSession } from './session-history.ts';
 import { SessionCache } from './session-cache.ts';
+import { importSession, rewindSession } from './session-history.ts';
 
 const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' };
 const say = (text: string) =>

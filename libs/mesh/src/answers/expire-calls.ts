@@ -2,7 +2,7 @@ import type { PendingCall } from '@agentmesh/agent';
 import { answerDigest, type CallRef, deadlinePassed, endOfRun } from '@agentmesh/agent/internal';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { type Asked, runFor, startAnswerRun } from './start-answer-run.ts';
+import { type LocatedCall, runFor, startAnswerRun } from './start-answer-run.ts';
 
 /** Number of overdue calls that are read at a time. */
 const pageSize = 100;
@@ -10,7 +10,7 @@ const pageSize = 100;
 const maxRuns = 10;
 
 /**
- * Gives each call whose deadline is over its outcome: nobody answered in time.
+ * Ends each call whose deadline is over: its outcome says that nobody answered in time.
  *
  * @param laterMs pause before a call is tried again, in ms: another invocation may be at work, or an answer
  * may be on its way
@@ -47,20 +47,23 @@ async function expireCall(served: ServedAgent, call: CallRef, laterMs: number): 
  * Ends one overdue call. @returns whether nothing is left to do: an answer that was accepted in time may
  * still fail to reach the agent
  */
-async function expire(served: ServedAgent, asked: Asked & { pending: PendingCall }): Promise<boolean> {
+async function expire(
+  served: ServedAgent,
+  located: LocatedCall & { pending: PendingCall },
+): Promise<boolean> {
   const { mesh, agent } = served;
-  const { ref, callId, pending } = asked;
+  const { ref, callId, pending } = located;
   const response = deadlinePassed(pending);
   const digest = answerDigest(response);
   // A run that has ended takes no outcome in. The next run has another name, the same at every replica.
   for (let n = 1; n <= maxRuns; n += 1) {
     const key = `deadline/${n}`;
-    const run = await runFor(mesh, asked, pending, key);
+    const run = await runFor(mesh, located, pending, key);
     const claim = { key, digest, callers: [pending.invocationId], run };
     const { state } = await mesh.sessions.pending.accept({ ...ref, callId }, claim);
     if (state !== 'accepted' && state !== 'repeated') return state === 'unknown';
     if (endOfRun(await mesh.sessions.invocations.get({ ...ref, ...run }), run.resume)) continue;
-    await startAnswerRun(served, asked, {
+    await startAnswerRun(served, located, {
       run,
       response,
       update: { final: true },

@@ -15,7 +15,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
 /** A call, and the session in which it was made. */
-export interface Asked {
+export interface LocatedCall {
   ref: SessionRef;
   callId: string;
   /** Undefined if the call is not pending any more. */
@@ -39,7 +39,7 @@ export interface Outcome {
  */
 export async function runFor(
   mesh: Mesh,
-  { ref, callId }: Asked,
+  { ref, callId }: LocatedCall,
   pending: PendingCall,
   key: string,
 ): Promise<RunId> {
@@ -65,7 +65,7 @@ async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
  */
 export async function startAnswerRun(
   { mesh, agent }: ServedAgent,
-  { ref, pending }: Asked & { pending: PendingCall },
+  { ref, pending }: LocatedCall & { pending: PendingCall },
   { run, response, update, answeredBy, headers }: Outcome,
 ): Promise<void> {
   const [workflow] = pending.path?.split('.') ?? [];

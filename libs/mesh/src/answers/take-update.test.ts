@@ -160,7 +160,7 @@ describe('an update that cannot be taken', () => {
       /no call/,
     ],
     ['of another user', { final: true, response: {}, user: 'mallory' }, 'not_found', /no call/],
-  ])('is put away with the reason: %s', async (_what, update, code, message) => {
+  ])('becomes a dead letter with the reason: %s', async (_what, update, code, message) => {
     const chat = await ticketed(says('never'));
     await chat.say('buy it');
     const before = await chat.briefs();

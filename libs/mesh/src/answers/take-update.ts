@@ -23,7 +23,7 @@ import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
 import { checkMessage } from './check-message.ts';
-import { type Asked, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
+import { type LocatedCall, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -55,10 +55,10 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
   } catch (thrown) {
     const error = MeshError.from(thrown, 'the update could not be taken; the log has the cause');
     if (error.retryable) {
-      log.warn({ err: error }, 'could not take an update for now; it will be tried again');
+      log.warn({ err: error }, 'could not take an update; it will be tried again');
       return { done: false, delayMs: retryMs };
     }
-    log.warn({ err: error }, 'put away an update (dead letters)');
+    log.warn({ err: error }, 'moved an update to the dead letters');
     await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
   }
@@ -69,12 +69,12 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
   const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
   const ref = await whereAsked(mesh, callId, update);
-  const asked = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
-  assertOwn(served, asked, update);
+  const call = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
+  assertOwn(served, call, update);
   try {
     return update.final
-      ? await takeOutcome(served, item, asked, update)
-      : await takeProgress(served, item, asked, update);
+      ? await takeOutcome(served, item, call, update)
+      : await takeProgress(served, item, call, update);
   } catch (thrown) {
     const isGone = MeshError.from(thrown).code === 'not_found';
     // The session is being deleted: a job's update about it must not become a dead letter that others can
@@ -90,7 +90,7 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
  *
  * @throws MeshError `permission_denied`, `invalid_argument`
  */
-function assertOwn({ agent }: ServedAgent, { callId, pending }: Asked, update: OperationUpdate): void {
+function assertOwn({ agent }: ServedAgent, { callId, pending }: LocatedCall, update: OperationUpdate): void {
   if (!pending) return;
   const { service = agent.name, kind, name } = pending;
   if (service !== agent.name) {
@@ -102,7 +102,7 @@ function assertOwn({ agent }: ServedAgent, { callId, pending }: Asked, update: O
   if (kind !== 'result' && !(update.final && (update.wake ?? true))) {
     throw new MeshError(
       'invalid_argument',
-      `${name} ${callId} asks a person: it takes an answer that is final and wakes`,
+      `${name} ${callId} asks a person: answer it with a final update that wakes the agent`,
     );
   }
 }
@@ -119,13 +119,13 @@ async function whereAsked(
   if (app !== undefined && user !== undefined && session !== undefined) {
     return { appName: app, userId: user, sessionId: session };
   }
-  const found = (await sessions.pending.sessionsAsking(callId)).filter(
+  const matches = (await sessions.pending.sessionsAsking(callId)).filter(
     (ref) =>
       (app ?? ref.appName) === ref.appName &&
       (user ?? ref.userId) === ref.userId &&
       (session ?? ref.sessionId) === ref.sessionId,
   );
-  const [ref, other] = found;
+  const [ref, other] = matches;
   if (!ref) throw unknownCall(callId, [app, user, session]);
   if (other) {
     throw new MeshError(
@@ -143,11 +143,11 @@ async function whereAsked(
 async function takeOutcome(
   served: ServedAgent,
   item: WorkItem,
-  asked: Asked,
+  call: LocatedCall,
   update: OperationUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
-  const { ref, callId, pending } = asked;
+  const { ref, callId, pending } = call;
   const response = responseOf(update);
   const { key } = item;
   // An answer that was accepted in time is not late when it is delivered again.
@@ -156,17 +156,17 @@ async function takeOutcome(
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
   const wakes = update.wake ?? true;
-  const run = pending && wakes ? await runFor(mesh, asked, pending, item.key) : undefined;
+  const run = pending && wakes ? await runFor(mesh, call, pending, item.key) : undefined;
   const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
-  const isOver = withoutEffect(item, asked, update, answer);
+  const isOver = withoutEffect(item, call, update, answer);
   if (isOver) return isOver;
   // Either the question or its answer was committed just now.
   if (!pending) return answer.state === 'accepted' ? again(item) : done;
   const headers = traceHeaders(item.headers);
   if (run) {
-    const given = { run, response, update, answeredBy: answeredBy(update), headers };
+    const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
     try {
-      await startAnswerRun(served, { ...asked, pending }, given);
+      await startAnswerRun(served, { ...call, pending }, runOutcome);
     } catch (error) {
       // For example the answer is too large for a message: another answer may fit.
       if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
@@ -191,7 +191,7 @@ async function takeOutcome(
  */
 function withoutEffect(
   item: WorkItem,
-  { callId, pending }: Asked,
+  { callId, pending }: LocatedCall,
   update: OperationUpdate,
   answer: AnswerState,
 ): WorkOutcome | undefined {
@@ -221,11 +221,11 @@ function again({ attempt }: WorkItem): WorkOutcome {
 async function takeProgress(
   served: ServedAgent,
   item: WorkItem,
-  asked: Asked,
+  call: LocatedCall,
   update: OperationUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
-  const { ref, callId, pending } = asked;
+  const { ref, callId, pending } = call;
   const { seq, wake = false } = update;
   if (!pending) {
     const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
@@ -239,9 +239,9 @@ async function takeProgress(
   const headers = traceHeaders(item.headers);
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
-    const run = await runFor(mesh, asked, pending, item.key);
-    const given = { run, response, update, answeredBy: answeredBy(update), headers };
-    await startAnswerRun(served, { ...asked, pending }, given);
+    const run = await runFor(mesh, call, pending, item.key);
+    const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
+    await startAnswerRun(served, { ...call, pending }, runOutcome);
   } else {
     const event = responseEvent(pending, update, response, { id, willContinue: true });
     await keep(mesh, { ref, callId }, event, headers);
@@ -274,7 +274,7 @@ function responseEvent(
 /** Commits the event, unless the call has its answer meanwhile. */
 async function keep(
   mesh: Mesh,
-  { ref, callId }: Pick<Asked, 'ref' | 'callId'>,
+  { ref, callId }: Pick<LocatedCall, 'ref' | 'callId'>,
   event: ReturnType<typeof createEvent>,
   headers: Headers,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { until } from '@agentmesh/testing';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
-/** An agent whose tool opens a ticket, and what others can say to its call. */
+/** Makes an agent whose tool opens a ticket, and functions that send updates of its call. */
 export async function ticketed(...answers: ConstructorParameters<typeof ScriptedLlm>) {
   const world = memoryMesh();
   const mesh = await world.connect('agent_solo');

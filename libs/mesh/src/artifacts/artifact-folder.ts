@@ -16,13 +16,13 @@ const longestMs = 5_000;
  */
 export async function assertArtifacts(where: string, use = tryFolder, withinMs = longestMs): Promise<void> {
   if (where === 'nats') return;
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
+  const timeLimit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeLimit.reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
   try {
     const check = use(fileURLToPath(where));
     // The check may fail after the time limit, when nothing waits for it any more.
     check.catch(() => {});
-    await Promise.race([check, late.promise]);
+    await Promise.race([check, timeLimit.promise]);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MeshError(

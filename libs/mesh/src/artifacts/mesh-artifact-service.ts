@@ -94,14 +94,14 @@ export class MeshArtifactService extends BaseArtifactService {
    * objects. An interrupted removal continues there.
    */
   protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
-    const { gone, count } = await changeManifest(this.#records, owner, (manifest) => {
+    const { removedIds, count } = await changeManifest(this.#records, owner, (manifest) => {
       const isRemoved = (name: string) => filename === undefined || name === filename;
       const removed = manifest.files.filter(([name]) => isRemoved(name));
       manifest.files = manifest.files.filter(([name]) => !isRemoved(name));
       manifest.gone.push(...removed.flatMap(([, versions]) => versions));
-      return { gone: [...manifest.gone], count: removed.length };
+      return { removedIds: [...manifest.gone], count: removed.length };
     });
-    await this.#purge(owner, gone);
+    await this.#purge(owner, removedIds);
     return count;
   }
 
@@ -177,7 +177,7 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   async #removeThese(owner: ArtifactOwner, ids: ReadonlySet<string>): Promise<number> {
-    const gone = await changeManifest(this.#records, owner, (manifest) => {
+    const removedIds = await changeManifest(this.#records, owner, (manifest) => {
       const isListed = (id: string) => ids.has(id);
       manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isListed)));
       manifest.files = manifest.files
@@ -185,8 +185,8 @@ export class MeshArtifactService extends BaseArtifactService {
         .filter(([, versions]) => versions.length > 0);
       return manifest.gone.filter(isListed);
     });
-    await this.#purge(owner, gone);
-    return gone.length;
+    await this.#purge(owner, removedIds);
+    return removedIds.length;
   }
 
   async #purge(owner: ArtifactOwner, ids: string[]): Promise<void> {

@@ -58,7 +58,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
   try {
     order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'put away a job that nobody can read');
+    log.error({ err: error, subject: item.subject }, 'moved an unreadable job to the dead letters');
     await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
     return done;
   }
@@ -68,7 +68,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     return await work(attempt);
   } catch (error) {
     // Failures of the tool itself go to the agent; this one is a failure of the mesh.
-    log.warn({ err: error, job: order.job }, 'could not go on with a job for now; it will be tried again');
+    log.warn({ err: error, job: order.job }, 'could not continue a job; it will be tried again');
     await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
     return { done: false, delayMs: retryMs };
   }
@@ -86,13 +86,19 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   logTakeover(mesh.log, taken.attempt, ids);
   const tally = createTally();
   tally.attempt = taken.attempt;
-  const lost = new AbortController();
-  const moot = new AbortController();
-  const gone = new AbortController();
+  const jobLost = new AbortController();
+  const callAnswered = new AbortController();
+  const callGone = new AbortController();
   using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
-  const signal = AbortSignal.any([stopping, lost.signal, moot.signal, gone.signal, cancel.signal]);
+  const signal = AbortSignal.any([
+    stopping,
+    jobLost.signal,
+    callAnswered.signal,
+    callGone.signal,
+    cancel.signal,
+  ]);
   let result: ToolResult;
-  using alive = keepJob(attempt, { lost, moot, gone, cancel });
+  using alive = keepJob(attempt, { jobLost, callAnswered, callGone, cancel });
   // The job may have been in the queue for a long time.
   await alive.check();
   try {
@@ -100,10 +106,10 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     result =
       taken.deaths >= maxDeaths
         ? deadly(tool.name, taken.deaths)
-        : await doWork(attempt, taken, signal, lost);
+        : await doWork(attempt, taken, signal, jobLost);
   } catch (error) {
     if (!signal.aborted && MeshError.from(error).retryable) throw error;
-    if (lost.signal.aborted) return { done: false, takenOver: true };
+    if (jobLost.signal.aborted) return { done: false, takenOver: true };
     if (stopping.aborted) {
       await mesh.jobs.release(tool.name, order.job, holder);
       return { done: false, delayMs: 0 };
@@ -111,17 +117,19 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
   }
   // The data of its session is deleted: nobody reads the result, and nothing of it may stay.
-  if (gone.signal.aborted) {
+  if (callGone.signal.aborted) {
     await mesh.jobs.forget(tool.name, order.job);
     return done;
   }
   const { durationMs, attempt: number } = tally.fields();
   const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
   mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
-  const kept = await keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each));
+  const finishedJob = await keepResult(tool.name, result, (each) =>
+    mesh.jobs.finish(tool.name, order.job, each),
+  );
   // A call that was answered by another way needs no end; a cancelled one must not wake the agent.
-  if (moot.signal.aborted) return done;
-  await tellEnd(attempt, kept, !cancel.signal.aborted);
+  if (callAnswered.signal.aborted) return done;
+  await tellEnd(attempt, finishedJob, !cancel.signal.aborted);
   return done;
 }
 
@@ -135,7 +143,7 @@ async function doWork(
   attempt: Attempt,
   { attempt: number, lastProgress }: { attempt: number; lastProgress?: Record<string, unknown> },
   signal: AbortSignal,
-  lost: AbortController,
+  jobLost: AbortController,
 ): Promise<ToolResult> {
   const { mesh, tool, order, holder, services } = attempt;
   const run = runTool(tool, order.call, services, signal, {
@@ -148,7 +156,7 @@ async function doWork(
       if (step.done) return step.value;
       const word = await mesh.jobs.report(tool.name, order.job, holder, step.value);
       if (!word) {
-        lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+        jobLost.abort(new MeshError('aborted', 'another worker has taken the job over'));
         signal.throwIfAborted();
       }
       // If two processes published progress, it would arrive out of order.
@@ -170,7 +178,7 @@ async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Pro
     await tell(attempt, update);
   } catch (error) {
     if (!MeshError.from(error).retryable) throw error;
-    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not tell how far a job is');
+    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not publish the progress of a job');
   }
 }
 
@@ -180,18 +188,24 @@ async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Pro
  */
 function keepJob(
   { mesh, tool, order, holder }: Attempt,
-  { lost, moot, gone, cancel }: Record<'lost' | 'moot' | 'gone', AbortController> & { cancel: CancelSignal },
+  {
+    jobLost,
+    callAnswered,
+    callGone,
+    cancel,
+  }: Record<'jobLost' | 'callAnswered' | 'callGone', AbortController> & { cancel: CancelSignal },
 ): Disposable & { check(): Promise<void> } {
   const check = async () => {
     const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
-    if (held.state !== 'taken') lost.abort(new MeshError('aborted', 'another worker has taken the job over'));
+    if (held.state !== 'taken')
+      jobLost.abort(new MeshError('aborted', 'another worker has taken the job over'));
     const call = callOf(order);
     if (!call) return;
     const { cancelled } = await mesh.sessions.invocations.get(call);
     if (cancelled !== undefined) cancel.cancel(cancelled);
     const state = await mesh.sessions.pending.stateOf(call);
-    if (state === 'answered') moot.abort(new MeshError('cancelled', 'the call has its answer'));
-    if (state === 'unknown') gone.abort(new MeshError('cancelled', 'the call is gone with its session'));
+    if (state === 'answered') callAnswered.abort(new MeshError('cancelled', 'the call has its answer'));
+    if (state === 'unknown') callGone.abort(new MeshError('cancelled', 'the call is gone with its session'));
   };
   const timer = setInterval(
     () => void check().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),

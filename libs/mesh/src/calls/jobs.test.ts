@@ -40,7 +40,7 @@ async function workshop(
   };
 }
 
-/** Makes a promise that others settle. */
+/** Makes a promise that the test resolves. */
 function gate() {
   return Promise.withResolvers<void>();
 }

@@ -33,15 +33,15 @@ export async function oncePerCall(
   if (call.callId === undefined) return await work();
   const key = keyOf(call, call.callId);
   for (;;) {
-    const claim = await results.claim(tool, key, holder, leaseMs);
-    if (claim.state === 'done') return claim.result;
-    if (claim.state === 'claimed') break;
+    const taken = await results.take(tool, key, holder, leaseMs);
+    if (taken.state === 'done') return taken.result;
+    if (taken.state === 'taken') break;
     if (signal.aborted) throw MeshError.from(signal.reason);
     await delay(pollMs);
   }
   // If a renewal fails, the next one makes up for it, or another replica takes over.
   const renewal = setInterval(
-    () => void results.claim(tool, key, holder, leaseMs).catch(() => {}),
+    () => void results.take(tool, key, holder, leaseMs).catch(() => {}),
     leaseMs / 3,
   );
   try {

@@ -13,7 +13,10 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
   const { data: command } = runCommandSchema.safeParse(letter.payload);
   const { app, user, session, invocationId } = command ?? {};
   if (!command || !app || !user || !session) {
-    throw new MeshError('failed_precondition', 'the letter holds no run that can be played again; remove it');
+    throw new MeshError(
+      'failed_precondition',
+      'the dead letter holds no run that can be replayed; remove it',
+    );
   }
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
   const userEvent = log?.events.findLast(
@@ -23,7 +26,7 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
   if (!message) {
     throw new MeshError(
       'failed_precondition',
-      'the message of the run is gone with its session; remove the letter',
+      'the message of the run is gone with its session; remove the dead letter',
     );
   }
   const { stateDelta, runConfig } = command;

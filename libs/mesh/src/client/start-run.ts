@@ -95,7 +95,7 @@ export interface StartedRun {
    */
   events: AsyncIterable<Event>;
   /**
-   * The same events with their numbers in the session, which {@link followRun} takes to come back. Read
+   * The same events with their numbers in the session: {@link followRun} continues after such a number. Read
    * either this or `events`.
    */
   numbered: AsyncIterable<NumberedEvent>;
@@ -129,8 +129,8 @@ export async function startRun(
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
-  const asked = await checkMessage(mesh, ref, message, continued);
-  const agent = await speakerOf(mesh, root, current, { message, asked });
+  const askingEvents = await checkMessage(mesh, ref, message, continued);
+  const agent = await speakerOf(mesh, root, current, { message, askingEvents });
   if (whenAbsent === 'reject' && !(await isUp(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
   }

@@ -27,7 +27,7 @@ export async function listenForCancellations({ bus, subjects, log }: Mesh): Prom
     if (!controllers) return;
     const { data } = cancelSchema.safeParse(readJson(message));
     if (!data) {
-      log.warn({ subject: message.subject }, 'ignored a cancellation that nobody can read');
+      log.warn({ subject: message.subject }, 'ignored an unreadable cancellation');
       return;
     }
     for (const controller of controllers) controller.abort(new MeshError('cancelled', data.reason));

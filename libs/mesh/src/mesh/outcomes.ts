@@ -60,7 +60,7 @@ export function logTakeover(
   const before = last?.customMetadata?.[replicaKey];
   log.warn(
     { ...ids, attempt, ...(before !== undefined && { lastReplica: before }) },
-    'goes on with work that was begun before and did not end',
+    'continues work that was begun before and did not end',
   );
 }
 

@@ -46,10 +46,10 @@ function payloadOf({ subject, bytes }: WorkItem): unknown {
       ? payload
       : { cut: JSON.stringify(payload).slice(0, 10_000), bytes: bytes.length };
   } catch {
-    const kept = credentialWords.test(text)
+    const keptText = credentialWords.test(text)
       ? removed
       : Buffer.from(bytes.slice(0, maxLength / 2)).toString('base64');
-    return bytes.length <= maxLength / 2 ? kept : { cut: kept.slice(0, 10_000), bytes: bytes.length };
+    return bytes.length <= maxLength / 2 ? keptText : { cut: keptText.slice(0, 10_000), bytes: bytes.length };
   }
 }
 

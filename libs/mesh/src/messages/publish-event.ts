@@ -89,7 +89,7 @@ async function publishNews(
   try {
     await bus.publish(subject, payload, { headers });
   } catch (error) {
-    log.warn({ subject, err: error }, 'could not tell the watchers');
+    log.warn({ subject, err: error }, 'could not publish to the watchers');
   }
 }
 

@@ -67,7 +67,7 @@ describe('a run command of another program', () => {
       /"message.parts.0.txt\\" is not known; did you mean message.parts.0.text\?/,
     ],
     ['without a message', { session: 's' }, /the run command has no message/],
-  ])('%s is put away, and the log names the field', async (_what, command, words) => {
+  ])('%s becomes a dead letter, and the log names the field', async (_what, command, words) => {
     const { mesh, model, program, stop } = await stage();
     await program.run('root', command);
     await until(() => mesh.lines.length > 0, { what: 'the log' });
@@ -120,7 +120,7 @@ describe('the reply of a tool that is no process of the mesh', () => {
     const response = events[1]?.content?.parts?.[0]?.functionResponse?.response;
     expect(response?.error).toContain('the reply of tool clock');
     expect(response?.error).toContain(words);
-    expect(mesh.lines.join('')).toContain('a tool replied with something that is no result');
+    expect(mesh.lines.join('')).toContain('a tool replied with an invalid result');
     await served.stop({ graceMs: 0 });
   });
 

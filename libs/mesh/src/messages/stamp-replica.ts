@@ -4,7 +4,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 /** Returns a function that notes on each event which process made it. */
 export function stampReplica({ bus }: Mesh): (event: Event) => void {
   return (event) => {
-    // An event of a step elsewhere has the note of its own process.
+    // The process of a remote step has noted itself on the step's events already.
     if (event.author === 'user' || event.customMetadata?.[replicaKey] !== undefined) return;
     event.customMetadata = { ...event.customMetadata, [replicaKey]: bus.replica };
   };

@@ -5,7 +5,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 export interface MeshBinding {
   set(mesh: Mesh): void;
   maybe(): Mesh | undefined;
-  /** @throws MeshError `failed_precondition` before `set` */
+  /** Returns the mesh. @throws MeshError `failed_precondition` before `set` */
   get(): Mesh;
 }
 

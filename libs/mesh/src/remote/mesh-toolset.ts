@@ -29,7 +29,7 @@ export class MeshToolset extends BaseToolset {
   readonly #tools = new Map<string, RemoteTool>();
   readonly #cached = new Map<string, { at: number; isUp: Promise<boolean> }>();
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or without a name */
+  /** Makes a toolset. @throws MeshError `invalid_argument` for an unknown option, or without a name */
   constructor(options: MeshToolsetOptions) {
     assertOptions('a MeshToolset', options ?? null, optionNames, { isOpen: new.target !== MeshToolset });
     const { names = [], toolFilter, prefix } = options;

@@ -214,7 +214,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
 function standsStill(name: string): MeshError {
   return new MeshError(
     'internal',
-    `agent ${name} says that it has more to do, and did nothing new; update the service that answers for it`,
+    `agent ${name} says that it has more to do, but did nothing new; update its service`,
   );
 }
 

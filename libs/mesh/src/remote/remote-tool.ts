@@ -122,7 +122,7 @@ export class RemoteTool extends BaseTool {
         return result;
       throw new MeshError('invalid_argument', `${what} has no response; reply with {"response": …}`);
     } catch (error) {
-      log.warn({ err: error, tool: this.name }, 'a tool replied with something that is no result');
+      log.warn({ err: error, tool: this.name }, 'a tool replied with an invalid result');
       throw error;
     }
   }

@@ -28,7 +28,7 @@ export function remotesOf(agent: BaseAgent): Remotes {
       else if (tool instanceof AgentTool && tool.agent instanceof RemoteAgent) remotes.asks.push(tool.agent);
       else if (tool instanceof AgentTool) {
         const inner = remotesOf(tool.agent);
-        // An agent that is used as a tool hands over to agents elsewhere by asking them.
+        // An agent that is used as a tool hands over to remote agents by asking them.
         remotes.asks.push(...inner.asks, ...inner.transfers);
         remotes.tools.push(...inner.tools);
         remotes.toolsets.push(...inner.toolsets);

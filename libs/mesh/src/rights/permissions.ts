@@ -154,7 +154,8 @@ export function permissionsOf(
       // An agent that is asked hands over to these too, and waits for their answer.
       ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
-      // To find out whether another agent that claims the same app is up, and which of the offered tools are.
+      // Needed to find out whether another agent that claims the same app is up, and which of the offered
+      // tools are.
       '$SRV.PING.*',
       names.invocationEvent(every),
       names.invocationCancel(every),

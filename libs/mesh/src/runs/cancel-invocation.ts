@@ -27,7 +27,7 @@ export async function cancelInvocation(
   }
   if (record.status === 'running')
     await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
-  // Runs that waited in the queue of the session: no other process tells that they have ended.
+  // Runs that waited in the session's queue: no other process publishes their end.
   const waitingRuns = cancelledRuns(record);
   for (const [resume, { status, error }] of waitingRuns) {
     const end = { status, lastSeq: 0, ...(error && { error }) };

@@ -56,7 +56,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   try {
     run = readRun(served, item);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'put away a run command that nobody can read');
+    log.error({ err: error, subject: item.subject }, 'moved an unreadable run command to the dead letters');
     await moveToDeadLetters(
       served.mesh,
       { kind: 'agent', name: served.agent.name },
@@ -215,7 +215,7 @@ async function think(
 async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {
   const error = new MeshError(
     'internal',
-    `${begun - 1} processes died at this run, each before its first step was done; it was put away (dead letters)`,
+    `${begun - 1} processes died at this run, each before its first step was done; it was moved to the dead letters`,
   );
   await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
   return error;
@@ -235,9 +235,9 @@ async function end(
 }
 
 /**
- * Tells whether the invocation was handed to an agent elsewhere. If it was, only the publication of the next
- * hop may be missing: while no event of the other agents is in the log, an earlier delivery may have died
- * before it published the hop. Transfers within a step of a workflow do not count here.
+ * Tells whether the invocation was handed to a remote agent. If it was, only the publication of the next hop
+ * may be missing: while no event of the other agents is in the log, an earlier delivery may have died before
+ * it published the hop. Transfers within a step of a workflow do not count here.
  */
 function handedElsewhere(
   served: ServedAgent,
@@ -258,8 +258,8 @@ function handedElsewhere(
 }
 
 function isHere({ agent }: ServedAgent, name: string): boolean {
-  const found = agent.findAgent(name);
-  return found !== undefined && !found.isRemote;
+  const namedAgent = agent.findAgent(name);
+  return namedAgent !== undefined && !namedAgent.isRemote;
 }
 
 async function openRunSession(
@@ -274,7 +274,7 @@ async function openRunSession(
   if (run.fresh) return await sessions.createSession(request);
   throw new MeshError(
     'not_found',
-    `agent ${agent.name} got a run for session ${run.session} of user ${run.user}, which is not there`,
+    `agent ${agent.name} got a run for session ${run.session} of user ${run.user}, which does not exist`,
   );
 }
 

@@ -21,7 +21,7 @@ export function keepAlive(
       if (cancelled !== undefined) cancel(cancelled);
     } catch (error) {
       // The next renewal may succeed. A run that was taken over notices it at its next commit.
-      mesh.log.debug({ err: error, ...ref }, 'could not show that a run is alive');
+      mesh.log.debug({ err: error, ...ref }, 'could not renew the lease of a run');
     }
   };
   const timer = setInterval(() => void renew(), renewMs);

@@ -32,25 +32,25 @@ export async function speakerFor(
   const root = await rootOf(mesh, app);
   const newest = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
   if (!newest) throw noSession(ref);
-  return await speakerOf(mesh, root, newest, { message, asked: await askedFor(mesh, ref, message) });
+  return await speakerOf(mesh, root, newest, { message, askingEvents: await askedFor(mesh, ref, message) });
 }
 
 /**
- * Returns the agent that gets the next message. An answer goes to the agent that asked, which `asked` tells
- * ({@link askedFor}). Any other message goes to the agent that spoke last, among the agents that could give
- * the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same rule, on
- * agents.
+ * Returns the agent that gets the next message. An answer goes to the agent that asked, which `askingEvents`
+ * tells ({@link askedFor}). Any other message goes to the agent that spoke last, among the agents that could
+ * give the conversation back. Within one process `nextSpeaker` of `@agentmesh/agent` decides by the same
+ * rule, on agents.
  */
 export async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
   session: Session,
-  { message, asked }: { message: unknown; asked: readonly Event[] },
+  { message, askingEvents }: { message: unknown; askingEvents: readonly Event[] },
 ): Promise<string> {
   const { events } = session;
   noteUnread(events, unreadBefore(session));
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
-  const asker = askerOf(mesh, message, asked);
+  const asker = askerOf(mesh, message, askingEvents);
   if (asker !== undefined) return asker;
   // If only the root can keep the conversation, the search for the last speaker is not needed.
   if (agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name)))
@@ -104,10 +104,10 @@ function keepsConversation(mesh: Mesh, root: AgentCard, name: string, below: str
  * Returns the service of the agent whose call the message answers: the workflow that runs the agent, or the
  * agent itself, whichever has a card.
  */
-function askerOf(mesh: Mesh, message: unknown, asked: readonly Event[]): string | undefined {
+function askerOf(mesh: Mesh, message: unknown, askingEvents: readonly Event[]): string | undefined {
   const { parts = [] } = parse(messageSchema, message, 'the message');
   const answered = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));
-  const asking = asked.findLast((event) =>
+  const asking = askingEvents.findLast((event) =>
     getFunctionCalls(event).some(({ id }) => id !== undefined && answered.has(id)),
   );
   if (!asking) return undefined;

@@ -31,7 +31,7 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
     await mesh.bus.enqueue(mesh.subjects.agentRun(to), command, options);
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
-    mesh.log.debug({ invocationId, to }, 'may not tell the run whose turn it is; its agent will');
+    mesh.log.debug({ invocationId, to }, 'may not publish the next run of the session; its agent will');
     return;
   }
   await mesh.sessions.leases.promote({ ...session, invocationId, resume }, promotedMs);

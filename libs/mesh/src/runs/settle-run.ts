@@ -53,10 +53,10 @@ export async function settle(
     if (code === 'aborted') return { done: false, takenOver: true };
     if (!retryable) {
       // A failure that repeats every time must not come back every second.
-      log.error({ err: settleError }, 'dropped a run whose failure cannot be written down');
+      log.error({ err: settleError }, 'dropped a run whose failure cannot be recorded');
       return done;
     }
-    log.warn({ err: settleError }, 'could not write down how the run failed; it will be tried again');
+    log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
 }
@@ -150,7 +150,7 @@ async function giveBack(
 ): Promise<WorkOutcome> {
   const ref = { ...sessionOf(run), invocationId: run.invocationId };
   if (token !== undefined) {
-    // Best effort: without it the run would only become a dead letter one death earlier.
+    // Best effort: if it fails, one death too many is counted for the run.
     await mesh.sessions.leases.giveBack(ref, token).catch(() => {});
   }
   return { done: false, delayMs };

@@ -198,7 +198,7 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(2);
+    expect(world.lines.filter((line) => line.includes('moved an unreadable run command'))).toHaveLength(2);
   });
 
   it('whose ids cannot be keys becomes a dead letter and is not tried for ever', async () => {
@@ -210,7 +210,7 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('put away a run command'))).toHaveLength(3);
+    expect(world.lines.filter((line) => line.includes('moved an unreadable run command'))).toHaveLength(3);
   });
 
   it('is watched to its end whatever else is published on its subject', async () => {
@@ -271,7 +271,7 @@ describe('a run', () => {
     }
   });
 
-  it('of an agent whose own code throws ends with an error event; the cause stays in the log', async () => {
+  it('of an agent whose user code throws ends with an error event; the cause stays in the log', async () => {
     const world = memoryMesh();
     const agent = new LlmAgent({
       name: 'solo',

@@ -8,7 +8,7 @@ export type KeptBeside = KeptCalls & { artifacts: ArtifactService };
 
 /** The deletion of one session. */
 interface Deletion {
-  /** The sessions of the store. */
+  /** The sessions of the store, without the data that the mesh keeps beside them. */
   sessions: SessionService;
   kept: KeptBeside;
   ref: SessionRef;

@@ -88,10 +88,7 @@ async function stopRuns(mesh: Mesh, user: UserOwner, until: number, signal?: Abo
   }
 }
 
-/**
- * Cancels the running and waiting runs of a session, which tells those who wait for them, and returns the
- * runs.
- */
+/** Cancels the running and waiting runs of a session, whose watchers get the end, and returns the runs. */
 async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]> {
   const runs = await mesh.sessions.users.runsIn(ref);
   for (const run of runs) {
@@ -133,18 +130,18 @@ async function deletePass(
 async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<void> {
   const { sessions } = mesh;
   // A hidden session is deleted with the session to which it belongs.
-  const isThere = (await sessions.users.readSession(ref)) !== undefined;
-  const seen = new Set(isThere ? [ref.sessionId] : []);
+  const exists = (await sessions.users.readSession(ref)) !== undefined;
+  const sessionIds = new Set(exists ? [ref.sessionId] : []);
   await sessions.deleteSession(ref, {
     async onEvents(of, page) {
-      if (page.length > 0) seen.add(of.sessionId);
+      if (page.length > 0) sessionIds.add(of.sessionId);
       counts.events += page.length;
     },
     onDeleted(what, count) {
       counts[what] += count;
     },
   });
-  counts.sessions += seen.size;
+  counts.sessions += sessionIds.size;
   // Runs may have joined the queue meanwhile; after the deletion of the session no more can.
   await cancelRuns(mesh, ref);
   await sessions.users.forgetQueue(ref);

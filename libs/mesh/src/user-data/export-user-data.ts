@@ -58,8 +58,8 @@ async function* recordsOf(mesh: Mesh, user: UserOwner): AsyncGenerator<UserRecor
   for (const call of await sessions.pending.list(user)) yield { kind: 'pending', call };
   yield* memoryRecords(mesh, user);
   yield* artifactRecords(mesh, user);
-  for (const kept of (await credentialRecords?.listCredentials(user)) ?? [])
-    yield { kind: 'credential', ...kept };
+  for (const credential of (await credentialRecords?.listCredentials(user)) ?? [])
+    yield { kind: 'credential', ...credential };
 }
 
 async function* sessionRecords({ sessions }: Mesh, ref: SessionRef): AsyncGenerator<UserRecord, void, void> {

@@ -11,7 +11,7 @@ export type KeptCalls = {
   jobs: Pick<Mesh['jobs'], 'forget'>;
 };
 
-interface SeenCall {
+interface LoggedCall {
   name: string;
   /** Invocations that made the call, or got its result. */
   invocations: Set<string>;
@@ -28,7 +28,7 @@ interface SeenCall {
  * Number of calls of a log that are remembered at a time: the questions and the result of a call come soon
  * after it.
  */
-const maxSeen = 2_000;
+const maxLoggedCalls = 2_000;
 /** Time after the last event at which no data of a call is left, in ms: jobs are kept for a week. */
 const keptMs = 8 * 86_400_000;
 const atOnce = 32;
@@ -49,7 +49,7 @@ const deletedResult: ToolResult = {
 export class CallsOfLog {
   readonly #ref: SessionRef;
   readonly #kept: KeptCalls;
-  readonly #seen = new Map<string, SeenCall>();
+  readonly #loggedCalls = new Map<string, LoggedCall>();
 
   constructor(ref: SessionRef, kept: KeptCalls) {
     this.#ref = ref;
@@ -62,52 +62,55 @@ export class CallsOfLog {
    */
   async forgetPage(page: readonly StoredEvent[]): Promise<number> {
     for (const { event } of page) this.#note(event);
-    return await this.#forget(page.length === 0 ? 0 : maxSeen);
+    return await this.#forget(page.length === 0 ? 0 : maxLoggedCalls);
   }
 
   #note(event: Event): void {
     const { longRunningToolIds = [], timestamp } = event;
     for (const call of getFunctionCalls(event)) {
       const question = questionOf(event, call);
-      const asked = question && this.#seen.get(question.callId);
-      if (asked) Object.assign(asked, { rounds: asked.rounds + 1, isOver: false, last: timestamp });
+      const askingCall = question && this.#loggedCalls.get(question.callId);
+      if (askingCall)
+        Object.assign(askingCall, { rounds: askingCall.rounds + 1, isOver: false, last: timestamp });
       if (call.id === undefined || question) continue;
       const isLongRunning = longRunningToolIds.includes(call.id);
       this.#touch(event, call.id, { name: call.name ?? '', isLongRunning, isOver: false });
     }
     for (const { id, name = '', willContinue } of getFunctionResponses(event)) {
-      const seen = id !== undefined && this.#seen.get(id);
-      if (!seen || event.author === 'user') continue;
-      // The work of a long-running call may go on after its first response, and that of another call after
-      // its question.
-      this.#touch(event, id, { ...seen, name, isOver: !willContinue && !seen.isLongRunning });
+      const loggedCall = id !== undefined && this.#loggedCalls.get(id);
+      if (!loggedCall || event.author === 'user') continue;
+      // A long-running call may go on after its first response, and any other call after its question.
+      this.#touch(event, id, { ...loggedCall, name, isOver: !willContinue && !loggedCall.isLongRunning });
     }
   }
 
   #touch(
     { invocationId, timestamp: last }: Event,
     id: string,
-    about: Pick<SeenCall, 'name' | 'isLongRunning' | 'isOver'>,
+    about: Pick<LoggedCall, 'name' | 'isLongRunning' | 'isOver'>,
   ): void {
-    const { invocations = new Set<string>(), rounds = 0 } = this.#seen.get(id) ?? {};
+    const { invocations = new Set<string>(), rounds = 0 } = this.#loggedCalls.get(id) ?? {};
     invocations.add(invocationId);
     const { name, isLongRunning, isOver } = about;
-    this.#seen.set(id, { name, isLongRunning, isOver, invocations, rounds, last });
+    this.#loggedCalls.set(id, { name, isLongRunning, isOver, invocations, rounds, last });
   }
 
   /** Forgets the oldest calls, until `remaining` calls are left. */
   async #forget(remaining: number): Promise<number> {
     let count = 0;
-    while (this.#seen.size > remaining) {
-      const some = [...this.#seen].slice(0, Math.min(atOnce, this.#seen.size - remaining));
-      for (const [id] of some) this.#seen.delete(id);
-      const counts = await Promise.all(some.map(([id, call]) => this.#forgetCall(id, call)));
+    while (this.#loggedCalls.size > remaining) {
+      const batch = [...this.#loggedCalls].slice(0, Math.min(atOnce, this.#loggedCalls.size - remaining));
+      for (const [id] of batch) this.#loggedCalls.delete(id);
+      const counts = await Promise.all(batch.map(([id, call]) => this.#forgetCall(id, call)));
       count = counts.reduce((sum, each) => sum + each, count);
     }
     return count;
   }
 
-  async #forgetCall(callId: string, { name, invocations, rounds, last, isOver }: SeenCall): Promise<number> {
+  async #forgetCall(
+    callId: string,
+    { name, invocations, rounds, last, isOver }: LoggedCall,
+  ): Promise<number> {
     if (isOver && last < Date.now() - keptMs) return 0;
     const { appName: app, userId: user, sessionId: session } = this.#ref;
     const context = { app, user, session, invocationId: '', agent: '', state: {} };
@@ -120,11 +123,11 @@ export class CallsOfLog {
     const { callResults, jobs } = this.#kept;
     const mayArrive = !isOver && last > Date.now() - inTransitMs;
     const forgetResult = async (tool: string, key: string) => {
-      const was = await callResults.forget(tool, key, final);
+      const existed = await callResults.forget(tool, key, final);
       // The worker of a job checks whether its call still exists; a plain tool does not, so its call gets an
       // end in advance.
-      if (!was && mayArrive) await callResults.put(tool, key, deletedResult, inTransitMs);
-      return was;
+      if (!existed && mayArrive) await callResults.put(tool, key, deletedResult, inTransitMs);
+      return existed;
     };
     const forgotten = [...firstCalls, ...answeredCalls].flatMap((about) => {
       const call = { callId, args: {}, ...about };

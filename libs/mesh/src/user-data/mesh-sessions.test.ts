@@ -49,7 +49,7 @@ describe('the deletion of a session', () => {
     };
     const dying = withFiles(overrideSessions(inner, { deleteSession: die }), artifacts);
     await expect(dying.deleteSession(ref)).rejects.toThrow('died');
-    // A list of sessions still shows it, and it can be deleted.
+    // The session can still be found and deleted.
     expect(await sessions.getSession(ref)).toBeDefined();
     await sessions.deleteSession(ref);
     expect(await sessions.getSession(ref)).toBeUndefined();

@@ -139,8 +139,8 @@ const stepSchema = z.object({
 });
 
 /**
- * An ask: a question of a program, a call of the agent as a tool, or a step of a workflow agent. `{
- * "message": "text" }` is enough.
+ * An ask: a question of a program, a call of the agent as a tool, or a step of a workflow agent.
+ * `{ "message": "text" }` is enough.
  */
 export const askSchema = z.object({
   message: messageSchema,

@@ -54,7 +54,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     await callResults.put('f', 'c', { response: 1 }, 9_000_000);
     expect(await callResults.forget('f', 'c')).toBe(true);
     expect(await ttl()).toBe(-2);
-    await callResults.claim('f', 'c', 'me', 9_000_000);
+    await callResults.take('f', 'c', 'me', 9_000_000);
     expect(await callResults.forget('f', 'c', gone)).toBe(true);
     expect(await callResults.forget('f', 'c', gone)).toBe(false);
     expect(await callResults.put('f', 'c', { response: 'late' }, 9_000_000)).toEqual(gone);
@@ -76,7 +76,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       await expect(store.callResults.put('t', 'x', { response }, 1_000)).rejects.toMatchObject(refused);
     for (const ttlMs of [0, -1, 0.5, Number.NaN]) {
       await expect(store.callResults.put('t', 'x', { response: 1 }, ttlMs)).rejects.toMatchObject(refused);
-      await expect(store.callResults.claim('t', 'x', 'a', ttlMs)).rejects.toMatchObject(refused);
+      await expect(store.callResults.take('t', 'x', 'a', ttlMs)).rejects.toMatchObject(refused);
     }
     expect(await store.callResults.get('t', 'x')).toBeUndefined();
   });
@@ -95,7 +95,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     for (const [n, id] of ids.entries()) await store.callResults.put('ids', id, { response: n }, 9_000);
     for (const [n, id] of ids.entries()) {
       expect(await store.callResults.get('ids', id)).toEqual({ response: n });
-      expect(await store.callResults.claim('ids', id, 'a', 9_000)).toEqual({
+      expect(await store.callResults.take('ids', id, 'a', 9_000)).toEqual({
         state: 'done',
         result: { response: n },
       });
@@ -105,7 +105,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
 
   describe('the lease on a call', () => {
     const tool = 'book';
-    const claimed = { state: 'claimed' };
+    const taken = { state: 'taken' };
     const busy = { state: 'busy' };
     const done = (response: unknown) => ({ state: 'done', result: { response } });
     const left = (callId: string) => admin.run((client) => client.pttl(keys(prefix).call(tool, callId)));
@@ -115,7 +115,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       const id = randomUUID();
       return {
         id,
-        claim: (holder: string, ttlMs = 60_000) => store.callResults.claim(tool, id, holder, ttlMs),
+        take: (holder: string, ttlMs = 60_000) => store.callResults.take(tool, id, holder, ttlMs),
         release: (holder: string) => store.callResults.release(tool, id, holder),
         put: (response: unknown, ttlMs = 60_000) => store.callResults.put(tool, id, { response }, ttlMs),
         get: () => store.callResults.get(tool, id),
@@ -125,88 +125,88 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     test('goes to one of 50 concurrent holders', async () => {
       await using other = await connectRedisStore({ ...redis().options, prefix });
       const { id } = call();
-      const claims = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: 50 }, (_, n) =>
-          (n % 2 ? store : other).callResults.claim(tool, id, `holder ${n}`, 60_000),
+          (n % 2 ? store : other).callResults.take(tool, id, `holder ${n}`, 60_000),
         ),
       );
-      const states = claims.map(({ state }) => state);
-      expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
+      const states = replies.map(({ state }) => state);
+      expect(states.filter((state) => state === 'taken')).toHaveLength(1);
       expect(states.filter((state) => state === 'busy')).toHaveLength(49);
     });
 
     test('expires, and then another holder may take it', async () => {
-      const { id, claim } = call();
-      expect(await claim('a', 60_000)).toEqual(claimed);
-      expect(await claim('b')).toEqual(busy);
+      const { id, take } = call();
+      expect(await take('a', 60_000)).toEqual(taken);
+      expect(await take('b')).toEqual(busy);
       await admin.run((client) => client.pexpire(keys(prefix).call(tool, id), 20));
-      await until(async () => (await claim('b')).state === 'claimed');
-      expect(await claim('a')).toEqual(busy);
+      await until(async () => (await take('b')).state === 'taken');
+      expect(await take('a')).toEqual(busy);
     });
 
     test('is renewed only by its holder', async () => {
-      const { id, claim } = call();
-      await claim('a', 10_000);
+      const { id, take } = call();
+      await take('a', 10_000);
       expect(await left(id)).toBeLessThanOrEqual(10_000);
-      expect(await claim('b', 90_000)).toEqual(busy);
+      expect(await take('b', 90_000)).toEqual(busy);
       expect(await left(id)).toBeLessThanOrEqual(10_000);
-      expect(await claim('a', 60_000)).toEqual(claimed);
+      expect(await take('a', 60_000)).toEqual(taken);
       expect(await left(id)).toBeGreaterThan(10_000);
-      expect(await claim('b')).toEqual(busy);
+      expect(await take('b')).toEqual(busy);
     });
 
     test('is no result', async () => {
-      const { claim, get } = call();
-      await claim('a');
+      const { take, get } = call();
+      await take('a');
       expect(await get()).toBeUndefined();
     });
 
     test('ends with a result, also for its holder', async () => {
-      const { claim, put, get, release } = call();
-      await claim('a');
+      const { take, put, get, release } = call();
+      await take('a');
       await put(1);
-      expect(await claim('a')).toEqual(done(1));
-      expect(await claim('b')).toEqual(done(1));
+      expect(await take('a')).toEqual(done(1));
+      expect(await take('b')).toEqual(done(1));
       await release('a');
       expect(await get()).toEqual({ response: 1 });
     });
 
     test('does not end the result at the time of its own end', async () => {
-      const { id, claim, put } = call();
-      await claim('a', 5_000);
+      const { id, take, put } = call();
+      await take('a', 5_000);
       await put(1, 60_000);
       expect(await left(id)).toBeGreaterThan(5_000);
-      await claim('b', 5_000);
+      await take('b', 5_000);
       expect(await left(id)).toBeGreaterThan(5_000);
       expect(await admin.run((client) => client.hkeys(keys(prefix).call(tool, id)))).toEqual(['result']);
     });
 
     test('is released only by its holder', async () => {
-      const { id, claim, release } = call();
-      await claim('a');
+      const { id, take, release } = call();
+      await take('a');
       await release('b');
-      expect(await claim('b')).toEqual(busy);
+      expect(await take('b')).toEqual(busy);
       await release('a');
       expect(await admin.run((client) => client.exists(keys(prefix).call(tool, id)))).toBe(0);
       await release('a');
-      expect(await claim('b')).toEqual(claimed);
+      expect(await take('b')).toEqual(taken);
     });
 
     test('does not decide about results: the first one stays although its lease had expired', async () => {
-      const { id, claim, put } = call();
-      await claim('late');
+      const { id, take, put } = call();
+      await take('late');
       await admin.run((client) => client.del(keys(prefix).call(tool, id)));
-      expect(await claim('next')).toEqual(claimed);
+      expect(await take('next')).toEqual(taken);
       expect(await put('from late')).toEqual({ response: 'from late' });
-      expect(await claim('next')).toEqual(done('from late'));
+      expect(await take('next')).toEqual(done('from late'));
       expect(await put('from next')).toEqual({ response: 'from late' });
     });
 
     test('is the same in a repetition after a lost reply', async () => {
-      const { claim, release } = call();
-      expect([await claim('a'), await claim('a')]).toEqual([claimed, claimed]);
+      const { take, release } = call();
+      expect([await take('a'), await take('a')]).toEqual([taken, taken]);
       await Promise.all([release('a'), release('a')]);
-      expect(await claim('b')).toEqual(claimed);
+      expect(await take('b')).toEqual(taken);
     });
   });
 }

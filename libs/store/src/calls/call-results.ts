@@ -1,12 +1,12 @@
 import { type Keys, keptJson, MeshError, shortId, type ToolResult, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { claimCallScript, forgetCallScript, putCallScript, releaseCallScript } from './call-scripts.ts';
+import { forgetCallScript, putCallScript, releaseCallScript, takeCallScript } from './call-scripts.ts';
 
 /**
  * The result of a try for the lease on a call's work: this holder has it, the work is done, or another holder
  * has it.
  */
-export type CallClaim = { state: 'claimed' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
+export type TakenCall = { state: 'taken' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
 
 /** Results of remote tool calls by call id: a repeated call gets the result of the first one. */
 export interface CallResults {
@@ -26,7 +26,7 @@ export interface CallResults {
    * @param holder unique to one attempt, as equal holders do not keep each other out
    * @throws MeshError `invalid_argument`
    */
-  claim(tool: string, callId: string, holder: string, ttlMs: number): Promise<CallClaim>;
+  take(tool: string, callId: string, holder: string, ttlMs: number): Promise<TakenCall>;
   /** Gives up a lease without a result. Does nothing for the lease of another holder, or without a lease. */
   release(tool: string, callId: string, holder: string): Promise<void>;
   /**
@@ -54,10 +54,10 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
       const args = [keptJson('result', toJson(result, 'the result')), ttlMs];
       return resultOf(await connection.script<string>(putCallScript, [keyOf(tool, callId)], args));
     },
-    async claim(tool, callId, holder, ttlMs) {
-      assertTtl('a claim', ttlMs);
+    async take(tool, callId, holder, ttlMs) {
+      assertTtl('a lease', ttlMs);
       const args = [holder, ttlMs];
-      return claimOf(await connection.script<ClaimReply>(claimCallScript, [keyOf(tool, callId)], args));
+      return takenCallOf(await connection.script<TakeReply>(takeCallScript, [keyOf(tool, callId)], args));
     },
     async release(tool, callId, holder) {
       await connection.script(releaseCallScript, [keyOf(tool, callId)], [holder]);
@@ -69,9 +69,9 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
   };
 }
 
-type ClaimReply = ['claimed'] | ['busy'] | ['done', result: string];
+type TakeReply = ['taken'] | ['busy'] | ['done', result: string];
 
-function claimOf([state, json]: ClaimReply): CallClaim {
+function takenCallOf([state, json]: TakeReply): TakenCall {
   return state === 'done' ? { state, result: resultOf(json) } : { state };
 }
 

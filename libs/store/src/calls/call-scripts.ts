@@ -13,14 +13,14 @@ return redis.call('HGET', KEYS[1], 'result')
  * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one. The key expires with
  * the lease, as it holds nothing else: a result ends the lease and sets a ttl of its own.
  */
-export const claimCallScript = script(`
+export const takeCallScript = script(`
 local result = redis.call('HGET', KEYS[1], 'result')
 if result then return { 'done', result } end
 local holder = redis.call('HGET', KEYS[1], 'holder')
 if holder and holder ~= ARGV[1] then return { 'busy' } end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return { 'claimed' }
+return { 'taken' }
 `);
 
 /**

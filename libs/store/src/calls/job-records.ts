@@ -41,7 +41,7 @@ export interface FollowedJob {
   result?: ToolResult;
 }
 
-/** The state of a progress message that was kept. */
+/** The number of a kept progress message, and whether a caller follows the job. */
 export interface ReportedWord {
   seq: number;
   /**
@@ -123,8 +123,8 @@ return redis.call('HINCRBY', KEYS[1], 'released', 1)
 
 /**
  * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1
- * when a caller follows. A worker sends one message after the other, so the nonce tells a repetition of the
- * same call from the next message.
+ * when a caller follows. A worker sends one message after the other, so the nonce distinguishes a repetition
+ * of the same call from the next message.
  */
 const reportJobScript = script(`${clock}
 local found = redis.call('HMGET', KEYS[1], 'holder', 'nonce', 'said', 'followed', 'told')
@@ -183,14 +183,14 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
   const both = (tool: string, job: string) => [keys.job(tool, job), keys.jobProgress(tool, job)];
   return {
     async take(tool, job, holder, leaseMs) {
-      const found = await connection.script<TakeReply>(
+      const reply = await connection.script<TakeReply>(
         takeJobScript,
         [keys.job(tool, job)],
         [holder, leaseMs, keepMs],
       );
-      if (found[0] === 'done') return { state: 'done', ...finished(found[1], found[2], found[3]) };
-      if (found[0] === 'busy') return { state: 'busy' };
-      const [state, attempt, released, last] = found;
+      if (reply[0] === 'done') return { state: 'done', ...finished(reply[1], reply[2], reply[3]) };
+      if (reply[0] === 'busy') return { state: 'busy' };
+      const [state, attempt, released, last] = reply;
       const lastProgress = last === '' ? undefined : (JSON.parse(last) as JobProgress['response']);
       return { state, attempt, deaths: attempt - 1 - released, ...(lastProgress && { lastProgress }) };
     },

@@ -158,8 +158,8 @@ function replicatedOn(link: RedisLink, replicas: number) {
  */
 async function askingFirst<T>(redis: RedisClient, command: Write<T>): Promise<T> {
   // Both are sent at once and answered in this order.
-  const asked = redis.asking();
-  const [, result] = await Promise.all([asked, command(redis, true)]);
+  const askingReply = redis.asking();
+  const [, result] = await Promise.all([askingReply, command(redis, true)]);
   return result;
 }
 

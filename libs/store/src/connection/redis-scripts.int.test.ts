@@ -61,7 +61,7 @@ describe('with scripts that may touch declared keys only', () => {
   test('calls and jobs', async () => {
     const { store, dispose } = await open(guarded);
     const { callResults, jobs } = store;
-    await callResults.claim('t', 'c', 'a', 9_000);
+    await callResults.take('t', 'c', 'a', 9_000);
     await callResults.release('t', 'c', 'a');
     await callResults.put('t', 'c', { response: 1 }, 9_000);
     await jobs.take('t', 'j', 'a', 9_000);

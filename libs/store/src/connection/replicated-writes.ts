@@ -27,17 +27,17 @@ export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrit
   redis.on('close', () => {
     breaks += 1;
   });
-  let asked: Promise<number> = Promise.resolve(0);
-  let next: Promise<number> | undefined;
+  let lastWait: Promise<number> = Promise.resolve(0);
+  let nextWait: Promise<number> | undefined;
   const copies = (): Promise<number> => {
-    next ??= asked
+    nextWait ??= lastWait
       .catch(() => 0)
       .then(() => {
-        next = undefined;
-        asked = redis.wait(replicas, waitMs);
-        return asked;
+        nextWait = undefined;
+        lastWait = redis.wait(replicas, waitMs);
+        return lastWait;
       });
-    return next;
+    return nextWait;
   };
   return {
     async carryOut(command, until) {

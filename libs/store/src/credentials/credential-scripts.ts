@@ -43,8 +43,8 @@ return 1
 `);
 
 /**
- * KEYS sign-in. ARGV from, to, nonce. The nonce tells a repetition of the same call from another caller that
- * was faster.
+ * KEYS sign-in. ARGV from, to, nonce. The nonce distinguishes a repetition of the same call from another
+ * caller that was faster.
  */
 export const moveSignInScript = script(`
 if redis.call('HGET', KEYS[1], 'status') ~= ARGV[1] then

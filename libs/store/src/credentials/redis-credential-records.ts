@@ -34,12 +34,12 @@ export function credentialRecords(connection: RedisConnection, keys: Keys): Cred
       const all = await list(owner);
       let count = 0;
       for (let at = 0; at < all.length; at += pageSize) {
-        const some = all.slice(at, at + pageSize);
-        const credentialKeys = some.flatMap(([, { credentialKey }]) => [
+        const batch = all.slice(at, at + pageSize);
+        const credentialKeys = batch.flatMap(([, { credentialKey }]) => [
           keys.credential(appName, userId, credentialKey),
           keys.credentialTurn(appName, userId, credentialKey),
         ]);
-        const parts = some.map(([part]) => part);
+        const parts = batch.map(([part]) => part);
         count += await connection.script<number>(
           deleteCredentialsScript,
           [listKey(owner), ...credentialKeys],

@@ -30,12 +30,12 @@ export class RedisSignInService implements SignInService {
     const { connection, box, keys } = this.#store;
     const key = this.#keyOf(ref);
     const sealed = await box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
-    const kept = await connection.script<string>(
+    const sealedSignIn = await connection.script<string>(
       openSignInScript,
       [key, keys.index(ref.appName, ref.userId)],
       [sealed, signInTtlMs],
     );
-    return JSON.parse(await box.open(kept, placeOf(key, 'sign-in')));
+    return JSON.parse(await box.open(sealedSignIn, placeOf(key, 'sign-in')));
   }
 
   async find(ref: SignInRef): Promise<KeptSignIn | undefined> {

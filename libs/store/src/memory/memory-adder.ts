@@ -38,7 +38,7 @@ export class MemoryAdder {
       // Another process adds the same session; the random pause lets one of them finish.
       await pause(Math.random() * 10 * attempt);
     }
-    throw new MeshError('aborted', `others add session ${session.id} to memory all the time; add it again`);
+    throw new MeshError('aborted', `others keep adding session ${session.id} to memory; add it again`);
   }
 
   /** Adds a session, or returns false when another process is adding it. */
@@ -51,9 +51,9 @@ export class MemoryAdder {
     if (change.follows) return await this.#addChange(place, sessionId, change, { field, from });
     const numbers = await readSession(place, sessionId);
     if (isOlder(change, mark, (id) => numbers.has(shortId(id)))) return true;
-    const wanted = new Set(change.events.map(({ event }) => shortId(event.id)));
+    const wantedIds = new Set(change.events.map(({ event }) => shortId(event.id)));
     const rewound = new Set(change.rewound.map(shortId));
-    const isStale = (id: string) => (change.replaces ? !wanted.has(id) : rewound.has(id));
+    const isStale = (id: string) => (change.replaces ? !wantedIds.has(id) : rewound.has(id));
     const stale = [...numbers].flatMap(([id, number]) => (isStale(id) ? [number] : []));
     const drops = stale.length > 0 || (change.replaces && from !== '');
     // The mark is removed first: if this process dies, the next one reads the whole session again.

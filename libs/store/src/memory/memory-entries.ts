@@ -30,24 +30,24 @@ export async function readEntries(
   numbers: readonly number[],
 ): Promise<(MemoryText | undefined)[]> {
   if (numbers.length === 0) return [];
-  const found = await connection.run((redis) => redis.hmget(keys.entries, ...numbers.map(String)));
-  return found.map((entry) => {
+  const reply = await connection.run((redis) => redis.hmget(keys.entries, ...numbers.map(String)));
+  return reply.map((entry) => {
     if (entry === null) return undefined;
     const space = entry.indexOf(' ');
     return { entry, addedMs: Number(entry.slice(0, space)), memory: JSON.parse(entry.slice(space + 1)) };
   });
 }
 
-/** Reads the numbers of memories in order, after one number. */
+/** Reads the numbers of memories in order, beginning after the number `after`. */
 export async function readOrder(
   { connection, keys }: MemoryPlace,
   after: number,
   limit: number,
 ): Promise<number[]> {
-  const found = await connection.run((redis) =>
+  const reply = await connection.run((redis) =>
     redis.zrangebyscore(keys.order, `(${after}`, '+inf', 'LIMIT', 0, limit),
   );
-  return found.map(Number);
+  return reply.map(Number);
 }
 
 /** Reads the numbers of a session's memories, by event id as `shortId` writes it. */
@@ -56,8 +56,8 @@ export async function readSession(
   sessionId: string,
 ): Promise<Map<string, number>> {
   const key = keys.session(sessionId);
-  const found = await connection.run((redis) => redis.zrange(key, '0', '-1', 'WITHSCORES'));
-  return new Map(found.flatMap((id, at) => (at % 2 ? [] : [[id, Number(found[at + 1])]])));
+  const reply = await connection.run((redis) => redis.zrange(key, '0', '-1', 'WITHSCORES'));
+  return new Map(reply.flatMap((id, at) => (at % 2 ? [] : [[id, Number(reply[at + 1])]])));
 }
 
 /**
@@ -72,12 +72,12 @@ export async function dropNumbers(
   const { connection, keys } = place;
   let dropped = 0;
   for (let at = 0; at === 0 || at < numbers.length; at += dropSize) {
-    const some = numbers.slice(at, at + dropSize);
+    const batch = numbers.slice(at, at + dropSize);
     const [entries, terms] = await Promise.all([
-      readEntries(place, some),
-      some.length > 0 ? connection.run((redis) => redis.hmget(keys.terms, ...some.map(String))) : [],
+      readEntries(place, batch),
+      batch.length > 0 ? connection.run((redis) => redis.hmget(keys.terms, ...batch.map(String))) : [],
     ]);
-    const memories = some.flatMap((number, n): DroppedMemory[] => {
+    const memories = batch.flatMap((number, n): DroppedMemory[] => {
       const { memory } = entries[n] ?? {};
       return memory
         ? [{ number, id: memory.id, sessionId: memory.sessionId, terms: terms[n]?.split(' ') ?? [] }]

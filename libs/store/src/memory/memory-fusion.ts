@@ -1,4 +1,4 @@
-/** A memory, by its number, that a search found. */
+/** A memory that a search found, by its number. */
 export interface Ranked {
   number: number;
   score: number;

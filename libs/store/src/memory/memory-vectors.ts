@@ -106,8 +106,8 @@ export class MemoryVectors {
       // are.
       await embedder.embed(['a text'], 'document', signal);
     }
-    const done = new Set(vectors.map(({ number }) => number));
-    const without = waiting.filter((number) => !done.has(number));
+    const embedded = new Set(vectors.map(({ number }) => number));
+    const without = waiting.filter((number) => !embedded.has(number));
     if (entries.length > vectors.length)
       this.#options.onWarning?.(new Error(`the model refuses ${entries.length - vectors.length} memories`));
     if (without.length > 0)

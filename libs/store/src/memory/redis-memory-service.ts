@@ -77,11 +77,11 @@ export class RedisMemoryService implements MemoryService {
   }
 
   async searchMemory({ query, limit, ...owner }: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }> {
-    const wanted = searchLimit(limit);
+    const maxResults = searchLimit(limit);
     const place = this.#place(owner);
     const { vectors, ttlMs } = this.#options;
     const candidateCount =
-      Math.max(wanted, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
+      Math.max(maxResults, vectors ? fusedWidth : 0) + (ttlMs === undefined ? 0 : expiredWidth);
     const [byWords, byMeaning] = await Promise.all([
       searchWords(place, query, candidateCount),
       vectors?.search(place, query, candidateCount),
@@ -95,20 +95,20 @@ export class RedisMemoryService implements MemoryService {
     const memories = entries.flatMap((found, at): FoundMemory[] =>
       found && !isExpired(found, ttlMs) ? [{ ...found.memory, score: best[at]?.score ?? 0 }] : [],
     );
-    return { memories: memories.slice(0, wanted) };
+    return { memories: memories.slice(0, maxResults) };
   }
 
   async listMemories({ after = '0', limit, ...owner }: ListMemoriesRequest): Promise<MemoryPage> {
     const place = this.#place(owner);
     const size = pageLimit(limit);
     const numbers = await readOrder(place, Number(after) || 0, size + 1);
-    const shown = numbers.slice(0, size);
-    const entries = await readEntries(place, shown);
+    const pageNumbers = numbers.slice(0, size);
+    const entries = await readEntries(place, pageNumbers);
     return {
       memories: entries.flatMap((found) =>
         found && !isExpired(found, this.#options.ttlMs) ? [found.memory] : [],
       ),
-      ...(numbers.length > size && { next: String(shown.at(-1)) }),
+      ...(numbers.length > size && { next: String(pageNumbers.at(-1)) }),
     };
   }
 

@@ -17,8 +17,8 @@ export async function searchWords(
   const words = queryWords(query).map((terms) => terms.map((term) => all.at(keys.posting(shortTerm(term)))));
   if (words.length === 0) return [];
   const request = JSON.stringify({ words, limit, width });
-  const found = await connection.script<string[]>(searchMemoriesScript, all.keys, [request]);
-  return found.flatMap((number, at) =>
-    at % 2 ? [] : [{ number: Number(number), score: Number(found[at + 1]) }],
+  const reply = await connection.script<string[]>(searchMemoriesScript, all.keys, [request]);
+  return reply.flatMap((number, at) =>
+    at % 2 ? [] : [{ number: Number(number), score: Number(reply[at + 1]) }],
   );
 }

@@ -1,7 +1,10 @@
 import { defineScript } from '../scripts/define-script.ts';
 import { script } from '../scripts/script.ts';
 
-/** Time for which runs stay in the queue of a deleted session, so that they can be told, in ms. */
+/**
+ * Time for which waiting runs stay in the queue of a deleted session, in ms, so that each can end with an
+ * error.
+ */
 const tellMs = 600_000;
 
 /**

@@ -48,7 +48,7 @@ const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, remov
 /**
  * Removes a session with all that belongs to it: its log and state, the records of its invocations, its
  * sign-ins, its pending calls, and the hidden sessions of its calls. Waiting runs stay in its queue for a
- * while, so that they can be told that the session is gone.
+ * while, so that each can end with an error.
  */
 export async function deleteSession(deletion: Deletion): Promise<void> {
   for (const step of deletionSteps) await step(deletion);
@@ -65,18 +65,18 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
   for (let at = 0; ; ) {
     const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
     if (page.length === 0) return;
-    const kept = page.map(readKept);
-    const own = kept.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
-    const calls = kept.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
+    const members = page.map(readKept);
+    const ownKeys = members.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
+    const calls = members.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
     for (const call of calls) await forgetCall({ connection, keys }, ref, call);
     await connection.script(
       deleteKeptScript,
-      [index, ...own],
+      [index, ...ownKeys],
       calls.map((call) => keptCall(ref, call)),
     );
-    const records = kept.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
+    const records = members.flatMap(({ key }) => (key?.includes('}:invocation:') ? [key] : []));
     const deleted = await connection.script<number>(deleteOwnScript, [index, ...records], [token]);
-    at += page.length - own.length - calls.length - deleted;
+    at += page.length - ownKeys.length - calls.length - deleted;
   }
 }
 

@@ -13,8 +13,9 @@ end
 /**
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
  * ''; `message` is published when it is the run's turn; `part` and `delivery` name the part of the invocation
- * and the message of this delivery, each or ''. The nonce tells a repetition of the same call, which must not
- * fence off itself, from another taker. Returns the state, then the values that belong to it.
+ * and the message of this delivery, each or ''. The nonce distinguishes a repetition of the same call from
+ * another taker: a repetition must not fence off its own caller. Returns the state, then the values that
+ * belong to it.
  */
 export const takeScript = defineScript(
   {

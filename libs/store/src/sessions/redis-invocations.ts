@@ -44,7 +44,7 @@ export class RedisInvocations implements Invocations {
   async cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
     const { connection, keys } = this.#place;
     const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
-    const found = await connection.script<string[] | 'unknown'>(
+    const reply = await connection.script<string[] | 'unknown'>(
       ...cancelScript.call({
         ...this.#recordKeys(ref),
         ...sessionKeys(keys, ref),
@@ -56,14 +56,14 @@ export class RedisInvocations implements Invocations {
         only: resumeName(ref),
       }),
     );
-    return found === 'unknown' ? undefined : recordOf(found);
+    return reply === 'unknown' ? undefined : recordOf(reply);
   }
 
   async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
     const { status, error, refused, waits } = end;
     const { connection, keys } = this.#place;
     const recordOptions = this.#recordOptions(ref);
-    const found = await connection.script<string[] | 'fenced'>(
+    const reply = await connection.script<string[] | 'fenced'>(
       ...endScript.call({
         ...this.#recordKeys(ref),
         ...sessionKeys(keys, ref),
@@ -76,7 +76,7 @@ export class RedisInvocations implements Invocations {
         refused: refused ? 1 : 0,
       }),
     );
-    return recordOf(unlessFenced(found));
+    return recordOf(unlessFenced(reply));
   }
 
   #recordKeys({ appName, userId, invocationId }: InvocationRef) {

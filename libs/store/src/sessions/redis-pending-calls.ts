@@ -78,19 +78,19 @@ export class RedisPendingCalls implements PendingCalls {
     const calls = all
       .map((json) => JSON.parse(json) as PendingCall)
       .filter((call) => sessionId === undefined || call.sessionId === sessionId);
-    const gone = await this.#goneSessions({ appName, userId }, calls);
-    const obsolete = calls.filter((call) => gone.has(call.sessionId));
+    const expiredSessions = await this.#expiredSessions({ appName, userId }, calls);
+    const obsolete = calls.filter((call) => expiredSessions.has(call.sessionId));
     if (obsolete.length > 0) {
       const fields = obsolete.map((call) => pendingField(call.sessionId, call.id));
       await this.#connection.script(forgetPendingScript, [key], fields);
     }
     return calls
-      .filter((call) => !gone.has(call.sessionId))
+      .filter((call) => !expiredSessions.has(call.sessionId))
       .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
   }
 
   /** Returns the expired sessions of these calls, whose pending calls are of no use. */
-  async #goneSessions(
+  async #expiredSessions(
     user: Omit<SessionRef, 'sessionId'>,
     calls: readonly PendingCall[],
   ): Promise<Set<string>> {

@@ -95,12 +95,12 @@ export class RedisSessionLog implements SessionLog {
       }),
     );
     let firstSeq = 1;
-    const found = await this.#view(ref, picture, ({ first = 1 }) => {
+    const result = await this.#view(ref, picture, ({ first = 1 }) => {
       firstSeq = first;
       return Math.max(first, knownSeq) - 1;
     });
-    if (!found) return undefined;
-    const { log, ...session } = found;
+    if (!result) return undefined;
+    const { log, ...session } = result;
     const [[, , , incarnation = '']] = (await picture) ?? [['', '', null]];
     return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq, incarnation };
   }
@@ -190,7 +190,7 @@ export class RedisSessionLog implements SessionLog {
       events.map(({ author = '' }, at) => [author, String(afterSeq + at + 1)] as const),
     );
     const keys = this.#keys;
-    const found = await this.#connection.script<1 | 'gone' | number>(
+    const result = await this.#connection.script<1 | 'gone' | number>(
       ...appendHistoryScript.call({
         session: keys.session(ref),
         events: keys.events(ref),
@@ -207,8 +207,8 @@ export class RedisSessionLog implements SessionLog {
         authors: [...authors].flat(),
       }),
     );
-    if (found === 'gone') throw noSession(ref);
-    if (found !== 1) throw historyGapError(ref, afterSeq, found);
+    if (result === 'gone') throw noSession(ref);
+    if (result !== 1) throw historyGapError(ref, afterSeq, result);
   }
 
   async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {

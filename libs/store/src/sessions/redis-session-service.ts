@@ -68,7 +68,7 @@ export class RedisSessionService implements SessionService {
     const delta = splitDelta(state, 'the state');
     keptJson('state', JSON.stringify(state));
     const now = Date.now();
-    const made = await connection.script<[user: string[], outbox: Outbox] | null>(
+    const created = await connection.script<[user: string[], outbox: Outbox] | null>(
       ...createScript.call({
         session: keys.session(ref),
         state: keys.state(ref),
@@ -87,8 +87,8 @@ export class RedisSessionService implements SessionService {
         appState: delta.app.flat(),
       }),
     );
-    if (!made) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
-    const [user, outbox] = made;
+    if (!created) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
+    const [user, outbox] = created;
     await app.applyOutbox(appName, userId, outbox);
     const sessionState = stateOf('session', delta.session.flat());
     const allState = { ...(await app.readApp(appName)), ...stateOf('user', user), ...sessionState };
@@ -96,9 +96,9 @@ export class RedisSessionService implements SessionService {
   }
 
   async getSession({ config = {}, ...ref }: GetSessionRequest): Promise<Session | undefined> {
-    const found = await this.log.readPart(ref, logPart(config));
-    if (!found) return undefined;
-    const { log, ...session } = found;
+    const sessionPart = await this.log.readPart(ref, logPart(config));
+    if (!sessionPart) return undefined;
+    const { log, ...session } = sessionPart;
     return { ...session, events: chooseEvents(log, config) };
   }
 

@@ -27,10 +27,10 @@ export class RedisUserRecords implements UserRecords {
   async sessionIds({ appName, userId }: UserOwner): Promise<string[]> {
     const { connection, keys } = this.#place;
     const lists = [keys.sessions(appName, userId), keys.hiddenSessions(appName, userId)];
-    const found = await Promise.all(
+    const idLists = await Promise.all(
       lists.map((list) => connection.run((redis) => redis.zrange(list, '0', '-1'))),
     );
-    return found.flat();
+    return idLists.flat();
   }
 
   async readSession(ref: SessionRef): Promise<KeptSession | undefined> {
@@ -103,10 +103,10 @@ export class RedisUserRecords implements UserRecords {
     for (;;) {
       const page = await connection.run((redis) => redis.zrange(index, '0', String(pageSize - 1)));
       if (page.length === 0) return count;
-      const kept = page.map(readKept);
-      for (const { call } of kept) if (call) await forgetCall(this.#place, { ...user, ...call }, call);
-      const ownKeys = kept.flatMap(({ key }) => key ?? []);
-      const others = page.filter((_, at) => kept[at]?.key === undefined);
+      const members = page.map(readKept);
+      for (const { call } of members) if (call) await forgetCall(this.#place, { ...user, ...call }, call);
+      const ownKeys = members.flatMap(({ key }) => key ?? []);
+      const others = page.filter((_, at) => members[at]?.key === undefined);
       count += await connection.script<number>(deleteKeptScript, [index, ...ownKeys], others);
     }
   }

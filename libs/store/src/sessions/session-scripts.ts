@@ -52,7 +52,7 @@ end
 
 /**
  * Creates a session: `list` is the list to which it belongs, `initial` its own state as JSON, `ttl` its
- * retention in ms or ''. The nonce tells a repetition of the same call from a second creator.
+ * retention in ms or ''. The nonce distinguishes a repetition of the same call from a second creator.
  */
 export const createScript = defineScript(
   {

@@ -20,8 +20,8 @@ const traced = new WeakMap<FastifyRequest, TracedRequest>();
 
 /** Returns the ids of a request, the same at every call. */
 export function idsOf(request: FastifyRequest): TracedRequest {
-  const known = traced.get(request);
-  if (known) return known;
+  const cached = traced.get(request);
+  if (cached) return cached;
   const ids = newIds(request.headers);
   traced.set(request, ids);
   return ids;

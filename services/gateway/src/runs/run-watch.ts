@@ -8,12 +8,12 @@ const lateMs = 2_000;
 /** The signals that end the watching of a client's run. */
 export interface RunWatch extends Disposable {
   /**
-   * Aborted when the watching must end: by `left`, when the gateway stops, or some time after the run's
+   * Aborted when the watching must end: by `clientGone`, when the gateway stops, or some time after the run's
    * deadline.
    */
   signal: AbortSignal;
   /** Aborted when the client goes away before its answer is complete. */
-  left: AbortSignal;
+  clientGone: AbortSignal;
 }
 
 /**
@@ -21,12 +21,16 @@ export interface RunWatch extends Disposable {
  * memory.
  */
 export function watchUntil({ config, stopping }: GatewayContext, { raw }: FastifyReply): RunWatch {
-  const left = new AbortController();
+  const clientGone = new AbortController();
   const onClose = () => {
-    if (!raw.writableFinished) left.abort();
+    if (!raw.writableFinished) clientGone.abort();
   };
   raw.once('close', onClose);
   if (raw.destroyed) onClose();
-  const until = deadlineSignal(config.runTimeoutMs + lateMs, left.signal, stopping);
-  return { signal: until.signal, left: left.signal, [Symbol.dispose]: () => until[Symbol.dispose]() };
+  const until = deadlineSignal(config.runTimeoutMs + lateMs, clientGone.signal, stopping);
+  return {
+    signal: until.signal,
+    clientGone: clientGone.signal,
+    [Symbol.dispose]: () => until[Symbol.dispose](),
+  };
 }

@@ -62,7 +62,7 @@ export async function startRequestedRun(
       app: appName,
       user: userId,
       session: sessionId,
-      // Every message through this door is the user's, whatever role it has.
+      // Every message that comes to the gateway is the user's, whatever role it has.
       message: { ...newMessage, role: 'user' },
       ...(invocationId && { invocationId }),
       ...(stateDelta && { stateDelta }),

@@ -32,7 +32,7 @@ export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocati
 export async function streamRun(
   { config, stopping, log }: GatewayContext,
   { raw, request }: FastifyReply,
-  { signal, left }: RunWatch,
+  { signal, clientGone }: RunWatch,
   { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
 ): Promise<boolean> {
   const headers = runHeaders({ invocationId, resume });
@@ -47,9 +47,9 @@ export async function streamRun(
     if (status === 'failed' && error) last = { data: reportError(log, MeshError.fromWire(error), ids) };
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
-      log.warn({ traceId: ids.traceId, invocationId }, 'let go of a client that does not read');
+      log.warn({ traceId: ids.traceId, invocationId }, 'disconnected a client that does not read');
     // A client that has left gets no frame.
-    if (!left.aborted) last = { data: reportError(log, thrown, ids) };
+    if (!clientGone.aborted) last = { data: reportError(log, thrown, ids) };
   } finally {
     sse.close(last);
   }

@@ -26,11 +26,11 @@ const ends: [end: RegExp, handle: Handler][] = [
 export const getNestedArtifact: Handler = (context, request, reply) => {
   const path = pathOf(request);
   for (const [end, handle] of ends) {
-    const found = end.exec(path);
-    if (!found) continue;
-    const version = found.groups?.version;
+    const match = end.exec(path);
+    if (!match) continue;
+    const version = match.groups?.version;
     setParameters(request, {
-      artifact: path.slice(0, found.index),
+      artifact: path.slice(0, match.index),
       ...(version !== undefined && { version }),
     });
     return handle(context, request, reply);

@@ -24,8 +24,8 @@ export const addToMemory: Handler = async (context, request) => {
 const pageSize = 1_000;
 
 /**
- * Returns the last event of the session that is in memory with the later events, so that a long past is not
- * read each time. Returns undefined when the whole session must be read.
+ * Returns the session with only the last event that is in memory and the later events, so that a long past is
+ * not read each time. Returns undefined when the whole session must be read.
  */
 async function newPart(
   context: GatewayContext,

@@ -18,7 +18,7 @@ export const deleteMemories: Handler = async (context, request) => {
   if ((sessionId === undefined) === (all === undefined)) {
     throw new MeshError(
       'invalid_argument',
-      'say what to forget: ?sessionId=… what was said in a session, ?all=true all of the user',
+      'name the memories to delete: ?sessionId=… for those of a session, ?all=true for all of the user',
     );
   }
   const owner = await readUser(context, request);

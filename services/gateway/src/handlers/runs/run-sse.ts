@@ -28,7 +28,7 @@ export const runSse: Handler = async (context, request, reply) => {
   const { invocationId, resume } = ref;
   const streamed = { invocationId, resume, numbered, end, idPlace: 'behind' } as const;
   const isOver = await streamRun(context, reply, until, streamed);
-  if (stopOnDisconnect === 'true' && until.left.aborted && !isOver) {
+  if (stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver) {
     await cancelOnceBegun(context, ref);
   }
 };

@@ -19,7 +19,7 @@ export const exportUser: Handler = async (context, request, reply) => {
     } catch (thrown) {
       // The status was sent already.
       const { traceId } = idsOf(request);
-      context.log.error({ traceId, err: thrown }, 'an export was cut short');
+      context.log.error({ traceId, err: thrown }, 'an export was interrupted');
       yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire(), traceId })}\n`;
     }
   }

@@ -1,7 +1,7 @@
 import { type AuthConfig, FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { z } from 'zod';
 
-/** Asks a person for days off: the answer must fit a schema. */
+/** A tool that asks a person for days off. The answer must match a schema. */
 const timeOff = new FunctionTool({
   name: 'time_off',
   description: 'asks for days off',

@@ -7,7 +7,7 @@ const pay = new FunctionTool({
   execute: () => ({ paid: true }),
 });
 
-/** Ends only when its run is stopped. */
+/** A tool that ends only when its run is stopped. */
 const wait = new FunctionTool({
   name: 'wait',
   description: 'waits',
@@ -15,7 +15,7 @@ const wait = new FunctionTool({
     new Promise((resolve) => context?.abortSignal?.addEventListener('abort', () => resolve({ over: true }))),
 });
 
-/** One asks a person while another is still at work; its app is not resumable. */
+/** Two parallel agents: one asks a person while the other still works. The app is not resumable. */
 export const crowd = new ParallelAgent({
   name: 'crowd',
   subAgents: [
