@@ -198,23 +198,23 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
 
   async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { start, events } = turnOf(context);
-    const before = callbackEventId(context, start, 'before');
+    const beforeId = callbackEventId(context, start, 'before');
     // An event that the transferring agent's callback made last is not a step of this agent.
     if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
-      const event = await callAgentCallbacks('beforeAgentCallback', context, before);
+      const event = await callAgentCallbacks('beforeAgentCallback', context, beforeId);
       const isAnswered = Boolean(event?.content);
       if (event && isAnswered && context.isFiltered) noteStep(context, event, true);
       if (event) yield event;
       if (isAnswered) return;
     }
-    const beforeEvent = logIndex(context.session.events).get(before);
+    const beforeEvent = logIndex(context.session.events).get(beforeId);
     if (beforeEvent?.content || (beforeEvent && stepMarkOf(beforeEvent)?.ends)) return;
     if (context.endInvocation) return;
     yield* this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
-    const after = callbackEventId(context, start, 'after');
-    if (!isWaiting(context) && !logIndex(context.session.events).has(after)) {
-      const event = await callAgentCallbacks('afterAgentCallback', context, after);
+    const afterId = callbackEventId(context, start, 'after');
+    if (!isWaiting(context) && !logIndex(context.session.events).has(afterId)) {
+      const event = await callAgentCallbacks('afterAgentCallback', context, afterId);
       if (event) yield event;
     }
     yield* this.handOver(context);

@@ -95,7 +95,7 @@ export function assertStream(stream: unknown): void {
 /** Appends paragraphs to the system instruction of a request, without the empty ones. */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
   const { systemInstruction } = request.config;
-  const before = typeof systemInstruction === 'string' ? [systemInstruction] : [];
-  const text = [...before, ...instructions].filter((each) => each !== '').join('\n\n');
+  const existing = typeof systemInstruction === 'string' ? [systemInstruction] : [];
+  const text = [...existing, ...instructions].filter((each) => each !== '').join('\n\n');
   if (text !== '') request.config.systemInstruction = text;
 }

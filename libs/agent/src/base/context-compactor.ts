@@ -40,8 +40,8 @@ export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
 /**
  * Checks that all compactors can be used here.
  *
- * @throws MeshError `invalid_argument` for any other object; compactors of ADK JS change the session's events
- * in place and need another interface here
+ * @throws MeshError `invalid_argument` for any other object. The compactors of ADK JS are refused too: they
+ * change the session's events in place.
  */
 export function assertCompactors(
   agent: string,

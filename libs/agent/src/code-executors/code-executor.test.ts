@@ -124,7 +124,7 @@ describe('an agent with a code executor', () => {
     ['code of another kind', fenced('ls', 'bash')],
     ['empty code', fenced('')],
     ['a fence that is not closed', '```python\nprint(1)'],
-  ])('takes an answer with %s as it is', async (_what, text) => {
+  ])('leaves an answer with %s unchanged', async (_what, text) => {
     const executor = new Scripted();
     const { agent } = await coder(executor, [{ text }]);
     expect(partsOf(await (await chat(agent)).say('go'))).toEqual([[{ text }]]);

@@ -42,7 +42,7 @@ describe('the local code executor', () => {
     ['throws', 'console.log(1); throw new Error("oops")', '1\n', /oops/],
     ['ends with a code', 'process.exit(3)', '', /ended with code 3/],
     ['is none', 'this is no code', '', /SyntaxError/],
-  ])('says what is wrong with code that %s', async (_what, code, stdout, stderr) => {
+  ])('reports the failure of code that %s', async (_what, code, stdout, stderr) => {
     const result = await run(code);
     expect(result).toEqual({
       stdout,
@@ -55,7 +55,7 @@ describe('the local code executor', () => {
     ['a language that it does not know', 'cobol', /cobol cannot be run here/],
     ['a language that is not installed', 'python', /no-such-python cannot be started/],
     ['a language that all objects have', 'constructor', /cannot be run here/],
-  ])('says so for %s', async (_what, language, words) => {
+  ])('reports %s', async (_what, language, words) => {
     const result = await run('1', { language, pythonCommandPath: 'no-such-python' });
     expect(result).toMatchObject({ stderr: expect.stringMatching(words), outcome: Outcome.OUTCOME_FAILED });
   });

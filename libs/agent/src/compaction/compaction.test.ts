@@ -29,7 +29,7 @@ class NotingSummarizer implements BaseSummarizer {
 const answers = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `answer ${n + 1}` }));
 
 /** Returns the prompt of a request, a line for each part. */
-function shown({ contents }: Pick<RecordedRequest, 'contents'>): string[] {
+function promptLines({ contents }: Pick<RecordedRequest, 'contents'>): string[] {
   return contents.flatMap(({ parts = [] }) =>
     parts.map(({ text, functionCall, functionResponse }) =>
       functionCall
@@ -76,7 +76,7 @@ describe('a prompt that is kept short', () => {
     });
     const { say, stored } = await chat(agent);
     for (let n = 1; n <= 5; n += 1) await say(`question ${n}`);
-    expect(requests.map(shown).slice(2)).toEqual([
+    expect(requests.map(promptLines).slice(2)).toEqual([
       [told(1), 'question 3'],
       [told(1), 'question 3', 'answer 3', 'question 4'],
       [told(2), 'question 5'],
@@ -107,7 +107,7 @@ describe('a prompt that is kept short', () => {
     });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors: [compactor] }));
     for (let n = 1; n <= 4; n += 1) await say(`question ${n}`);
-    expect(shown(requests.at(-1) ?? expect.fail())).toEqual([
+    expect(promptLines(requests.at(-1) ?? expect.fail())).toEqual([
       told(1),
       'question 3',
       'answer 3',
@@ -130,7 +130,7 @@ describe('a prompt that is kept short', () => {
     });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors: [compactor] }));
     for (let n = 1; n <= 4; n += 1) await say(`question ${n}`);
-    expect(requests.map(shown).slice(2)).toEqual([
+    expect(requests.map(promptLines).slice(2)).toEqual([
       [told(1), 'answer 2', 'question 3'],
       [told(1), 'answer 2', 'question 3', 'answer 3', 'question 4'],
     ]);
@@ -147,7 +147,7 @@ describe('a prompt that is kept short', () => {
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors: [compactor] }));
     await say('x'.repeat(500));
     await say('short');
-    expect(shown(requests[1] ?? expect.fail())).toEqual([told(1), 'short']);
+    expect(promptLines(requests[1] ?? expect.fail())).toEqual([told(1), 'short']);
   });
 
   it('is cut to the last events, and never loses the question or the call of a result', async () => {
@@ -161,7 +161,7 @@ describe('a prompt that is kept short', () => {
     const contextCompactors = [new TruncatingContextCompactor({ threshold: 1 })];
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [look], contextCompactors }));
     for (let n = 1; n <= 3; n += 1) await say(`question ${n}`);
-    expect(requests.map(shown)).toEqual([
+    expect(requests.map(promptLines)).toEqual([
       ['question 1'],
       ['question 2'],
       ['question 3'],
@@ -175,7 +175,7 @@ describe('a prompt that is kept short', () => {
     const contextCompactors = [new TruncatingContextCompactor({ threshold: 2, preserveLeadingEvents: 1 })];
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors }));
     for (let n = 1; n <= 4; n += 1) await say(`question ${n}`);
-    expect(shown(requests[3] ?? expect.fail())).toEqual(['question 1', 'answer 3', 'question 4']);
+    expect(promptLines(requests[3] ?? expect.fail())).toEqual(['question 1', 'answer 3', 'question 4']);
   });
 
   it('has the call whose late result comes after it was summarized', async () => {
@@ -199,7 +199,7 @@ describe('a prompt that is kept short', () => {
     const [call] = await say('order');
     await say('hi');
     await answer(call?.longRunningToolIds?.[0], { status: 'there' });
-    expect(shown(requests.at(-1) ?? expect.fail())).toEqual([
+    expect(promptLines(requests.at(-1) ?? expect.fail())).toEqual([
       expect.stringContaining('summary'),
       'calls order',
       'gets {"status":"there"}',
@@ -214,7 +214,7 @@ describe('a prompt that is kept short', () => {
     const { say, stored } = await chat(root, undefined, config);
     await say('question 1');
     await say('question 2');
-    expect(shown(requests[1] ?? expect.fail())).toEqual([told(1), 'question 2']);
+    expect(promptLines(requests[1] ?? expect.fail())).toEqual([told(1), 'question 2']);
     const { events } = await stored();
     expect(events.find(({ actions }) => actions.compaction)?.actions.compaction).not.toHaveProperty('agent');
   });
@@ -232,7 +232,7 @@ describe('a prompt that is kept short', () => {
     const runner = new Runner({ appName: 'app', agent, sessionService });
     const newMessage = { role: 'user', parts: [{ text: 'question 3' }] };
     await Array.fromAsync(runner.runAsync({ userId: 'u', sessionId: id, newMessage }));
-    expect(shown(requests[2] ?? expect.fail())).toEqual([
+    expect(promptLines(requests[2] ?? expect.fail())).toEqual([
       'question 1',
       'answer 1',
       'question 2',
@@ -253,11 +253,11 @@ describe('a prompt that is kept short', () => {
     const compactor = new SlidingWindowContextCompactor({ compactionInterval: 1, summarizer });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm, contextCompactors: [compactor] }));
     for (let n = 1; n <= 3; n += 1) await say(`question ${n}`);
-    expect(shown(requests[2] ?? expect.fail())).toEqual(['question 1', 'answer 1', 'question 2']);
-    expect(shown(requests[3] ?? expect.fail())).toEqual([
+    expect(promptLines(requests[2] ?? expect.fail())).toEqual(['question 1', 'answer 1', 'question 2']);
+    expect(promptLines(requests[3] ?? expect.fail())).toEqual([
       'user: question 1\nroot: answer 1\nuser: question 2\nroot: answer 2',
     ]);
-    expect(shown(requests[4] ?? expect.fail())).toEqual([
+    expect(promptLines(requests[4] ?? expect.fail())).toEqual([
       'Summary of the conversation before:\nthe gist',
       'question 3',
     ]);
@@ -286,7 +286,7 @@ describe('a prompt that is kept short', () => {
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm }), undefined, config);
     await say('question 1');
     await say('question 2');
-    expect(shown(requests[2] ?? expect.fail())).toEqual([
+    expect(promptLines(requests[2] ?? expect.fail())).toEqual([
       'Summary of the conversation before:\nthe gist',
       'question 2',
     ]);
@@ -309,7 +309,7 @@ describe('a prompt that is kept short', () => {
         eventRetentionSize: -1,
         summarizer: new NotingSummarizer(),
       }),
-  ])('refuses figures that are none', (make) => {
+  ])('refuses invalid numbers', (make) => {
     expect(make).toThrow(/must be/);
   });
 });

@@ -79,12 +79,12 @@ export class QuestionIndex {
   }
 
   #ask(question: Question): void {
-    const before = this.#questions.get(question.id);
+    const previous = this.#questions.get(question.id);
     // A question that is asked again under its id replaces the first one.
-    if (before) {
-      const questions = this.#ofCalls.get(before.callId) ?? [];
-      questions.splice(questions.indexOf(before), 1);
-      if (this.#due.get(before.callId) === before) this.#due.delete(before.callId);
+    if (previous) {
+      const questions = this.#ofCalls.get(previous.callId) ?? [];
+      questions.splice(questions.indexOf(previous), 1);
+      if (this.#due.get(previous.callId) === previous) this.#due.delete(previous.callId);
     }
     this.#questions.set(question.id, question);
     const ofCall = this.#ofCalls.get(question.callId);

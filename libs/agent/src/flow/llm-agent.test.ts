@@ -94,7 +94,7 @@ describe('an LLM agent', () => {
     ['an object', { a: { b: 1 } }, { a: { b: 1 } }],
     ['a date', new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
     ['a big integer', 1n, { error: expect.stringContaining('BigInt') }],
-  ])('gives %s that a tool returns to the model as an object', async (_what, value, response) => {
+  ])('passes %s of a tool to the model as an object', async (_what, value, response) => {
     const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
     const { say } = await chat(
       new LlmAgent({ name: 'root', model: llm, tools: [tool('give', () => value)] }),
@@ -107,7 +107,7 @@ describe('an LLM agent', () => {
     ['a missing argument', {}, /missing parameter "city"/],
     ['a wrong type', { city: 5 }, /parameter "city".*string/],
     ['a value outside the list', { city: 'x', unit: 'K' }, /parameter "unit"/],
-  ])('tells the model of %s', async (_what, args, words) => {
+  ])('tells the model about %s', async (_what, args, words) => {
     const { llm } = await scriptedModel({ calls: [{ name: 'weather', args }] }, { text: 'sorry' });
     let ran = false;
     const weather = new FunctionTool({

@@ -49,7 +49,7 @@ function fold(text: string): string {
   // The upper case comes first: it turns `ß` into `ss`, and gives every sigma one form.
   const folded = withoutSurplus(text).normalize('NFKC').toUpperCase().toLowerCase();
   const written = folded.normalize('NFKD').replace(accents, '').replace(unwritten, '');
-  // The removed signs may have kept marks apart.
+  // The removed signs may have kept marks apart; normalizing again joins them.
   return withoutSurplus(written).normalize('NFKC');
 }
 

@@ -25,7 +25,7 @@ export interface StoredMemory extends MemoryEntry {
 }
 
 export interface FoundMemory extends StoredMemory {
-  /** Higher is better. Scores are comparable only within one result. */
+  /** Quality of the match; higher is better. Scores are comparable only within one result. */
   score: number;
 }
 

@@ -5,8 +5,8 @@ import type { MemoryMark } from './memory-service.ts';
 import { rememberedEvent } from './remembered.ts';
 
 /**
- * The change that adds a session to memory: deletes the session's memories that are not among these events,
- * then adds the events.
+ * The changes of memory for a session: first its memories of other events are deleted, then these events are
+ * added.
  */
 export interface SessionChange {
   /** The events in order, with their numbers, without rewound ones. */

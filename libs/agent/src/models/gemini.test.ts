@@ -60,7 +60,7 @@ describe('a model that fails', () => {
       "of the client's, once",
       { client: { httpOptions: { retryOptions: { attempts: 2, initialDelay: 0 } } } },
     ],
-  ])('is asked as often as the options say: %s', async (_whose, options) => {
+  ])('is called as often as the options allow: %s', async (_whose, options) => {
     const { llm, requests } = await gemini([away, away, away, away], {
       ...options,
       ...('client' in options && { retryOptions: undefined }),
@@ -204,7 +204,7 @@ describe('generateContentConfig', () => {
     ['enableEnhancedCivicAnswers', true],
   ];
 
-  it.each(settings)('brings %s to the server', async (key, value) => {
+  it.each(settings)('sends %s to the server', async (key, value) => {
     const { llm, bodies } = answering();
     const { say } = await chat(
       new LlmAgent({ name: 'root', model: llm, generateContentConfig: { [key]: value } }),
@@ -271,7 +271,7 @@ describe('an answer that breaks off', () => {
       'root: fails STOP',
     ],
     ['has no room left for more words', { content: text, finishReason: 'MAX_TOKENS' }, 'root: so far'],
-  ])('because it %s says so', async (_why, candidate, said) => {
+  ])('because it %s reports that', async (_why, candidate, said) => {
     const { llm } = answering({ candidates: [candidate] });
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
     const events = await say('hi');
@@ -292,7 +292,7 @@ describe('an answer that breaks off', () => {
   it.each([
     ['with words', [{ text: 'so' }, { text: ' far' }], 'root: so far'],
     ['without any', [], 'root: fails SAFETY'],
-  ])('in a stream, %s, says why', async (_what, parts, said) => {
+  ])('in a stream, %s, reports the reason', async (_what, parts, said) => {
     const { llm } = await gemini([{ parts, finishReason: 'SAFETY' }]);
     const { say } = await chat(new LlmAgent({ name: 'root', model: llm }));
     const last = (await say('hi', { streamingMode: 'sse' })).at(-1);

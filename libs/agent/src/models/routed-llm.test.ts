@@ -77,7 +77,7 @@ describe('several models as one', () => {
     ['what there is not', () => 'nobody', /"nobody".*it may choose gemini-test/],
     ['nothing', () => undefined, /nothing.*it may choose gemini-test/],
     ['what all objects have', () => 'toString', /"toString"/],
-  ])('say so when their router chooses %s', async (_what, router, words) => {
+  ])('report a router that selects %s', async (_what, router, words) => {
     const { llm } = await scriptedModel({ text: 'never' });
     const { say } = await chat(
       new LlmAgent({ name: 'root', model: new RoutedLlm({ models: [llm], router }) }),

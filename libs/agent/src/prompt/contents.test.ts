@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createEvent } from '../events/event.ts';
 import { buildContents } from './contents.ts';
 
-const said = (author: string, text: string) =>
+const textEvent = (author: string, text: string) =>
   createEvent({ author, content: { role: author === 'user' ? 'user' : 'model', parts: [{ text }] } });
 const calls = (author: string, id: string) =>
   createEvent({ author, content: { role: 'model', parts: [{ functionCall: { id, name: 'f', args: {} } }] } });
@@ -18,22 +18,25 @@ const current = (...events: Parameters<typeof buildContents>[0]['events'][number
 
 describe('the contents of the current turn alone', () => {
   it('begin with the last message, and include the calls made since', () => {
-    expect(current(said('user', 'old'), said('user', 'new'), calls('me', 'a'), answers('me', 'a'))).toEqual([
-      'new',
-      'functionCall',
-      'functionResponse',
-    ]);
+    expect(
+      current(textEvent('user', 'old'), textEvent('user', 'new'), calls('me', 'a'), answers('me', 'a')),
+    ).toEqual(['new', 'functionCall', 'functionResponse']);
   });
 
   it('begin with the call whose result another agent got last', () => {
-    expect(current(said('user', 'old'), calls('other', 'a'), answers('other', 'a'))).toEqual([
+    expect(current(textEvent('user', 'old'), calls('other', 'a'), answers('other', 'a'))).toEqual([
       'For context: [other] called tool `f` with parameters: {}',
       'For context: [other] tool `f` returned result: {"ok":true}',
     ]);
   });
 
   it('include the call of an earlier turn that is answered now', () => {
-    const events = [said('user', 'old'), calls('me', 'a'), said('user', 'new'), said('me', 'wait')];
+    const events = [
+      textEvent('user', 'old'),
+      calls('me', 'a'),
+      textEvent('user', 'new'),
+      textEvent('me', 'wait'),
+    ];
     expect(current(...events, { ...answers('user', 'a'), invocationId: 'e-2' })).toEqual([
       'functionCall',
       'functionResponse',

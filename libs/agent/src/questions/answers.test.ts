@@ -50,7 +50,7 @@ describe("a payload that only repeats the arguments of the call, as ADK's web UI
   it.each([
     ['yes', { confirmed: true }, { granted: { approved_days: 1 } }],
     ['no', { confirmed: false }, { granted: { approved_days: 1 } }],
-  ])('counts as none when a person says %s', async (_word, said, response) => {
+  ])('is ignored when a person says %s', async (_word, said, response) => {
     const { answer } = await asked(timeOff(days, { approved_days: 1 }));
     const [first] = await answer({ ...said, payload: { days: 5 } });
     expect(first && brief(first)).toBe(`root: gets ${JSON.stringify(response)}`);
@@ -83,7 +83,7 @@ describe('an answer with a schema', () => {
         required: ['approved_days'],
       },
     ],
-  ])('%s is told what it must fit, and is taken when it does', async (_what, schema) => {
+  ])('%s gets the schema with the question, and is accepted when it fits', async (_what, schema) => {
     const { question, answer } = await asked(timeOff(schema));
     expect(question?.args?.toolConfirmation).toEqual({
       hint: 'How many?',
@@ -110,18 +110,21 @@ describe('an answer with a schema', () => {
     ['no object', { confirmed: true, payload: [3] }, '(all)'],
     ['a no with what does not fit', { confirmed: false, payload: 3 }, '(all)'],
     ['text that does not fit', { response: '{"confirmed": true, "payload": {}}' }, 'approved_days'],
-  ])('is refused for %s, by the name of the field, and stays open', async (_what, response, field) => {
-    const { picture, answer } = await asked();
-    const before = await picture();
-    await expect(answer(response)).rejects.toMatchObject({
-      code: 'invalid_argument',
-      message: expect.stringContaining(field),
-    });
-    expect(await picture()).toEqual(before);
-    expect((await answer({ confirmed: true, payload: { approved_days: 1 } })).map(brief)[0]).toBe(
-      'root: gets {"granted":{"approved_days":1}}',
-    );
-  });
+  ])(
+    'is refused for %s, with the name of the field; the question stays open',
+    async (_what, response, field) => {
+      const { picture, answer } = await asked();
+      const before = await picture();
+      await expect(answer(response)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(field),
+      });
+      expect(await picture()).toEqual(before);
+      expect((await answer({ confirmed: true, payload: { approved_days: 1 } })).map(brief)[0]).toBe(
+        'root: gets {"granted":{"approved_days":1}}',
+      );
+    },
+  );
 
   it('may be a no without a payload, or leave a fitting payload unchanged', async () => {
     const rejected = await asked();

@@ -17,25 +17,25 @@ const booking = { calls: [{ name: 'book', args: { people: 2 } }] };
 
 /** Makes a tool that asks for the destination, and the list of the answers that it received. */
 function travelAgency(responseSchema?: AnswerSchema) {
-  const told: unknown[] = [];
+  const inputs: unknown[] = [];
   const book = new FunctionTool({
     name: 'book',
     description: 'books a trip',
     execute: (_args, context?: Context) => {
-      told.push(context?.inputResponse);
+      inputs.push(context?.inputResponse);
       if (context?.inputResponse !== undefined) return { booked: context.inputResponse };
       const more = responseSchema ? { payload: { known: ['Rome'] }, responseSchema } : {};
       return context?.requestInput({ message: 'Where to?', ...more });
     },
   });
-  return { book, told };
+  return { book, inputs };
 }
 
 const questionIn = (events: readonly Event[]) => events.flatMap(getFunctionCalls).at(-1);
 
 async function asked(responseSchema?: AnswerSchema) {
   const { llm, requests } = await scriptedModel(booking, { text: 'done' });
-  const { book, told } = travelAgency(responseSchema);
+  const { book, inputs } = travelAgency(responseSchema);
   const { say, answer, stored, runner } = await chat(
     new LlmAgent({ name: 'root', model: llm, tools: [book] }),
   );
@@ -48,7 +48,7 @@ async function asked(responseSchema?: AnswerSchema) {
   return {
     events,
     question,
-    told,
+    inputs,
     requests,
     picture,
     answer: (response: Record<string, unknown>, more?: Partial<FunctionResponse>) =>
@@ -58,7 +58,7 @@ async function asked(responseSchema?: AnswerSchema) {
 
 describe('a tool that asks a person for input', () => {
   it("runs again with the person's text", async () => {
-    const { events, question, told, requests, picture, answer } = await asked();
+    const { events, question, inputs, requests, picture, answer } = await asked();
     expect(events.map(brief)).toEqual(['root: calls book', 'root: calls adk_request_input']);
     const [call] = events.flatMap(getFunctionCalls);
     expect(question?.args).toEqual({
@@ -72,7 +72,7 @@ describe('a tool that asks a person for input', () => {
     expect((await picture()).pending).toMatchObject([{ id: question?.id, kind: 'input', agent: 'root' }]);
     const after = await answer({ result: 'Rome' }, { name: 'adk_request_input' });
     expect(after.map(brief)).toEqual(['root: gets {"booked":"Rome"}', 'root: done']);
-    expect(told).toEqual([undefined, 'Rome']);
+    expect(inputs).toEqual([undefined, 'Rome']);
     expect((await picture()).pending).toEqual([]);
     expect(JSON.stringify(requests[1]?.contents)).not.toContain('Where to?');
   });
@@ -100,10 +100,10 @@ describe('a tool that asks a person for input', () => {
     ['an object that has a result', z.object({ result: z.number() }), { result: 3 }, { result: 3 }],
     ['anything', {}, { result: { a: 1 } }, { a: 1 }],
     ['nothing, where that fits', { type: 'null' }, { result: null }, null],
-  ])('is told %s', async (_what, schema, response, value) => {
-    const { told, answer } = await asked(schema);
+  ])('receives %s', async (_what, schema, response, value) => {
+    const { inputs, answer } = await asked(schema);
     await answer(response);
-    expect(told).toEqual([undefined, value]);
+    expect(inputs).toEqual([undefined, value]);
   });
 
   it.each<[string, AnswerSchema | undefined, Record<string, unknown>, string]>([
@@ -112,26 +112,26 @@ describe('a tool that asks a person for input', () => {
     ['a wrong field', trip, { result: { city: 'Rome', nights: 0 } }, '"nights"'],
     ['words where an object is wanted', trip, { result: 'Rome' }, '(all)'],
     ['no choice that there is', { type: 'string', enum: ['a', 'b'] }, { result: 'c' }, '(all)'],
-  ])('is not told %s; the question stays open', async (_what, schema, response, words) => {
-    const { told, picture, answer } = await asked(schema);
+  ])('does not receive %s; the question stays open', async (_what, schema, response, words) => {
+    const { inputs, picture, answer } = await asked(schema);
     const before = await picture();
     await expect(answer(response)).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringContaining(words),
     });
     expect(await picture()).toEqual(before);
-    expect(told).toHaveLength(1);
+    expect(inputs).toHaveLength(1);
   });
 
   it('may ask for a confirmation first, and for several inputs', async () => {
     const { llm } = await scriptedModel(booking, { text: 'done' });
-    const told: unknown[] = [];
+    const inputs: unknown[] = [];
     const book = new FunctionTool({
       name: 'book',
       description: 'books a trip',
       requireConfirmation: true,
       execute: (_args, context?: Context) => {
-        told.push([context?.answers, context?.inputResponse]);
+        inputs.push([context?.answers, context?.inputResponse]);
         if ((context?.answers ?? 0) < 3) return context?.requestInput({ message: `${context.answers}?` });
         return { booked: true };
       },
@@ -149,7 +149,7 @@ describe('a tool that asks a person for input', () => {
       'root: gets {"booked":true}',
       'root: done',
     ]);
-    expect(told).toEqual([
+    expect(inputs).toEqual([
       [1, undefined],
       [2, 'Rome'],
       [3, 'May'],
@@ -184,7 +184,7 @@ describe('a tool that asks a person for input', () => {
       { calls: [{ name: 'agency', args: { request: 'book' } }] },
       { text: 'done' },
     );
-    const { book, told } = travelAgency(trip);
+    const { book, inputs } = travelAgency(trip);
     const agency = new LlmAgent({ name: 'agency', model: inner.llm, tools: [book] });
     const agent = new LlmAgent({
       name: 'root',
@@ -204,7 +204,7 @@ describe('a tool that asks a person for input', () => {
     });
     const after = await answer(question?.id, { city: 'Rome', nights: 2 });
     expect(after.map(brief)).toEqual(['root: gets {"result":"Rome it is"}', 'root: done']);
-    expect(told.at(-1)).toEqual({ city: 'Rome', nights: 2 });
+    expect(inputs.at(-1)).toEqual({ city: 'Rome', nights: 2 });
   });
 
   it('cannot ask in the name of another call, nor after it has failed', async () => {

@@ -167,7 +167,7 @@ describe('type guards', () => {
     [isBaseLlm, new Gemini()],
     [isRunner, new InMemoryRunner({ agent })],
     [isApp, new App({ name: 'app', rootAgent: agent })],
-  ])('tell it from others: %o', (is, value) => {
+  ])('distinguish it from others: %o', (is, value) => {
     expect(is(value)).toBe(true);
     expect(is({ ...value })).toBe(false);
     expect(is(undefined)).toBe(false);

@@ -34,13 +34,13 @@ export async function* oneAtATime<T>(
   }
   const line = lines.get(owner) ?? new Map<string, Promise<void>>();
   lines.set(owner, line);
-  const before = line.get(key) ?? Promise.resolve();
+  const previous = line.get(key) ?? Promise.resolve();
   const { promise: over, resolve: leave } = Promise.withResolvers<void>();
   // A run that gives up waiting must not let the next one start too early.
-  const last = before.then(() => over);
+  const last = previous.then(() => over);
   line.set(key, last);
   try {
-    await unlessAborted(before, signal).catch(() => {});
+    await unlessAborted(previous, signal).catch(() => {});
     if (signal?.aborted) return;
     const inside = [...held, { owner, key }];
     const work = start();

@@ -257,7 +257,7 @@ describe('a run that is aborted', () => {
       () => new LlmAgent({ name: 'root', model: 'gemini-x', beforeModelCallback: never }),
     ],
     ['a silent loop', () => new LoopAgent({ name: 'root', subAgents: [new Mute({ name: 'mute' })] })],
-  ])('ends although %s never does', async (_what, make) => {
+  ])('ends although %s never ends', async (_what, make) => {
     const { runner, stored } = await chat(make());
     const { id: sessionId } = await stored();
     const events = await Array.fromAsync(

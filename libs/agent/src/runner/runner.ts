@@ -136,8 +136,8 @@ export class Runner {
 
   /**
    * Sends a message to the agent and yields its events, each after it was committed, without the user's own
-   * message. An answer to a pending call goes to the agent that made the call. Runs of one session run one
-   * after the other, in order. When the signal is aborted, the generator ends without an error; committed
+   * message. An answer to a pending call goes to the agent that made the call. The runs of one session come
+   * one after the other, in order. When the signal is aborted, the generator ends without an error; committed
    * events stay.
    *
    * @throws MeshError `not_found` for an unknown session; `failed_precondition` for a run within a run of the

@@ -24,7 +24,7 @@ describe('a session that was rewound', () => {
   it.each([
     ['the whole conversation', {}],
     ['the turn alone', { includeContents: 'none' }],
-  ])('goes on as if what lies between had not been said: %s', async (_what, config) => {
+  ])('continues without the rewound events: %s', async (_what, config) => {
     const model = await scriptedModel(...answers(4));
     const { say, rewind } = await talk(model, config);
     await say('question 1');

@@ -38,15 +38,15 @@ export class AuthenticatedFunctionTool<
   P extends ToolParameters | undefined = undefined,
 > extends FunctionTool<P> {
   /** @throws MeshError `invalid_argument` as for {@link FunctionTool}, and without a credential key */
-  constructor(given: AuthenticatedFunctionToolOptions<P>) {
+  constructor(config: AuthenticatedFunctionToolOptions<P>) {
     const isOpen = new.target !== AuthenticatedFunctionTool;
-    assertOptions(`tool ${given?.name ?? ''}`.trim(), given ?? null, optionNames, { isOpen });
+    assertOptions(`tool ${config?.name ?? ''}`.trim(), config ?? null, optionNames, { isOpen });
     const {
       authConfig,
       execute,
       responseForAuthRequired = { status: 'pending', message: 'waits for the user to sign in' },
       ...options
-    } = given;
+    } = config;
     const { name = execute.name } = options;
     if (!authConfig?.credentialKey)
       throw new MeshError('invalid_argument', `the authConfig of tool ${name} needs a credentialKey`);

@@ -72,12 +72,12 @@ async function show(name: string, toolContext: Context): Promise<Content> {
   const say = (...parts: Part[]): Content => ({ role: 'user', parts });
   // The model may leave out the prefix `user:`.
   for (const filename of name.startsWith('user:') ? [name] : [name, `user:${name}`]) {
-    const about = await toolContext.getArtifactVersion(filename);
-    if (!about) continue;
-    if (about.size > maxShownBytes)
-      return say({ text: `Artifact ${filename} has ${about.size} bytes: too many to be shown.` });
-    const part = await toolContext.loadArtifact(filename, about.version);
-    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part, about.size));
+    const metadata = await toolContext.getArtifactVersion(filename);
+    if (!metadata) continue;
+    if (metadata.size > maxShownBytes)
+      return say({ text: `Artifact ${filename} has ${metadata.size} bytes: too many to be shown.` });
+    const part = await toolContext.loadArtifact(filename, metadata.version);
+    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part, metadata.size));
   }
   return say({ text: `There is no artifact ${name}.` });
 }

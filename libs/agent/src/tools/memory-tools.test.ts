@@ -41,10 +41,12 @@ function failing(): InMemoryMemoryService {
 
 /** Collects the warnings of the process from now on. */
 function warnings(): string[] {
-  const seen: string[] = [];
-  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void seen.push(String(text)));
+  const warningTexts: string[] = [];
+  const spy = vi
+    .spyOn(process, 'emitWarning')
+    .mockImplementation((text) => void warningTexts.push(String(text)));
   onTestFinished(() => spy.mockRestore());
-  return seen;
+  return warningTexts;
 }
 
 describe('load_memory', () => {
@@ -61,7 +63,7 @@ describe('load_memory', () => {
   });
 
   it("works with a service that has only ADK's two methods, and adds nothing without one", async () => {
-    const seen = warnings();
+    const warningTexts = warnings();
     const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
     const content = { role: 'user', parts: [{ text: 'Tom' }] };
     const memoryService = {
@@ -89,17 +91,17 @@ describe('load_memory', () => {
     expect(requests[0]?.systemInstruction).toContain('PAST_CONVERSATIONS');
     await say();
     expect(requests[2]?.systemInstruction).toBeUndefined();
-    expect(seen).toEqual([]);
+    expect(warningTexts).toEqual([]);
   });
 
   it('tells the model when the memory fails, and the turn continues', async () => {
-    const seen = warnings();
+    const warningTexts = warnings();
     const call = { calls: [{ name: 'load_memory', args: { query: 'cat' } }] };
     const { say, requests } = await talk(loadMemoryTool, failing(), call, { text: 'I do not know' });
     const events = await say('What is my pet called?');
     expect(events.at(-1)?.content?.parts).toEqual([{ text: 'I do not know' }]);
     expect(requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toHaveProperty('error');
-    expect(seen).toEqual([expect.stringContaining('redis does not answer')]);
+    expect(warningTexts).toEqual([expect.stringContaining('redis does not answer')]);
   });
 });
 
@@ -136,10 +138,10 @@ describe('preload_memory', () => {
   });
 
   it('continues when the memory fails', async () => {
-    const seen = warnings();
+    const warningTexts = warnings();
     const { say } = await talk(preloadMemoryTool, failing(), { text: 'fine' });
     expect((await say('How is my cat?')).at(-1)?.content?.parts).toEqual([{ text: 'fine' }]);
-    expect(seen).toHaveLength(1);
+    expect(warningTexts).toHaveLength(1);
   });
 });
 
