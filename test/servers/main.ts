@@ -51,9 +51,9 @@ function nameOf({ nats, redis }: Pair): string {
 }
 
 function versionOf(program: string): string {
-  const told = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
-  const version = told.match(/v=?(\d+\.\d+\.\d+)/)?.[1] ?? told;
-  return `${told.split(/[\s:]/)[0]} ${version}`;
+  const output = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
+  const version = output.match(/v=?(\d+\.\d+\.\d+)/)?.[1] ?? output;
+  return `${output.split(/[\s:]/)[0]} ${version}`;
 }
 
 async function run(args: string[], { nats, redis }: Pair): Promise<boolean> {
