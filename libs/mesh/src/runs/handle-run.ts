@@ -1,51 +1,27 @@
 import type { Session } from '@agentmesh/agent';
-import {
-  endOfRun,
-  type InvocationRef,
-  logIndex,
-  messageEventId,
-  noSession,
-  type RunEnd,
-  runInvocation,
-  runKey,
-  turnNeed,
-} from '@agentmesh/agent/internal';
+import { endOfRun, type InvocationRef, logIndex, runInvocation, turnNeed } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import {
-  deadlineOf,
-  type Headers,
-  header,
-  MeshError,
-  runCommandSchema,
-  traceIdOf,
-} from '@agentmesh/protocol';
+import { deadlineOf, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
-import type { Mesh } from '../mesh/mesh.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
-import { publishEnd, publishEvent, refOf } from '../messages/publish-event.ts';
+import { publishEvent, refOf } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
+import { endRun } from './end-run.ts';
 import { fencedSessions } from './fenced-sessions.ts';
+import { continueElsewhere, handOver } from './hand-over.ts';
 import { keepAlive } from './keep-alive.ts';
-import { type DeliveredRun, type Run, sealRun } from './run.ts';
-import { startNext } from './run-queue.ts';
+import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { waitForTurn, waitingRun } from './wait-for-turn.ts';
+import { partOf, takeLease } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
-/**
- * How many processes may die at a run, each before it commits anything, until the run becomes a dead letter.
- */
-const maxBegun = 5;
-/** Pause until the queue delivers a copy of a running run again, in ms. */
-const duplicateMs = 5_000;
-
 /**
  * Works on a run command. The order matters: commit an event, publish it, and in the end acknowledge the
  * command. A later delivery goes on from the committed events.
@@ -97,62 +73,57 @@ function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
   };
 }
 
+/** Takes a run to its end, to the next agent, or back to the queue. Each stage may decide the outcome. */
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
-  let session = await openRunSession(served, run);
-  delivery.session = session;
   const { invocationId, resume } = run;
-  const ref = { ...refOf(session), invocationId, resume };
-  const recordedEnd = endOfRun(await mesh.sessions.invocations.get(ref), resume);
-  if (recordedEnd) return await end(mesh, ref, recordedEnd, session, delivery);
-  await checkContinuation(mesh, run, session);
-  const handover = handedElsewhere(served, run, session);
-  if (handover === 'taken') return done;
-  if (handover) return await handOver(served, run, handover.to, delivery.carrier);
-  if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) <= Date.now()) {
-    throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
-  }
-  const taken = await mesh.sessions.leases.take(ref, {
-    run: JSON.stringify(waitingRun(served, run, delivery)),
-    whenBusy: run.whenBusy,
-    delivery: { part: partOf(run), message: delivery.item.key },
-  });
-  if (taken.state === 'duplicate') {
-    mesh.log.info(
-      { invocationId, session: run.session },
-      'a copy of the run is at work; this one waits for its end',
-    );
-    return { done: false, delayMs: duplicateMs };
-  }
-  if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
-  if (taken.state === 'gone') throw noSession(ref);
-  if (taken.state === 'ended') {
-    const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), resume);
-    return await end(mesh, ref, earlierEnd ?? { status: 'completed' }, session, delivery);
-  }
-  delivery.token = taken.token;
-  if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
-  if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
-  // Others may have committed events since the session was read. From now on they cannot commit.
-  const seqBefore = session.seq;
-  session = (await mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
-  delivery.session = session;
-  if (session.seq > seqBefore) {
-    const newHandover = handedElsewhere(served, run, session);
-    // This is a copy of the run: it read the session before another delivery handed over.
-    if (newHandover === 'taken') return done;
-    if (newHandover) return await handOver(served, run, newHandover.to, delivery.carrier);
-  }
-  const next = await think(served, run, delivery, session, taken.token);
-  if (next !== undefined) return await handOver(served, run, next, delivery.carrier);
-  const completed = { status: 'completed', waits: mayGoOn(session, invocationId) } as const;
-  const ended = await fencedSessions(mesh.sessions, taken.token).invocations.end(ref, completed);
-  return await end(mesh, ref, endOfRun(ended, resume) ?? completed, session, delivery);
+  const open: OpenRun = Object.assign(delivery, { session: await openRunSession(served, run) });
+  const ref = { ...refOf(open.session), invocationId, resume };
+  const outcome = await outcomeWithoutLease(served, run, open, ref);
+  if (outcome) return outcome;
+  const token = await takeLease(served, run, open, ref);
+  if (typeof token !== 'number') return token;
+  const outcomeOfNews = await catchUp(served, run, open);
+  if (outcomeOfNews) return outcomeOfNews;
+  const next = await runHop(served, run, open, token);
+  if (next !== undefined) return await handOver(served, run, next, open.carrier);
+  const completed = { status: 'completed', waits: mayGoOn(open.session, invocationId) } as const;
+  const ended = await fencedSessions(mesh.sessions, token).invocations.end(ref, completed);
+  return await endRun(mesh, ref, endOfRun(ended, resume) ?? completed, open);
 }
 
-/** Names the part of the invocation that the run is: its hop, and the continuation to which it belongs. */
-function partOf({ hop, resume }: Run): string {
-  return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
+/**
+ * Returns the outcome of a run that needs no work here: it has ended, or goes on at another agent. Undefined
+ * for all others.
+ *
+ * @throws MeshError for a run that cannot continue its invocation, and for one whose deadline has passed
+ */
+async function outcomeWithoutLease(
+  served: ServedAgent,
+  run: Run,
+  delivery: OpenRun,
+  ref: InvocationRef,
+): Promise<WorkOutcome | undefined> {
+  const { mesh } = served;
+  const recordedEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
+  if (recordedEnd) return await endRun(mesh, ref, recordedEnd, delivery);
+  await checkContinuation(mesh, run, delivery.session);
+  const outcome = await continueElsewhere(served, run, delivery);
+  if (outcome) return outcome;
+  if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) > Date.now()) return undefined;
+  throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
+}
+
+/**
+ * Reads the events that others committed between the reading of the session and its lease; from now on they
+ * cannot commit. Returns the outcome when one of these events handed the conversation over.
+ */
+async function catchUp(served: ServedAgent, run: Run, delivery: OpenRun): Promise<WorkOutcome | undefined> {
+  const { session } = delivery;
+  const seqBefore = session.seq;
+  delivery.session = (await served.mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
+  // A copy of the run may have read the session before another delivery handed over.
+  return delivery.session.seq > seqBefore ? await continueElsewhere(served, run, delivery) : undefined;
 }
 
 /** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
@@ -166,11 +137,10 @@ function mayGoOn({ events }: Session, invocationId: string): boolean {
  * Lets the agent work until it is done or hands over. Returns the name of the next agent when that agent runs
  * elsewhere.
  */
-async function think(
+async function runHop(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
-  { item, carrier, tally }: DeliveredRun,
-  session: Session,
+  { item, carrier, tally, session }: OpenRun,
   token: number,
 ): Promise<string | undefined> {
   let next: string | undefined;
@@ -212,56 +182,6 @@ async function think(
   return next;
 }
 
-async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {
-  const error = new MeshError(
-    'internal',
-    `${begun - 1} processes died at this run, each before its first step was done; it was moved to the dead letters`,
-  );
-  await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
-  return error;
-}
-
-/** Publishes the end of the run and starts the next run of the session. A second delivery repeats both. */
-async function end(
-  mesh: Mesh,
-  ref: InvocationRef,
-  ended: RunEnd,
-  { seq }: Session,
-  { carrier }: DeliveredRun,
-): Promise<WorkOutcome> {
-  await publishEnd(mesh, ref, { ...ended, lastSeq: seq }, carrier);
-  await startNext(mesh, ref);
-  return done;
-}
-
-/**
- * Tells whether the invocation was handed to a remote agent. If it was, only the publication of the next hop
- * may be missing: while no event of the other agents is in the log, an earlier delivery may have died before
- * it published the hop. Transfers within a step of a workflow do not count here.
- */
-function handedElsewhere(
-  served: ServedAgent,
-  run: Run,
-  { id: sessionId, events }: Session,
-): { to: string } | 'taken' | undefined {
-  const index = logIndex(events);
-  const messageAt = index.positionOf(messageEventId(run, sessionId));
-  // The events from before the continuation must not be handed over again.
-  if (messageAt === undefined && run.resume !== undefined) return undefined;
-  const ownEvents = index
-    .ofInvocations([run.invocationId], messageAt)
-    .filter(({ nodeInfo }) => nodeInfo === undefined);
-  const at = ownEvents.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
-  const to = ownEvents[at]?.actions.transferToAgent;
-  if (to === undefined || isHere(served, to)) return undefined;
-  return ownEvents.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
-}
-
-function isHere({ agent }: ServedAgent, name: string): boolean {
-  const namedAgent = agent.findAgent(name);
-  return namedAgent !== undefined && !namedAgent.isRemote;
-}
-
 async function openRunSession(
   { mesh: { sessions, sessionCache }, agent, services }: ServedAgent,
   run: Run,
@@ -276,20 +196,4 @@ async function openRunSession(
     'not_found',
     `agent ${agent.name} got a run for session ${run.session} of user ${run.user}, which does not exist`,
   );
-}
-
-/**
- * Publishes the next hop before this one is acknowledged. The message id keeps a second publication from
- * becoming a second hop.
- */
-async function handOver({ mesh }: ServedAgent, run: Run, to: string, carrier: Headers): Promise<WorkOutcome> {
-  const hop = run.hop + 1;
-  const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
-  await mesh.bus.enqueue(
-    mesh.subjects.agentRun(to),
-    { ...rest, hop },
-    { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
-  );
-  mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
-  return done;
 }

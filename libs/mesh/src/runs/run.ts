@@ -36,3 +36,6 @@ export async function sealRun(mesh: Pick<Mesh, 'box'>, run: Run): Promise<Run> {
   if (!message) return run;
   return { ...run, message: await sealAnswers(mesh, { appName, userId, sessionId }, message) };
 }
+
+/** A delivery whose session is open. */
+export type OpenRun = DeliveredRun & { session: Session };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as commits from '../sessions/commit-script.ts';
 import * as deletion from '../sessions/delete-scripts.ts';
 import * as invocations from '../sessions/invocation-scripts.ts';
 import * as leases from '../sessions/lease-scripts.ts';
@@ -46,7 +47,7 @@ describe('a script with names', () => {
   });
 });
 
-const scripts = Object.entries({ ...deletion, ...invocations, ...leases, ...sessions }).flatMap(
+const scripts = Object.entries({ ...commits, ...deletion, ...invocations, ...leases, ...sessions }).flatMap(
   ([name, script]) => (typeof script === 'object' && 'call' in script ? [{ name, ...script }] : []),
 );
 

@@ -23,6 +23,7 @@ import {
 } from '@agentmesh/agent/internal';
 import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
+import { commitScript } from './commit-script.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
@@ -33,7 +34,7 @@ import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { retentionValues } from './retention.ts';
 import type { SessionPlace } from './session-place.ts';
-import { commitScript, createScript } from './session-scripts.ts';
+import { createScript } from './session-scripts.ts';
 import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
 
 /** `retention`: default all sessions, for ever. */

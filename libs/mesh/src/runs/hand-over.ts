@@ -1,0 +1,67 @@
+import type { Session } from '@agentmesh/agent';
+import { logIndex, messageEventId, runKey } from '@agentmesh/agent/internal';
+import type { WorkOutcome } from '@agentmesh/bus';
+import type { Headers } from '@agentmesh/protocol';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { hopHeaders } from '../messages/carrier.ts';
+import type { OpenRun, Run } from './run.ts';
+
+/** Hands the run to the agent that it was transferred to. Undefined while it is at an agent of this process. */
+export async function continueElsewhere(
+  served: ServedAgent,
+  run: Run,
+  { session, carrier }: OpenRun,
+): Promise<WorkOutcome | undefined> {
+  const handover = handedElsewhere(served, run, session);
+  if (handover === 'taken') return { done: true };
+  return handover && (await handOver(served, run, handover.to, carrier));
+}
+
+/**
+ * Tells whether the invocation was handed to a remote agent. If it was, only the publication of the next hop
+ * may be missing: while no event of the other agents is in the log, an earlier delivery may have died before
+ * it published the hop. Transfers within a step of a workflow do not count here.
+ */
+function handedElsewhere(
+  served: ServedAgent,
+  run: Run,
+  { id: sessionId, events }: Session,
+): { to: string } | 'taken' | undefined {
+  const index = logIndex(events);
+  const messageAt = index.positionOf(messageEventId(run, sessionId));
+  // The events from before the continuation must not be handed over again.
+  if (messageAt === undefined && run.resume !== undefined) return undefined;
+  const ownEvents = index
+    .ofInvocations([run.invocationId], messageAt)
+    .filter(({ nodeInfo }) => nodeInfo === undefined);
+  const at = ownEvents.findLastIndex(({ actions }) => actions.transferToAgent !== undefined);
+  const to = ownEvents[at]?.actions.transferToAgent;
+  if (to === undefined || isHere(served, to)) return undefined;
+  return ownEvents.slice(at).every(({ author = '' }) => isHere(served, author)) ? { to } : 'taken';
+}
+
+function isHere({ agent }: ServedAgent, name: string): boolean {
+  const namedAgent = agent.findAgent(name);
+  return namedAgent !== undefined && !namedAgent.isRemote;
+}
+
+/**
+ * Publishes the next hop before this one is acknowledged. The message id keeps a second publication from
+ * becoming a second hop.
+ */
+export async function handOver(
+  { mesh }: ServedAgent,
+  run: Run,
+  to: string,
+  carrier: Headers,
+): Promise<WorkOutcome> {
+  const hop = run.hop + 1;
+  const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to),
+    { ...rest, hop },
+    { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
+  );
+  mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
+  return { done: true };
+}

@@ -1,0 +1,67 @@
+import { endOfRun, type InvocationRef, noSession } from '@agentmesh/agent/internal';
+import type { WorkOutcome } from '@agentmesh/bus';
+import { MeshError } from '@agentmesh/protocol';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { endRun } from './end-run.ts';
+import type { DeliveredRun, OpenRun, Run } from './run.ts';
+import { waitForTurn, waitingRun } from './wait-for-turn.ts';
+
+/**
+ * How many processes may die at a run, each before it commits anything, until the run becomes a dead letter.
+ */
+const maxBegun = 5;
+
+/** Pause until the queue delivers a copy of a running run again, in ms. */
+const duplicateMs = 5_000;
+
+/**
+ * Takes the session. Returns the fencing token, or the outcome of a run that cannot begin now.
+ *
+ * @throws MeshError `not_found` when the session is gone, `cancelled`, `internal` when too many processes died
+ * at the run
+ */
+export async function takeLease(
+  served: ServedAgent,
+  run: Run,
+  delivery: OpenRun,
+  ref: InvocationRef,
+): Promise<number | WorkOutcome> {
+  const { mesh } = served;
+  const taken = await mesh.sessions.leases.take(ref, {
+    run: JSON.stringify(waitingRun(served, run, delivery)),
+    whenBusy: run.whenBusy,
+    delivery: { part: partOf(run), message: delivery.item.key },
+  });
+  if (taken.state === 'duplicate') {
+    mesh.log.info(
+      { invocationId: run.invocationId, session: run.session },
+      'a copy of the run is at work; this one waits for its end',
+    );
+    return { done: false, delayMs: duplicateMs };
+  }
+  if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
+  if (taken.state === 'gone') throw noSession(ref);
+  if (taken.state === 'ended') {
+    const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
+    return await endRun(mesh, ref, earlierEnd ?? { status: 'completed' }, delivery);
+  }
+  delivery.token = taken.token;
+  if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
+  if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
+  return taken.token;
+}
+
+/** Names the part of the invocation that the run is: its hop, and the continuation to which it belongs. */
+export function partOf({ hop, resume }: Run): string {
+  return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
+}
+
+async function poisoned(served: ServedAgent, { item }: DeliveredRun, begun: number): Promise<MeshError> {
+  const error = new MeshError(
+    'internal',
+    `${begun - 1} processes died at this run, each before its first step was done; it was moved to the dead letters`,
+  );
+  await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
+  return error;
+}
