@@ -21,7 +21,15 @@ const rooms: Record<string, readonly string[]> = {
     ...['bus', 'messages', 'claims', 'nats/wire', 'requests', 'work', 'nats/buckets', 'nats/work'],
     ...['discovery', 'nats/operator', 'connect', 'memory', 'nats'],
   ],
-  'libs/store/src': ['scripts', 'connection', 'calls', 'credentials', 'memory', 'sessions'],
+  'libs/store/src': [
+    'scripts',
+    'connection',
+    'calls',
+    'credentials',
+    'memory',
+    'sessions/scripts',
+    'sessions',
+  ],
   'libs/mesh/src': [
     ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights'],
     ...['runs', 'asks', 'client', 'user-data', 'serve', 'connect'],

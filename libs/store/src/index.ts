@@ -4,4 +4,4 @@ export type { ConnectionOptions, RedisConnection } from './connection/redis-conn
 export { connectRedis } from './connection/redis-connection.ts';
 export type { MemoryOptions, RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';
-export type { Retention, RetentionOf } from './sessions/retention.ts';
+export type { Retention, RetentionOf } from './sessions/scripts/retention.ts';

@@ -16,7 +16,7 @@ import { MemoryVectors } from './memory/memory-vectors.ts';
 import { RedisMemoryService } from './memory/redis-memory-service.ts';
 import { appState } from './sessions/app-state.ts';
 import { RedisSessionService } from './sessions/redis-session-service.ts';
-import type { RetentionOf } from './sessions/retention.ts';
+import type { RetentionOf } from './sessions/scripts/retention.ts';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** First part of every key; default `am`. */

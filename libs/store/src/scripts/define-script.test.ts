@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import * as commits from '../sessions/commit-script.ts';
-import * as deletion from '../sessions/delete-scripts.ts';
-import * as invocations from '../sessions/invocation-scripts.ts';
-import * as leases from '../sessions/lease-scripts.ts';
-import * as sessions from '../sessions/session-scripts.ts';
+import * as commits from '../sessions/scripts/commit-script.ts';
+import * as deletion from '../sessions/scripts/delete-scripts.ts';
+import * as invocations from '../sessions/scripts/invocation-scripts.ts';
+import * as leases from '../sessions/scripts/lease-scripts.ts';
+import * as sessions from '../sessions/scripts/session-scripts.ts';
 import { defineScript } from './define-script.ts';
 
 describe('a script with names', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { applyAppScript, dropOutboxScript } from './session-scripts.ts';
+import { applyAppScript, dropOutboxScript } from './scripts/session-scripts.ts';
 import { stateOf } from './state-delta.ts';
 
 /** Committed `app:` deltas of one user that are not applied yet: an id, and keys with their JSON in turn. */

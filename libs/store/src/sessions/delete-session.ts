@@ -9,14 +9,14 @@ import {
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
 import {
   closeSessionScript,
   deleteInvocationsScript,
   deleteKeptScript,
   deleteOwnScript,
   deleteSessionScript,
-} from './delete-scripts.ts';
-import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
+} from './scripts/delete-scripts.ts';
 
 /** The deletion of one session. */
 export interface Deletion {

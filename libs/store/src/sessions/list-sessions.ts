@@ -2,8 +2,8 @@ import type { ListSessionsRequest, ListSessionsResponse, Session } from '@agentm
 import { listed, sliceOf } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import type { RedisClient } from '../connection/redis-link.ts';
+import { dropEndedScript } from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
-import { dropEndedScript } from './session-scripts.ts';
 import { stateOf } from './state-delta.ts';
 
 /** Reads a part of a user's list of sessions. @throws MeshError `invalid_argument` for an invalid part */

@@ -10,9 +10,9 @@ import {
 } from '@agentmesh/agent/internal';
 import { encodeToken, toJson } from '@agentmesh/protocol';
 import { recordOf } from './invocation-record.ts';
-import { attemptScript, countScript, endScript, readInvocationScript } from './invocation-scripts.ts';
-import { cancelScript } from './lease-scripts.ts';
 import { resumeName, sessionKeys } from './redis-session-leases.ts';
+import { attemptScript, countScript, endScript, readInvocationScript } from './scripts/invocation-scripts.ts';
+import { cancelScript } from './scripts/lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
 /** The records of invocations, each a hash in the slot of its user. */

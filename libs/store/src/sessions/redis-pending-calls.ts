@@ -21,7 +21,7 @@ import {
   noteCallScript,
   progressScript,
   releaseClaimScript,
-} from './pending-scripts.ts';
+} from './scripts/pending-scripts.ts';
 
 const dayMs = 86_400_000;
 /**

@@ -12,7 +12,13 @@ import {
 import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { giveBackScript, nextRunScript, promoteScript, renewScript, takeScript } from './lease-scripts.ts';
+import {
+  giveBackScript,
+  nextRunScript,
+  promoteScript,
+  renewScript,
+  takeScript,
+} from './scripts/lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
 type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];

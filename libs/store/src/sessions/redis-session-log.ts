@@ -22,9 +22,9 @@ import {
   type LogPart,
   storedEventOf,
 } from './event-log.ts';
-import type { RetentionOf } from './retention.ts';
+import type { RetentionOf } from './scripts/retention.ts';
+import { appendHistoryScript, readScript, readTurnScript } from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
-import { appendHistoryScript, readScript, readTurnScript } from './session-scripts.ts';
 import { splitDelta, stateOf } from './state-delta.ts';
 
 const pageSize = 1_000;

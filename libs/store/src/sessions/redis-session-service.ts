@@ -23,7 +23,6 @@ import {
 } from '@agentmesh/agent/internal';
 import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
-import { commitScript } from './commit-script.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
@@ -32,9 +31,10 @@ import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './re
 import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
-import { retentionValues } from './retention.ts';
+import { commitScript } from './scripts/commit-script.ts';
+import { retentionValues } from './scripts/retention.ts';
+import { createScript } from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
-import { createScript } from './session-scripts.ts';
 import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
 
 /** `retention`: default all sessions, for ever. */

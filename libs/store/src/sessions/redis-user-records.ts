@@ -2,9 +2,9 @@ import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@
 import type { Keys, SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type AppState, writerOf } from './app-state.ts';
-import { deleteKeptScript, deleteUserScript, forgetWriterScript } from './delete-scripts.ts';
 import { forgetCall, readKept } from './delete-session.ts';
 import { memberOf } from './redis-pending-calls.ts';
+import { deleteKeptScript, deleteUserScript, forgetWriterScript } from './scripts/delete-scripts.ts';
 import { stateOf } from './state-delta.ts';
 
 interface Place {

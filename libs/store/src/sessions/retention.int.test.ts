@@ -6,7 +6,7 @@ import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connectRedisStore } from '../redis-store.ts';
-import type { Retention } from './retention.ts';
+import type { Retention } from './scripts/retention.ts';
 
 let server: Server;
 let admin: Redis;

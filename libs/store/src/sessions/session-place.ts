@@ -1,7 +1,7 @@
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import type { AppState } from './app-state.ts';
-import type { RetentionOf } from './retention.ts';
+import type { RetentionOf } from './scripts/retention.ts';
 
 /** The place and the retention of sessions, which all parts of the session service share. */
 export interface SessionPlace {

@@ -1,6 +1,6 @@
-import { clock } from '../scripts/clock.ts';
-import { noteKey } from '../scripts/expiring-key.ts';
-import { script } from '../scripts/script.ts';
+import { clock } from '../../scripts/clock.ts';
+import { noteKey } from '../../scripts/expiring-key.ts';
+import { script } from '../../scripts/script.ts';
 import { holderOf } from './lease-scripts.ts';
 
 /**

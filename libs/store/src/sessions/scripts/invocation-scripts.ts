@@ -1,5 +1,5 @@
-import { defineScript } from '../scripts/define-script.ts';
-import { noteKey } from '../scripts/expiring-key.ts';
+import { defineScript } from '../../scripts/define-script.ts';
+import { noteKey } from '../../scripts/expiring-key.ts';
 
 // For a continued invocation, `run` is the name of the last run that continued it; each run has an end of its
 // own.

@@ -1,5 +1,5 @@
-import { defineScript } from '../scripts/define-script.ts';
-import { script } from '../scripts/script.ts';
+import { defineScript } from '../../scripts/define-script.ts';
+import { script } from '../../scripts/script.ts';
 
 /**
  * Time for which waiting runs stay in the queue of a deleted session, in ms, so that each can end with an

@@ -1,4 +1,4 @@
-import { defineScript } from '../scripts/define-script.ts';
+import { defineScript } from '../../scripts/define-script.ts';
 import { isFenced, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';

@@ -1,5 +1,5 @@
-import { defineScript } from '../scripts/define-script.ts';
-import { script } from '../scripts/script.ts';
+import { defineScript } from '../../scripts/define-script.ts';
+import { script } from '../../scripts/script.ts';
 import { retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';
 

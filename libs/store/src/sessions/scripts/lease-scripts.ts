@@ -1,5 +1,5 @@
-import { clock } from '../scripts/clock.ts';
-import { defineScript } from '../scripts/define-script.ts';
+import { clock } from '../../scripts/clock.ts';
+import { defineScript } from '../../scripts/define-script.ts';
 import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
 // Returns the run that holds the session; nil when the lease has expired.
