@@ -130,7 +130,7 @@ describe('the launcher', () => {
     const env = { ...process.env, MESH_HTTP_PROT: '1' };
     const started = promisify(execFile)(process.execPath, ['deploy/local/demo.ts'], { cwd: root, env });
     await expect(started).rejects.toMatchObject({
-      stderr: expect.stringContaining('MESH_HTTP_PROT is no setting'),
+      stderr: expect.stringContaining('MESH_HTTP_PROT is not a setting'),
     });
   });
 });
