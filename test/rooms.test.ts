@@ -95,6 +95,12 @@ describe.each(packages)('the files of %s', (folder) => {
     const full = [...counts].filter(([, each]) => each.length > mostFiles);
     expect(full.map(([room, each]) => `${room}: ${each.length}`)).toEqual([]);
   });
+
+  it('have 300 lines at most', () => {
+    const linesOf = (file: string) => readFileSync(join(root, folder, file), 'utf8').split('\n').length - 1;
+    const sourceFiles = files.filter((file) => !isTest(file) && !isSuite(file));
+    expect(sourceFiles.filter((file) => linesOf(file) > 300)).toEqual([]);
+  });
 });
 
 describe('the reader of imports', () => {

@@ -1,3 +1,4 @@
+export type { TransferPort, TransferTarget } from './base/transfer-port.ts';
 /**
  * Agents that a model drives: it answers, calls tools, and transfers the conversation to other agents.
  *
@@ -42,8 +43,6 @@ export { BaseAgent } from './base/base-agent.ts';
 export type {
   InvocationContextFields as InvocationContextParams,
   InvocationServices,
-  TransferPort,
-  TransferTarget,
 } from './base/invocation-context.ts';
 export { InvocationContext } from './base/invocation-context.ts';
 export type { Router, RoutingErrorContext } from './models/routing.ts';

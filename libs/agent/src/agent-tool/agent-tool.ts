@@ -9,7 +9,7 @@ import { type Content, type FunctionCall, type FunctionDeclaration, Type } from 
 import { BaseAgent } from '../base/base-agent.ts';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
-import type { TransferPort } from '../base/invocation-context.ts';
+import type { TransferPort } from '../base/transfer-port.ts';
 import { newFunctionCallId } from '../events/event.ts';
 import { questionNames } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';

@@ -287,11 +287,8 @@ export class LogIndex {
 }
 
 function listIn<V>(map: Map<string, V[]>, key: string): V[] {
-  let list = map.get(key);
-  if (!list) {
-    list = [];
-    map.set(key, list);
-  }
+  const list = map.get(key) ?? [];
+  if (list.length === 0) map.set(key, list);
   return list;
 }
 

@@ -22,7 +22,8 @@ import type {
 } from '../base/callbacks.ts';
 import type { ReadonlyContext } from '../base/context.ts';
 import { assertCompactors, type BaseContextCompactor } from '../base/context-compactor.ts';
-import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import type { TransferTarget } from '../base/transfer-port.ts';
 import { breathe } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
 import { describeFailure } from '../models/model-failure.ts';
@@ -41,6 +42,7 @@ import {
 import { nextStep } from './next-step.ts';
 import { StepMemory } from './step-memory.ts';
 import { isFirstTry, takeStep } from './take-step.ts';
+import { remoteError } from './transfer.ts';
 
 export type { LlmAgentConfig } from './llm-agent-config.ts';
 
@@ -294,11 +296,4 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       });
     }
   }
-}
-
-function remoteError(to: string): MeshError {
-  return new MeshError(
-    'failed_precondition',
-    `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
-  );
 }

@@ -1,6 +1,8 @@
+import { MeshError } from '@agentmesh/protocol';
 import { type FunctionDeclaration, Type } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
-import type { InvocationContext, TransferTarget } from '../base/invocation-context.ts';
+import type { InvocationContext } from '../base/invocation-context.ts';
+import type { TransferTarget } from '../base/transfer-port.ts';
 import type { LlmAgent } from './llm-agent.ts';
 
 export const transferToolName = 'transfer_to_agent';
@@ -69,4 +71,11 @@ export function transferProblem(
   const isOurs = local !== undefined || targets.some(({ name }) => name === to) || transfers?.reaches(to);
   if (!isOurs) return `"${to}" is no agent of this application`;
   return transfers && !transfers.knows(to) ? `agent "${to}" is not in the mesh now` : undefined;
+}
+
+export function remoteError(to: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `agent ${to} runs elsewhere: serve the root agent on the mesh (serveAgent) to transfer to it`,
+  );
 }

@@ -7,10 +7,10 @@ import {
   InvocationContext,
   type InvocationContextFields,
   type InvocationServices,
-  type TransferPort,
 } from '../base/invocation-context.ts';
 import { markIfChanged } from '../base/note-step.ts';
 import type { PluginManager } from '../base/plugin-manager.ts';
+import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';

@@ -15,7 +15,6 @@ import {
   type OperationUpdate,
   operationUpdateSchema,
   parse,
-  type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -23,6 +22,7 @@ import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
 import { checkMessage } from './check-message.ts';
+import { sessionOfCall, unknownCall } from './locate-call.ts';
 import { type LocatedCall, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
 const done: WorkOutcome = { done: true };
@@ -68,7 +68,7 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const { mesh } = served;
   const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
   const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
-  const ref = await whereAsked(mesh, callId, update);
+  const ref = await sessionOfCall(mesh, callId, update);
   const call = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
   assertOwn(served, call, update);
   try {
@@ -105,35 +105,6 @@ function assertOwn({ agent }: ServedAgent, { callId, pending }: LocatedCall, upd
       `${name} ${callId} asks a person: answer it with a final update that wakes the agent`,
     );
   }
-}
-
-/**
- * Returns the session of a call. @throws MeshError `not_found` for an unknown call, `failed_precondition`
- * when two sessions have a call with this id
- */
-async function whereAsked(
-  { sessions }: Mesh,
-  callId: string,
-  { app, user, session }: OperationUpdate,
-): Promise<SessionRef> {
-  if (app !== undefined && user !== undefined && session !== undefined) {
-    return { appName: app, userId: user, sessionId: session };
-  }
-  const matches = (await sessions.pending.sessionsAsking(callId)).filter(
-    (ref) =>
-      (app ?? ref.appName) === ref.appName &&
-      (user ?? ref.userId) === ref.userId &&
-      (session ?? ref.sessionId) === ref.sessionId,
-  );
-  const [ref, other] = matches;
-  if (!ref) throw unknownCall(callId, [app, user, session]);
-  if (other) {
-    throw new MeshError(
-      'failed_precondition',
-      `two sessions have a call ${callId}; say which by app, user and session`,
-    );
-  }
-  return ref;
 }
 
 /**
@@ -299,13 +270,4 @@ function responseOf({ response, error }: OperationUpdate): Record<string, unknow
 /** Returns who answered, as the publisher says. The permissions of NATS decide who may publish. */
 function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
   return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
-}
-
-function unknownCall(callId: string, place: readonly (string | undefined)[] = []): MeshError {
-  const named = place.filter((each) => each !== undefined).join(', ');
-  const where = named ? ` in ${named}; leave app, user and session out` : '';
-  return new MeshError(
-    'not_found',
-    `no call ${callId} waits for an answer${where || '; publish to the operation subject of an open call'}`,
-  );
 }
