@@ -58,7 +58,7 @@ export const serviceConfig = {
   ),
   redisPrefix: variable(
     'MESH_REDIS_PREFIX',
-    'first part of all Redis keys; default am in the namespace mesh, am-<namespace> in others',
+    'first part of all Redis keys; default am in the namespace mesh, am-<namespace> in other namespaces',
     token,
     { optional: true },
   ),

@@ -151,8 +151,8 @@ export const subjectTable: readonly SubjectKind[] = [
   row('invocation.<id>.cancel', 'publish', 'every process that works on the invocation'),
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
   row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
-  row('session.<app>.<user>.<session>.pending', 'publish', 'other services: questions and their answers'),
-  row('pending', 'request', 'one gateway: lists the open questions'),
+  row('session.<app>.<user>.<session>.pending', 'publish', 'other services: pending calls and their answers'),
+  row('pending', 'request', 'one gateway: lists the pending calls'),
 ];
 
 function row(subject: string, carriedBy: SubjectKind['carriedBy'], receivers: string): SubjectKind {
