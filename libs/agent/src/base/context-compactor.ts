@@ -38,7 +38,7 @@ export interface TruncatingCompactor {
 export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
 
 /**
- * Checks that all compactors can be used here.
+ * Checks that each compactor has `toSummarize` or a threshold.
  *
  * @throws MeshError `invalid_argument` for any other object. The compactors of ADK JS are refused too: they
  * change the session's events in place.

@@ -67,8 +67,8 @@ function inOrder(
 }
 
 /**
- * Records an event of a held step before user code sees it. The state that it writes is readable from now on,
- * as in a single process.
+ * Records an event of a held step before user code sees the event. The state that the event writes is
+ * readable from now on, as in a single process.
  */
 export function hear({ session, held }: InvocationContext, event: Event): UncommittedEvent {
   assign(session.state, jsonEntries(event.actions.stateDelta, 'the state delta'));

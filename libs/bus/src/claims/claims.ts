@@ -151,7 +151,9 @@ export function inOrderOfSending(
 export interface Arrival {
   deliver(packet: Packet): void;
   fail(error: MeshError): void;
-  /** Called at once, for each piece of a payload, and regularly while the packet waits for its turn. */
+  /**
+   * Called at once, for each piece of a payload, and regularly while the packet waits for packets before it.
+   */
   onAlive?(): void;
 }
 

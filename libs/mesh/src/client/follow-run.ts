@@ -25,11 +25,10 @@ const forgottenMs = 3_600_000;
 export interface InvocationState {
   invocationId: string;
   /**
-   * The run that was asked for, or else the last run that continued the invocation; absent when it was not
-   * continued.
+   * The requested run, or else the last run that continued the invocation; absent when no run continued it.
    */
   resume?: string;
-  /** The status of that run if the invocation was continued. */
+  /** The status of the run `resume`; without `resume`, of the invocation. */
   status: InvocationRecord['status'];
   /** Model calls so far; absent when the record is not kept any more. */
   llmCalls?: number;
@@ -43,8 +42,8 @@ export interface InvocationState {
 
 /**
  * Reads the state of an invocation of a session, or of a run that continues it (`ref.resume`). An invocation
- * that has not begun leaves no trace, so it is `not_found` like one that never existed, unless it was
- * cancelled.
+ * that has not begun leaves no trace, so the error is `not_found`, as for an invocation that never existed.
+ * The exception is an invocation that was cancelled before it began.
  *
  * @throws MeshError `not_found` for an unknown session or invocation
  */
@@ -68,7 +67,10 @@ const optionNames: OptionNames<FollowOptions> = { afterSeq: true, signal: true }
 export interface FollowedRun {
   /** The state of the run when the client came back. */
   state: InvocationState;
-  /** The same as in a {@link StartedRun}, from `afterSeq` on. Streamed pieces come only from now on. */
+  /**
+   * The events as in a {@link StartedRun}, from `afterSeq` on. Pieces that were streamed before are not
+   * repeated.
+   */
   numbered: AsyncIterable<NumberedEvent>;
   /** How the run ended; settles after `numbered` has. */
   end: Promise<InvocationEnd>;
@@ -109,7 +111,7 @@ interface ReadState {
   state: InvocationState;
   /** Number of the session's last event. */
   sessionSeq: number;
-  /** Number of the message event of the run that was asked for; 0 if the whole invocation was. */
+  /** Number of the message event of the requested run; 0 if the whole invocation was requested. */
   messageSeq: number;
 }
 
@@ -144,7 +146,7 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   return { state, sessionSeq: session.seq, messageSeq: messageEvent?.seq ?? 0 };
 }
 
-/** Returns the record with the end of the run that was asked for. */
+/** Returns the record with the end of the requested run. */
 function recordFor({ resume }: InvocationRef, record: InvocationRecord): InvocationRecord {
   if (resume === undefined) return record;
   const { status: _status, error: _error, ...rest } = record;
@@ -179,7 +181,7 @@ function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecor
 
 /**
  * Tells whether the record of the invocation has expired. An invocation without a record looks like a running
- * one that has done nothing yet.
+ * invocation that has done nothing yet.
  */
 function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
   const isBlank = status === 'running' && llmCalls === 0 && cancelled === undefined;

@@ -76,7 +76,7 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
 
 interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
   name: string;
-  /** True for a service that reads the cards of others. */
+  /** True for a service that reads the cards of other services. */
   cards: boolean;
   /** The variables beside those of every service. */
   variables: S;

@@ -16,7 +16,7 @@ export interface Callee {
   subject: string;
   /** The ids of the request for the log: the invocation, the call. */
   ids?: Record<string, unknown>;
-  /** Tells whether the mesh knows the callee. An unknown one fails at once. */
+  /** Tells whether the mesh knows the callee. A request to an unknown callee fails at once. */
   isKnown: () => boolean;
 }
 
@@ -55,23 +55,25 @@ export async function* callService(
 }
 
 /**
- * Returns the pause before the next attempt, in ms: it grows for a busy callee; any other failure is repeated
- * at once.
+ * Returns the pause before the next attempt, in ms: the pause grows for a busy callee; after any other
+ * failure the request is repeated at once.
  */
 function busyMs({ code }: MeshError, attempt: number): number {
   return code === 'resource_exhausted' ? attempt * 50 : 0;
 }
 
 /**
- * Tells whether a repetition may help. Another replica may be healthy when one died or is busy. A callee that
- * was fenced off by a late request of this caller is asked again. Nobody waits for the answer of a run that
- * was taken over.
+ * Tells whether a repetition may help. When one replica died or is busy, another replica may be healthy. A
+ * callee that was fenced off by a late request of this caller is asked again. After a takeover of the
+ * caller's run nothing is repeated: nobody waits for the answer.
  */
 function isWorthRepeating({ code, retryable, details }: MeshError): boolean {
   return retryable && (code !== 'aborted' || details?.reason === askedAgainReason);
 }
 
-/** Waits between half of `ms` and all of it, so that the rejected callers do not come back together. */
+/**
+ * Waits for a random time from half of `ms` to `ms`, so that the rejected callers do not come back together.
+ */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms === 0) return;
   await delay(ms / 2 + Math.random() * (ms / 2), undefined, signal ? { signal } : {}).catch(() => {});

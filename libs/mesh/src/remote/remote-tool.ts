@@ -41,7 +41,7 @@ export class RemoteTool extends BaseTool {
     return true;
   }
 
-  /** Always true: its service keeps results by call id. */
+  /** Always true: the service of the tool keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;
   }
@@ -149,8 +149,8 @@ export class RemoteTool extends BaseTool {
 }
 
 /**
- * Returns a tool that another process serves under this name. It needs no other configuration: the mesh finds
- * it by its card.
+ * Returns a tool that another process serves under this name. The tool needs no other configuration: the mesh
+ * finds it by its card.
  */
 export function remoteTool(name: string): RemoteTool {
   return new RemoteTool(name);

@@ -19,7 +19,7 @@ export interface DeliveredRun {
   item: WorkItem;
   /** Headers of every message that is sent for the run. */
   carrier: Headers;
-  /** The fencing token of its commits; undefined until the run begins. */
+  /** The fencing token of the run's commits; undefined until the run begins. */
   token: number | undefined;
   /** Counts what the run costs. */
   tally: Tally;

@@ -14,7 +14,7 @@ export const agentCardSchema = z.object({
   llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
-  /** Whether answers may continue the app's invocations that asked the questions. */
+  /** Tells whether an answer may continue the invocation that asked the question. */
   resumable: z.boolean().default(false),
   subAgents: z.array(agentNameSchema).default([]),
   /**

@@ -38,8 +38,8 @@ export const runConfigSchema = z.object({
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
 /**
- * The behaviour of a run while another run works in its session: wait for its turn, fail at once, or cancel
- * the other run.
+ * The behaviour of a run while another run works in its session: wait in the session's queue, fail at once,
+ * or cancel the other run.
  */
 export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
 
@@ -77,7 +77,8 @@ export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
 
 /**
- * The session whose files are used, when it is not the session itself: within a call, the caller's session.
+ * The session whose files the work uses, if that is another session: work within a call uses the files of the
+ * caller's session.
  */
 const artifactSessionSchema = id.optional();
 

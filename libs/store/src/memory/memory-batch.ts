@@ -34,7 +34,7 @@ export function prepareMemory(memory: StoredMemory, addedMs: number): PreparedMe
   return { memory, entry: `${addedMs} ${memoryJson(memory)}`, terms };
 }
 
-/** Returns a term as a part of a key: a long one by its hash. */
+/** Returns the text that stands for a term in a key: the term itself, or its hash if the term is long. */
 export function shortTerm(term: string): string {
   if (term.length <= 24) return term;
   return `#${createHash('sha256').update(term).digest('base64url').slice(0, 22)}`;

@@ -62,7 +62,7 @@ function splitLast(path: string): [string, string] {
   return [path.slice(0, at), path.slice(at + 1)];
 }
 
-/** Sets the parameters of the path to those that the routes of names without slashes have. */
+/** Sets the path parameters `artifact` and `version`, as the routes for names without slashes do. */
 function setParameters(request: FastifyRequest, parameters: { artifact: string; version?: string }): void {
   Object.assign(request.params as object, parameters);
 }
