@@ -208,8 +208,8 @@ async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Con
 }
 
 /**
- * Asks an agent of this process, in a hidden session that belongs to the call. The answer is read from that
- * session, so a call that runs again after a crash gets the answer that is already there.
+ * Asks an agent of this process, in the child session of the call. The answer is read from that session, so a
+ * call that runs again after a crash gets the answer that is already there.
  */
 async function askHere(agent: BaseAgent, message: Content, toolContext: Context): Promise<AgentAnswer> {
   const context = toolContext.invocationContext;

@@ -4,20 +4,20 @@ import { type Event, MeshError } from '@agentmesh/protocol';
 export interface PromptHistory {
   /** The events that this agent may see and that no summary covers yet, in order. */
   events: readonly Event[];
-  /** The number of those events that precede the current invocation. */
+  /** Number of the events in `events` that precede the current invocation. */
   past: number;
   /** The summary of all earlier events. */
   summary: string | undefined;
   /**
-   * Length of the prompt in tokens: as the model counted the last one, else estimated by the number of
+   * Length of the prompt in tokens: as the model counted the last prompt, else estimated by the number of
    * letters.
    */
   tokens: number;
 }
 
 /**
- * Replaces old events with a summary in the prompts of an agent. The summary is an event of its own in the
- * log; the events that it covers stay there unchanged.
+ * Replaces old events with a summary in the prompts of an agent. The summary is a new event in the log; the
+ * events that it covers stay in the log unchanged.
  */
 export interface SummarizingCompactor {
   /** The writer of the summaries; default: the agent's model. */

@@ -152,7 +152,7 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Searches this session and others that were added to memory. Returns the best matches first, ten by
+   * Searches all sessions of the user that were added to memory. Returns the best matches first, ten by
    * default.
    */
   async searchMemory(query: string, { limit }: { limit?: number } = {}): Promise<SearchMemoryResponse> {
@@ -160,7 +160,7 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Adds the events of this session to memory, except those that are already there. Not available for tools
+   * Adds the events of this session to memory, except events that are already there. Not available for tools
    * in a process of their own.
    */
   async addSessionToMemory(): Promise<void> {
@@ -226,9 +226,9 @@ export class Context extends ArtifactContext {
 
   /**
    * Requests a credential of the user. The tool then returns an interim result. If the credential is
-   * available without a person (it was saved before, or it is the application's own), the tool runs again at
-   * once and the interim result is dropped. Otherwise, or when the tool received that credential already and
-   * requests it again, a person is asked and the call runs again with the answer. In both cases the tool
+   * available without a person (it was saved before, or it belongs to the application), the tool runs again
+   * at once and the interim result is dropped. Otherwise, or when the tool received that credential already
+   * and requests it again, a person is asked and the call runs again with the answer. In both cases the tool
    * reads the credential with {@link getAuthResponse}. Secrets of the configuration are never sent to the
    * client.
    *

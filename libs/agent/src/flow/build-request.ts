@@ -73,8 +73,9 @@ function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: Invo
 }
 
 /**
- * Returns the tools of this step by name, with those that the framework adds: `transfer_to_agent` when there
- * is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some out.
+ * Returns the tools of this step by name, with the tools that the framework adds: `transfer_to_agent` when
+ * there is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some
+ * out.
  *
  * @throws MeshError `invalid_argument` for two tools of one name
  */

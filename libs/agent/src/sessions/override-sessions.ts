@@ -7,7 +7,10 @@ export type SessionOverrides = Partial<Omit<SessionService, Contract>> & {
   [C in Contract]?: Partial<SessionService[C]>;
 };
 
-/** Wraps a session service: the given members replace its own, all others call it. */
+/**
+ * Wraps a session service: the given members replace those of the service, and all other members call the
+ * service.
+ */
 export function overrideSessions(sessions: SessionService, overrides: SessionOverrides): SessionService {
   return override(sessions, {
     ...overrides,

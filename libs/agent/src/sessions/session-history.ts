@@ -18,8 +18,8 @@ const pageSize = 200;
  * effects are not undone. Their pending calls are closed. Returns the new event.
  *
  * @throws MeshError `not_found` for an unknown session, or an invocation that is not in it;
- * `failed_precondition` for one that was rewound already; `resource_exhausted` while the session has a
- * running run
+ * `failed_precondition` for an invocation that was rewound already; `resource_exhausted` while the session
+ * has a running run
  */
 export async function rewindSession(
   sessions: SessionService,
@@ -61,7 +61,7 @@ export async function rewindSession(
 }
 
 export interface ForkOptions {
-  /** Id of the new session; default a fresh one. */
+  /** Id of the new session; default: a new id. */
   sessionId?: string;
   /** The copy ends before this invocation; default: it holds all events. */
   beforeInvocationId?: string;
@@ -129,7 +129,7 @@ function goingBack(event: Event, firsts: ReadonlyMap<string, number>): Event {
   return { ...event, actions: { ...event.actions, rewindFromSeq: (firsts.get(before) ?? 0) + 1 } };
 }
 
-/** Adapts the numbers in an event, because those of the copy begin with 1. */
+/** Adapts the numbers in an event, because the numbers of the copy begin with 1. */
 function renumbered(event: Event, unread: number): Event {
   const { compaction } = event.actions;
   if (!compaction || unread === 0) return event;

@@ -40,8 +40,8 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   answerWithinMs?: number;
   /**
-   * Whether a person must confirm a call before it runs: each call, or those for which the function returns
-   * true. Default false.
+   * Tells whether a person must confirm a call before it runs: each call, or the calls for which the function
+   * returns true. Default false.
    */
   requireConfirmation?: boolean | NeedsConfirmation<P>;
   /**

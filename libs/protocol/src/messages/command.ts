@@ -93,13 +93,13 @@ const parentSchema = z.object({
   callId: id,
 });
 
-/** The position of a held step: its asker commits the events. */
+/** The position of a held step: the asking process commits the events. */
 const heldSchema = z.object({
-  /** The number of the asker's attempt, then the numbers of the requests. */
+  /** The number of the asking process's attempt, then the numbers of the requests. */
   part: z.array(z.number().int().min(0)).min(2),
   /**
-   * The events that the asker has received but not committed, each with the number of the last committed
-   * event before it.
+   * The events that the asking process has received but not committed, each with the number of the last
+   * committed event before it.
    */
   uncommitted: z.array(
     z.object({
@@ -128,13 +128,13 @@ const stepSchema = z.object({
   /** The number of events in the session before the step. The step's own events come after them. */
   journalStart: z.number().int().min(0),
   /**
-   * The number of events that the asker knows. Later events, which an earlier attempt of the step committed,
-   * are sent again.
+   * The number of events that the asking process knows. Later events, which an earlier attempt of the step
+   * committed, are sent again.
    */
   afterSeq: z.number().int().min(0).default(Number.MAX_SAFE_INTEGER),
   /**
-   * Present for a held step: the asker commits the events, and sends a new request for each step of the
-   * agent.
+   * Present for a held step: the asking process commits the events, and sends a new request for each step of
+   * the agent.
    */
   held: heldSchema.optional(),
 });
@@ -154,7 +154,7 @@ export const askSchema = z.object({
   confirmation: toolConfirmationSchema.optional(),
   /** A person's answer to the input that the agent asked for within this call. */
   input: z.unknown().optional(),
-  /** The place of a step, which works in the session of its asker. */
+  /** The place of a step, which works in the session of the asking agent. */
   step: stepSchema.optional(),
   /** The initial state of the child session. */
   state: record.optional(),
@@ -246,7 +246,7 @@ export type InvocationEnd = z.infer<typeof invocationEndSchema>;
 /** The request to cancel an invocation, for all processes that work on it. */
 export const cancelSchema = z.object({ reason: z.string().max(1_000).default('somebody cancelled it') });
 
-/** A run that waits in its session's queue, with the message to publish at its turn. */
+/** A run that waits in its session's queue, with the message that is published when the run is the next. */
 export const waitingRunSchema = z.object({
   agent: z.string(),
   command: runCommandSchema.required({ invocationId: true, app: true, session: true }),

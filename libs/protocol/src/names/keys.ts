@@ -50,7 +50,7 @@ export function keys(prefix = 'am') {
     jobProgress: (tool: string, job: string) =>
       `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}:progress`,
     /**
-     * Sorted set: the hidden sessions, which are those of agents used as tools, in the form of {@link
+     * Sorted set: the child sessions, in which agents that are used as tools work, in the form of {@link
      * sessions}.
      */
     hiddenSessions: (app: string, user: string) => `${tag(app, user)}:hidden-sessions`,

@@ -47,7 +47,7 @@ const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, remov
 
 /**
  * Removes a session with all that belongs to it: its log and state, the records of its invocations, its
- * sign-ins, its pending calls, and the hidden sessions of its calls. Waiting runs stay in its queue for a
+ * sign-ins, its pending calls, and the child sessions of its calls. Waiting runs stay in its queue for a
  * while, so that each can end with an error.
  */
 export async function deleteSession(deletion: Deletion): Promise<void> {
@@ -106,7 +106,7 @@ async function removeMentioned(deletion: Deletion): Promise<void> {
 }
 
 /**
- * Removes the hidden sessions of the calls of a page: the session of an ask belongs to the call for which it
+ * Removes the child sessions of the calls of a page: the session of an ask belongs to the call for which it
  * was made.
  */
 async function removeHiddenSessions(deletion: Deletion, page: readonly StoredEvent[]): Promise<void> {

@@ -18,7 +18,7 @@ export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
 }
 
 /**
- * Least time for which a hidden session waits for an answer, ms. It is also deleted with the session of its
+ * Least time for which a child session waits for an answer, ms. It is also deleted with the session of its
  * call.
  */
 const hiddenMs = 90 * 86_400_000;
