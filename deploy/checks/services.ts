@@ -10,7 +10,7 @@ export interface DeployedService {
   name: string;
   /** The folder of its package. */
   folder: string;
-  /** Its NATS user, made of kind and name. */
+  /** The service's NATS user, made of kind and name. */
   user: string;
   /** The name of the agent, which is also the consumer of its run commands; absent for other services. */
   agent?: string;

@@ -201,7 +201,7 @@ function isFiner(level: string | undefined): string | undefined {
 }
 
 /**
- * Checks the settings here, so that a wrong one is reported once and not by each service.
+ * Checks the settings here, so that a wrong setting is reported once and not by each service.
  *
  * @throws Error that names the variable
  */
@@ -246,7 +246,7 @@ async function startAll(
     }),
   );
   const started = await Promise.all(starting);
-  // The first one failed by itself, the others because of it.
+  // The first service failed by itself, the other services because of it.
   if (reasons.length > 0) throw reasons[0];
   return started.filter((service) => service !== undefined);
 }

@@ -38,7 +38,7 @@ export async function beginSignIn(authConfig: AuthConfig, signal: AbortSignal | 
     code_challenge_method: 'S256',
     nonce,
     audience: credential.audience,
-    // This asks for a refresh token, in Google's way and in that of OpenID Connect.
+    // This asks for a refresh token, in Google's way and in the way of OpenID Connect.
     access_type: 'offline',
     prompt: 'consent',
   };

@@ -21,8 +21,8 @@ export function holdsCode({ oauth2 }: AuthCredential): boolean {
 
 /**
  * Redeems the code of a sign-in (RFC 6749 §4.1.3, RFC 7636). Checks the state once more, and `iss` (RFC 9207)
- * and the ID token when the issuer is known. Endpoints, client and redirect address are those of the
- * question. It cannot be aborted, because an abort could lose the code.
+ * and the ID token when the issuer is known. Endpoints, client and redirect address come from the question.
+ * The request cannot be aborted, because an abort could lose the code.
  *
  * @throws TokenError `unauthenticated` when the server refuses, `unavailable` when it does not answer
  */

@@ -3,8 +3,8 @@
  * the consumer has taken its value: an agent continues after its event is committed. Returns their return
  * values, in the order of the generators.
  *
- * When one of them throws, or the consumer stops, the signal stops the others, and this generator waits for
- * their end.
+ * When a generator throws, or the consumer stops, the signal stops the other generators, and this function
+ * waits for their end.
  */
 export async function* interleave<T, R>(
   start: (signal: AbortSignal) => readonly AsyncGenerator<T, R, void>[],

@@ -1,6 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** One run of an invocation: the one that began it, or one that continues it under an id of its own. */
+/** One run of an invocation: the run that began it, or a run with a separate id that continues it. */
 export interface RunId {
   invocationId: string;
   resume?: string | undefined;

@@ -3,7 +3,9 @@ import type { Content } from '@google/genai';
 import { stringifyContent } from '../events/event.ts';
 import { defaultSearchLimit, type MemoryEntry, maxSearchLimit, type StoredMemory } from './memory-service.ts';
 
-/** Makes the memory of an event: its text for the reader. Returns undefined when it has none. */
+/**
+ * Makes the memory of an event: the event's text for the reader. Returns undefined for an event without text.
+ */
 export function rememberedEvent(
   event: Event,
   { sessionId, customMetadata }: { sessionId?: string; customMetadata?: Record<string, unknown> },

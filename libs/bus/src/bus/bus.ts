@@ -27,7 +27,7 @@ export interface WorkItem extends Message {
 
 /**
  * The result of working on an item: it is done; the queue delivers it again (to any replica) after `delayMs`;
- * or a later delivery has taken it over, and the handler of that one decides.
+ * or a later delivery has taken the item over, and the handler of that delivery decides.
  */
 export type WorkOutcome =
   | { done: true }

@@ -11,7 +11,7 @@ import { createByteBudget } from './byte-budget.ts';
  */
 export interface Claims {
   /**
-   * Returns a packet that can be sent: the same one when it is small enough.
+   * Returns a packet that can be sent: the same packet when it is small enough.
    *
    * @throws MeshError `invalid_argument` over {@link maxPayloadBytes}
    */
@@ -129,7 +129,7 @@ function tooLarge(size: number): MeshError {
   );
 }
 
-/** Returns a function that sends the packets of one subject in order, although large ones take longer. */
+/** Returns a function that sends the packets of one subject in order, although large packets take longer. */
 export function inOrderOfSending(
   link: BrokerLink,
 ): (packet: Packet, send: () => Promise<void>) => Promise<void> {

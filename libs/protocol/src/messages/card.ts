@@ -22,7 +22,7 @@ export const agentCardSchema = z.object({
    * time.
    */
   tools: z.array(z.string()).default([]),
-  /** Its instruction for all agents below it, when that is a text. */
+  /** The agent's instruction for all agents below it, when that instruction is a text. */
   globalInstruction: z.string().optional(),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),

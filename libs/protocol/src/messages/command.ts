@@ -105,7 +105,10 @@ const heldSchema = z.object({
     z.object({
       event: eventSchema,
       afterSeq: z.number().int().min(0),
-      /** Whether user code has kept the event back: only the event's agent sees it, until its turn ends. */
+      /**
+       * Tells whether user code has kept the event back: only the event's agent sees the event, until the
+       * agent's turn ends.
+       */
       isKeptBack: z.boolean().optional(),
     }),
   ),
@@ -190,7 +193,7 @@ export type Answer = z.infer<typeof answerSchema>;
 
 /** A call of a tool. `{ "args": { … } }` is enough. */
 export const toolCallSchema = z.object({
-  /** The id of the function call. A repeated call with the same id gets the result of the first one. */
+  /** The id of the function call. A repeated call with the same id gets the result of the first call. */
   callId: callId.optional(),
   /** The id of the event that holds the call. */
   callEventId: z.string().optional(),

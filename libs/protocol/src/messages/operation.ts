@@ -21,8 +21,8 @@ export const operationUpdateSchema = z
     /** Whether the agent reacts to the update. Default: true for an outcome, false for progress. */
     wake: z.boolean().optional(),
     /**
-     * The number of a progress update. An update that arrives after one with a higher number is dropped.
-     * Without numbers all updates are kept, in the order of arrival.
+     * The number of a progress update. An update that arrives after an update with a higher number is
+     * dropped. Without numbers all updates are kept, in the order of arrival.
      */
     seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     /**

@@ -103,7 +103,9 @@ export function subjects(namespace = 'mesh') {
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** The object bucket with the bytes of artifacts, and the key-value bucket with their versions. */
     artifactBucket: `${namespace.toUpperCase()}_ARTIFACTS`,
-    /** The object bucket of payloads that are too large for a message: those of news, or those of work. */
+    /**
+     * The object bucket of payloads that are too large for a message: payloads of news, or payloads of work.
+     */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
     /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,

@@ -11,7 +11,7 @@ return redis.call('HGET', KEYS[1], 'result')
 
 /**
  * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one. The key expires with
- * the lease, as it holds nothing else: a result ends the lease and sets a ttl of its own.
+ * the lease, because the key holds nothing else: a result ends the lease and sets a new ttl.
  */
 export const takeCallScript = script(`
 local result = redis.call('HGET', KEYS[1], 'result')

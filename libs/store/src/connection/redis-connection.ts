@@ -14,7 +14,8 @@ export interface ConnectionOptions {
    */
   url: string;
   /**
-   * File with the certificates, in PEM, that vouch for a server with TLS; default: those that Node.js trusts.
+   * File with the certificates, in PEM, that vouch for a server with TLS; default: the certificates that
+   * Node.js trusts.
    */
   caFile?: string | undefined;
   /**

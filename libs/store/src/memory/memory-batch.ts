@@ -20,7 +20,7 @@ export interface MemoryCall {
 export interface PreparedMemory {
   memory: StoredMemory;
   entry: string;
-  /** Its terms, each with its weight in the memory. */
+  /** The terms of the memory, each with its weight. */
   terms: [term: string, impact: number][];
 }
 
@@ -93,7 +93,7 @@ export interface DroppedMemory {
 }
 
 /**
- * The mark of a session that is removed. With `from`, the mark must still be this one; otherwise nothing is
+ * The mark of a session that is removed. With `from`, the mark must still be `from`; otherwise nothing is
  * done.
  */
 export interface Unmark {

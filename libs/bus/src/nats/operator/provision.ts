@@ -25,7 +25,10 @@ import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
   namespace?: string | undefined;
-  /** The names of the agents. Each gets a consumer for runs and one for updates of its long-running calls. */
+  /**
+   * The names of the agents. Each agent gets a consumer for runs and a consumer for updates of its
+   * long-running calls.
+   */
   agents: string[];
   /** The names of the tools that take jobs. Each gets a consumer; default none. */
   tools?: string[];
@@ -75,7 +78,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
   const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);
-  // The provisioning user has inboxes of its own, like each service.
+  // The provisioning user has separate inboxes, like each service.
   const connection = await dial(
     options,
     'provision',
