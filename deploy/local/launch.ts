@@ -37,8 +37,8 @@ export interface LaunchOptions {
   /** Called when a service ends by itself. */
   onDeath?: (service: string, pid: number, how: string) => void;
   /**
-   * Whether services and own servers that end by themselves are started again, after growing pauses; default
-   * false.
+   * Tells whether services and own servers that end by themselves are started again, after growing pauses;
+   * default false.
    */
   restarts?: boolean;
   /** Prints reports about servers and restarts. */

@@ -40,7 +40,7 @@ interface LogLine {
 /**
  * Starts a service's `main.ts` and waits until it serves.
  *
- * @throws Error with its last lines when it does not
+ * @throws Error with the last lines of the service when it does not start
  */
 export async function startService({
   name,

@@ -73,7 +73,7 @@ export interface ServerAndClient {
   client: Client;
   authentication: ClientAuth;
   scopes: string[];
-  /** Whether the issuer is known, so that ID tokens and `iss` can be checked. */
+  /** Tells whether the issuer is known, so that ID tokens and `iss` can be checked. */
   hasIssuer: boolean;
   /** Returns the options of one request. */
   options(signal?: AbortSignal): RequestOptions;

@@ -58,7 +58,7 @@ export interface SignInService {
    */
   open(ref: SignInRef, signIn: SignIn): Promise<SignIn>;
   find(ref: SignInRef): Promise<KeptSignIn | undefined>;
-  /** Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for it. */
+  /** Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for an answer. */
   answer(ref: SignInRef, answer: AuthCredential): Promise<boolean>;
   /**
    * Changes the status. Returns false when the current status is not `from`. Of several concurrent callers

@@ -6,7 +6,7 @@ export interface RunId {
   resume?: string | undefined;
 }
 
-/** Names a run that has a session or waits for it. */
+/** Names a run that has a session or waits for the session. */
 export function runName({ invocationId, resume }: RunId): string {
   return resume === undefined ? invocationId : JSON.stringify([invocationId, resume]);
 }

@@ -51,7 +51,7 @@ export function memoryJson(memory: StoredMemory): string {
 /**
  * Checks a search limit.
  *
- * @throws MeshError `invalid_argument` for an invalid one
+ * @throws MeshError `invalid_argument` for an invalid value
  */
 export function searchLimit(limit: number = defaultSearchLimit): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, maxSearchLimit);
@@ -61,7 +61,7 @@ export function searchLimit(limit: number = defaultSearchLimit): number {
 /**
  * Checks a page size.
  *
- * @throws MeshError `invalid_argument` for an invalid one
+ * @throws MeshError `invalid_argument` for an invalid value
  */
 export function pageLimit(limit = 100): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, 1_000);

@@ -34,9 +34,9 @@ export interface InvocationState {
   llmCalls?: number;
   /** Number of the invocation's last event in the session, so far; 0 without any. */
   lastSeq: number;
-  /** Why the invocation failed. */
+  /** The reason for which the invocation failed. */
   error?: { code: string; message: string };
-  /** Why somebody cancelled the invocation. */
+  /** The reason of a cancellation. */
   cancelled?: string;
 }
 
@@ -72,7 +72,7 @@ export interface FollowedRun {
    * repeated.
    */
   numbered: AsyncIterable<NumberedEvent>;
-  /** How the run ended; settles after `numbered` has. */
+  /** The end of the run; settles after `numbered` has ended. */
   end: Promise<InvocationEnd>;
 }
 

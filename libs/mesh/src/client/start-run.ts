@@ -102,7 +102,7 @@ export interface StartedRun {
    * either this or `events`.
    */
   numbered: AsyncIterable<NumberedEvent>;
-  /** How the run ended; settles after `events` has. */
+  /** The end of the run; settles after `events` has ended. */
   end: Promise<InvocationEnd>;
 }
 

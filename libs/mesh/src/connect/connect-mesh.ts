@@ -41,11 +41,13 @@ export interface ConnectOptions {
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
   /**
-   * How long memories of users are kept, and whether a search also goes by meaning; default: for ever, and by
-   * words only.
+   * The time for which memories of users are kept, and the embedder for a search by meaning. Default:
+   * memories are kept for ever, and a search goes by words only.
    */
   memory?: Omit<MemoryOptions, 'onWarning'>;
-  /** How long sessions of an app are kept, and how many of their events; default: all, for ever. */
+  /**
+   * The time for which sessions of an app are kept, and the number of their events; default: all, for ever.
+   */
   retention?: RetentionOf;
   /**
    * Place of the artifacts: `nats`, or the `file:` address of a folder that all processes share; default

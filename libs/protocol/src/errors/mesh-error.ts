@@ -4,7 +4,7 @@
  */
 export interface ErrorKind {
   readonly meaning: string;
-  /** Whether the same request may succeed later or at another replica. */
+  /** Tells whether the same request may succeed later or at another replica. */
   readonly retryable: boolean;
   readonly httpStatus: number;
   /** `Nats-Service-Error-Code` of the NATS services protocol (ADR-32 of NATS). */

@@ -10,7 +10,10 @@ export const agentCardSchema = z.object({
   name: agentNameSchema,
   description: z.string().default(''),
   version: z.string().default('0.0.0'),
-  /** Whether a model drives the agent. Only then can its sub-agents transfer the conversation back to it. */
+  /**
+   * Tells whether a model drives the agent. Only then can its sub-agents transfer the conversation back to
+   * it.
+   */
   llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),

@@ -26,13 +26,16 @@ export const runConfigSchema = z.object({
   /** With `sse`, pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /**
-   * Whether the client makes the tool calls: the run then ends with them, and their function responses
+   * Tells whether the client makes the tool calls: the run then ends with them, and their function responses
    * continue it.
    */
   pauseOnToolCalls: z.boolean().default(false),
-  /** Whether a plain "yes" or "no" of the user answers the confirmation that the previous turn asked for. */
+  /**
+   * Tells whether a plain "yes" or "no" of the user answers the confirmation that the previous turn asked
+   * for.
+   */
   plainTextToolConfirmation: z.boolean().default(false),
-  /** Whether files in the user's message are saved as artifacts; the message then names them. */
+  /** Tells whether files in the user's message are saved as artifacts; the message then names them. */
   saveInputBlobsAsArtifacts: z.boolean().default(false),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
@@ -227,7 +230,7 @@ export type ToolCallInput = z.input<typeof toolCallSchema>;
 export const toolResultSchema = z.object({
   /** Absent when a long-running tool has no first result. */
   response: z.unknown().optional(),
-  /** Whether this response is the outcome of a long-running call: no other answer will come. */
+  /** Tells whether this response is the outcome of a long-running call: no other answer will come. */
   isLastWord: z.boolean().optional(),
   /** The reason of a failure, for the callbacks of the calling agent. The response tells it to the model. */
   failed: z.object({ code: z.string().optional(), message: z.string() }).optional(),

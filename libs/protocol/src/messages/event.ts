@@ -62,8 +62,8 @@ export interface EventCompaction {
 /** The effects of an event besides its content. The names are ADK's. */
 export interface EventActions {
   /**
-   * Whether the function responses of this event are the answer; the model is then not asked to put them into
-   * words.
+   * Tells whether the function responses of this event are the answer; the model is then not asked to put
+   * them into words.
    */
   skipSummarization?: boolean;
   /**
@@ -75,7 +75,7 @@ export interface EventActions {
   artifactDelta: Record<string, number>;
   /** The agent that gets the conversation, in the same invocation. */
   transferToAgent?: string;
-  /** Whether to end the nearest loop. */
+  /** Tells whether to end the nearest loop. */
   escalate?: boolean;
   requestedAuthConfigs: Record<string, unknown>;
   /** The confirmations that a person must give, by function-call id. */
@@ -113,7 +113,7 @@ export interface Event {
    * agents see.
    */
   branch?: string;
-  /** Whether the event is a streamed piece, which is never stored. */
+  /** Tells whether the event is a streamed piece, which is never stored. */
   partial?: boolean;
   turnComplete?: boolean;
   interrupted?: boolean;

@@ -18,7 +18,7 @@ export const operationUpdateSchema = z
     response: z.unknown().optional(),
     /** The reason of a failure, instead of a response. */
     error: z.string().min(1).max(10_000).optional(),
-    /** Whether the agent reacts to the update. Default: true for an outcome, false for progress. */
+    /** Tells whether the agent reacts to the update. Default: true for an outcome, false for progress. */
     wake: z.boolean().optional(),
     /**
      * The number of a progress update. An update that arrives after an update with a higher number is

@@ -35,7 +35,7 @@ const pageSize = 200;
 
 /**
  * The steps that delete the session of a call, in order. The log goes last, because it names all other keys:
- * a second deletion finishes one that was interrupted between any two steps.
+ * a second deletion finishes a deletion that was interrupted between any two steps.
  */
 const hiddenSteps: readonly DeletionStep[] = [closeSession, removeMentioned, removeSession];
 
@@ -90,8 +90,8 @@ async function closeSession({ connection, keys, ref }: Deletion): Promise<void> 
 
 /**
  * Removes the keys that the log mentions, page by page, and gives each page to the caller, in the end an
- * empty one. A crash in it leaves the log, which a second deletion reads from its beginning: keys that are
- * gone do no harm.
+ * empty page. After a crash in this step a second deletion reads the log from its beginning again: keys that
+ * are gone do no harm.
  */
 async function removeMentioned(deletion: Deletion): Promise<void> {
   const { log, ref, options } = deletion;
@@ -152,7 +152,7 @@ async function removeInvocations(
 
 /**
  * Removes the session itself in one atomic step: its hash, log and state, its answers and open calls, and its
- * place in the user's list. A crash after it leaves only its queue, which expires.
+ * place in the user's list. After a crash behind this step only the session's queue is left, which expires.
  */
 async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
   const { appName, userId, sessionId } = ref;

@@ -40,7 +40,7 @@ local function leave_session(session, waiting, runs, id)
 end
 `;
 
-// Returns all fields of an invocation's hash but those that make repeated commits harmless.
+// Returns all fields of an invocation's hash, except the fields that make repeated commits harmless.
 export const readInvocation = `
 local function read_invocation(key)
   local all, wanted = redis.call('HGETALL', key), {}

@@ -123,7 +123,7 @@ return redis.call('HDEL', waiting_runs, run)
 /**
  * Marks an invocation as cancelled. `endJson` is the end of its waiting runs; `prefix` is the beginning of
  * the names of runs that continue it; `only` is the name of the single run to cancel, or ''. Returns
- * 'unknown' for an invocation of another session, or one that has not begun.
+ * 'unknown' for an invocation of another session, or an invocation that has not begun.
  */
 export const cancelScript = defineScript(
   {

@@ -1,10 +1,10 @@
-/** How long sessions are kept, and how many of their events. */
+/** The time for which sessions are kept, and the number of their events. */
 export interface Retention {
   /** Time after its last event at which a session is deleted, ms; absent: never. */
   sessionTtlMs?: number;
   /**
-   * Number of last events that a session keeps, beside those that a run or a pending call still needs;
-   * absent: all.
+   * Number of last events that a session keeps, beside the events that a run or a pending call still needs;
+   * absent to keep all events.
    */
   maxEvents?: number;
 }

@@ -10,7 +10,7 @@ import {
   listArtifactVersions,
 } from './artifacts.ts';
 
-/** The ends of a path behind an artifact's name, the longer ones first. */
+/** The ends of a path behind an artifact's name, the longer ends first. */
 const ends: [end: RegExp, handle: Handler][] = [
   [/\/versions\/(?<version>[^/]+)\/content$/, downloadArtifact],
   [/\/versions\/(?<version>[^/]+)\/metadata$/, getArtifactMetadata],
