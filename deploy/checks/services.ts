@@ -32,7 +32,7 @@ function deployed({ manifest, folder }: Sample): DeployedService {
     : { name: `${basename(folder)}-tool`, folder, user, tool: manifest };
 }
 
-/** Returns the variables that a service reads, to find unknown ones in a deployment file. */
+/** Returns the variables that a service reads, to find unknown variables in a deployment file. */
 export function knownVariables(name: string): string[] {
   const isAgent = deployedServices.some((service) => service.name === name && service.agent !== undefined);
   const own = name === 'gateway' ? gatewayConfig : isAgent ? agentConfig : {};

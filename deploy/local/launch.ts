@@ -19,8 +19,8 @@ export interface LaunchOptions {
   /** The port of the gateway; default any free port. */
   gatewayPort?: number;
   /**
-   * The servers, when they run already; default those of `NATS_URL` and `REDIS_URL`, else new servers on free
-   * ports.
+   * The servers, when they run already; default: the servers of `NATS_URL` and `REDIS_URL`, else new servers
+   * on free ports.
    */
   natsUrl?: string | undefined;
   redisUrl?: string | undefined;
@@ -195,7 +195,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
 }
 
-/** Returns the level when it is finer than the one that the launcher needs. */
+/** Returns the level when it is finer than the level that the launcher needs. */
 function isFiner(level: string | undefined): string | undefined {
   return level === 'debug' || level === 'trace' ? level : undefined;
 }

@@ -106,7 +106,7 @@ export class FileArtifactService extends BaseArtifactService {
     let count = 0;
     for (const name of names) {
       // The latest version is deleted first: an interrupted deletion leaves old versions, not a gap before
-      // new ones.
+      // new versions.
       const versions = (await versionsIn(join(folder, name))).reverse();
       if (versions.length > 0) count += 1;
       for (const version of versions) await this.#removeVersion(join(folder, name, String(version)));

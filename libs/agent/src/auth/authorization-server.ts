@@ -21,7 +21,7 @@ export const requestMs = 10_000;
  */
 export type Grant = 'authorization_code' | 'client_credentials' | 'other';
 
-/** The OAuth2 part of a scheme, with those endpoints that are configured. */
+/** The OAuth2 part of a scheme, with the configured endpoints. */
 export interface SchemeOAuth {
   grant: Grant;
   authorizationEndpoint?: string | undefined;

@@ -9,8 +9,9 @@ import type { SignIn } from '../credentials/sign-in-service.ts';
 import { oauthOf, serverOf } from './authorization-server.ts';
 
 /**
- * Makes the sign-in for a configuration. For an authorization code grant it holds the address for the person,
- * with PKCE (RFC 7636, S256) and a state. For everything else it is empty: the person enters a key.
+ * Makes the sign-in for a configuration. For an authorization code grant the sign-in holds the address for
+ * the person, with PKCE (RFC 7636, S256) and a state. For everything else the sign-in is empty: the person
+ * enters a key.
  *
  * @throws TokenError when the endpoints cannot be discovered
  */

@@ -68,7 +68,7 @@ export async function provideRequested(context: Context, isRemote: boolean): Pro
   const { requestedConfig } = credentials;
   if (!requestedConfig) return false;
   return await markFailures(async () => {
-    // The tool received the credential before and requests it again, so it did not work.
+    // The tool received the credential before and requests it again, so the credential did not work.
     const isNew = credentials.get(requestedConfig.credentialKey) === undefined;
     const credential = isNew ? await findCredential(requestedConfig, context) : undefined;
     if (!credential) {

@@ -230,7 +230,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   /**
    * Runs user code. After a crash or a pause the code runs from the start again. Events that are already in
    * the log are not yielded again: the agent's own events, found by their number; the events of its children;
-   * and those of the flow of an LLM agent with user code.
+   * and, for an LLM agent with user code, the events of its flow.
    */
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { path = `${this.name}/own`, invocationId, session } = context;

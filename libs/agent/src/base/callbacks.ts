@@ -5,7 +5,7 @@ import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
 
 type Awaitable<T> = T | Promise<T>;
-/** One function or several; the first one that returns a value decides. */
+/** One function or several; the first function that returns a value decides. */
 export type OneOrMore<T> = T | T[];
 
 export type SingleAgentCallback = (context: Context) => Awaitable<Content | undefined>;

@@ -28,7 +28,7 @@ export interface SummarizingCompactor {
 
 /** Limits the prompt to the last events. Nothing is written, and earlier events are not even read. */
 export interface TruncatingCompactor {
-  /** Maximum number of events, not counting those that the turn needs. */
+  /** Maximum number of events, not counting the events that the turn needs. */
   readonly threshold: number;
   /** Number of the session's first events that the prompt keeps. */
   readonly preserveLeadingEvents: number;
@@ -63,7 +63,7 @@ export function isTruncating(compactor: BaseContextCompactor): compactor is Trun
 /** A service that summarizes events. */
 export interface BaseSummarizer {
   /**
-   * @param events in order; the first one may be the summary of earlier events
+   * @param events in order; the first event may be the summary of earlier events
    * @throws any error; the prompt is then built without a new summary
    */
   summarize(

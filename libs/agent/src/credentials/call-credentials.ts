@@ -2,7 +2,7 @@ import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
 /**
  * The credentials of one tool call: the credentials that the call received, and the credential that it has
- * requested. They are only in memory, and are not shown when printed.
+ * requested. All of them are only in memory, and are not shown when printed.
  */
 export class CallCredentials {
   readonly #credentials = new Map<string, AuthCredential>();

@@ -99,7 +99,7 @@ export async function resolveTools(agent: LlmAgent, context: InvocationContext):
   return { targets, toolsDict: selected ? { ...selected } : all };
 }
 
-/** States the agent's own name and description. An agent that works with others needs them. */
+/** States the agent's own name and description. An agent that works with other agents needs both. */
 function identity({ name, description }: LlmAgent, hasColleagues: boolean): string {
   if (!hasColleagues) return '';
   return `You are the agent "${name}".${description ? ` Your job: ${description}` : ''}`;

@@ -38,7 +38,7 @@ interface CallOutcome extends AskingCall {
 /**
  * Runs the calls of one model turn, at the same time unless the agent is sequential. Yields the progress of
  * the tools, and then one event with their responses in the order of the calls. When all calls are
- * long-running without a first result, that event has no content: it is yielded only if the calls changed
+ * long-running without a first result, the event has no content and is yielded only if the calls changed
  * state or actions.
  */
 export async function* callTools(

@@ -81,7 +81,7 @@ export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number 
 }
 
 /**
- * Tells whether the request is the first one for the step. Work that began before the first request was
+ * Tells whether the request is the first request for the step. Work that began before the first request was
  * interrupted by a crash.
  */
 export function isFirstPart({ part }: HeldStep): boolean {

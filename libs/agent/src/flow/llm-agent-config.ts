@@ -35,8 +35,8 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   /** `none` shows the model only the current turn. */
   includeContents?: 'default' | 'none';
   /**
-   * The compactors that keep the agent's prompts short, in order; default: those of the app. An empty list
-   * shows the whole conversation.
+   * The compactors that keep the agent's prompts short, in order; default: the app's compactors. An empty
+   * list shows the whole conversation.
    */
   contextCompactors?: readonly BaseContextCompactor[];
   /** The schema of requests to this agent; absent for plain text. */
@@ -102,7 +102,7 @@ export function changeable(agent: Changeable): Partial<LlmAgentConfig> {
   };
 }
 
-/** Returns the callbacks alone, without absent ones. */
+/** Returns only the callbacks that are set. */
 export function callbacksIn(callbacks: LlmCallbacks): LlmCallbacks {
   const names = Object.keys(llmCallbackOptions) as (keyof LlmCallbacks)[];
   return Object.fromEntries(

@@ -102,7 +102,7 @@ function withLog(
   }
   events.push(...rest.map(({ event }) => event));
   noteUnread(events, unreadBefore(session));
-  // The state stays that of the session: tools and callbacks write to it.
+  // The state is still the state of the session: tools and callbacks write to it.
   const view: Session = Object.create(session, {
     events: { value: events, enumerable: true },
     seq: { value: unreadBefore(session) + events.length, enumerable: true },

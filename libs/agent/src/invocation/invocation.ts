@@ -71,9 +71,9 @@ export interface InvocationOptions extends InvocationServices {
 }
 
 /**
- * Runs an invocation; the loop is the same in one process and on the mesh. It lets the agent continue,
- * commits the event that the agent yields, passes it on, and only then lets the agent continue. A new run
- * with the same session and invocation id continues from the committed events.
+ * Runs an invocation; the loop is the same in one process and on the mesh. The loop lets the agent work until
+ * it yields an event, commits the event, passes the event on, and only then lets the agent continue. A new
+ * run with the same session and invocation id continues from the committed events.
  *
  * Yields every committed event, including the user's message, and partial events.
  *

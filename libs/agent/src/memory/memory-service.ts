@@ -87,7 +87,7 @@ export interface SearchMemoryResponse {
  * implementations: in memory here, on Redis in `@agentmesh/store`.
  *
  * A memory is stored completely or not at all. When a process dies while it adds several memories, some may
- * be stored; adding all of them again adds the missing ones.
+ * be stored; adding all of them again adds the missing memories.
  *
  * All methods throw MeshError `invalid_argument` for names that cannot be keys, and for values that JSON
  * cannot hold.

@@ -155,7 +155,7 @@ export function inputEvent(context: InvocationContext, asking: readonly AskingCa
 
 /**
  * Makes an event with questions. The ids follow from the call and the number of its questions so far. So a
- * process that asks again after a crash asks the same question and not a second one.
+ * process that asks again after a crash asks the same question and not a second question.
  */
 function questionEvent(
   { invocationId, agent, branch, session }: InvocationContext,

@@ -35,7 +35,7 @@ export interface RunEnding extends RunEnd {
 export interface InvocationRecord {
   /** For a continued invocation: the status of the last continuing run. */
   status: 'running' | 'completed' | 'failed';
-  /** The last continuing run; absent before the first one. */
+  /** The last run that continued the invocation; absent if there is none. */
   resume?: string;
   /**
    * The ends of the invocation's runs, by the `resume` of each run; by '' for the first run. Absent until a

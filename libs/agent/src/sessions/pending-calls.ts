@@ -71,7 +71,7 @@ export interface PendingCalls {
    */
   noteProgress(ref: CallRef, seq: number): Promise<boolean>;
 
-  /** Lists the calls of a service that are past their deadline, the most overdue ones first. */
+  /** Lists the calls of a service that are past their deadline, the most overdue calls first. */
   overdue(service: string, limit: number): Promise<CallRef[]>;
 
   /** Makes a call overdue again at a later time (epoch ms), because it cannot have its outcome now. */

@@ -65,9 +65,9 @@ export class SessionCache {
   }
 
   /**
-   * Returns the session with the events that others have committed since it was opened; the opened object
-   * must not be used any more. Returns undefined when the session is gone or has been replaced by another
-   * session: open it anew.
+   * Returns the session with the events that other processes have committed since it was opened; the opened
+   * object must not be used any more. Returns undefined when the session is gone or has been replaced by
+   * another session: open it anew.
    */
   async refresh(session: Session): Promise<Session | undefined> {
     const { events, seq } = session;
@@ -127,7 +127,7 @@ export class SessionCache {
     const turn = await this.#sessions.log.readTurn(ref, need, knownSeq);
     if (!turn) return undefined;
     const { session, firstSeq } = turn;
-    // There are so many new events that none of the cached ones is needed any more.
+    // There are so many new events that no cached event is needed any more.
     if (firstSeq > knownSeq) {
       this.#lend(turn);
       return isEnough(session, need) ? session : undefined;

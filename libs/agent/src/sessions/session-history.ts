@@ -94,9 +94,9 @@ export async function forkSession(
 }
 
 /**
- * Makes a session of imported events. Their changes of the session's own state are applied; those of `app:`
- * and `user:` state are not, because others may have changed it since. Pending calls have expired. A session
- * that cannot be completed is deleted again.
+ * Makes a session of imported events. Their changes of the session's own state are applied; changes of `app:`
+ * and `user:` state are not, because other sessions may have changed that state since. Pending calls have
+ * expired. A session that cannot be completed is deleted again.
  *
  * @param request as for `createSession`; `state` is the initial state of the session
  * @throws MeshError `already_exists` for an id in use; `invalid_argument` for events that cannot be stored

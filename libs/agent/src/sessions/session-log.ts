@@ -64,9 +64,9 @@ export interface SessionLog {
   readTurn(ref: InvocationRef, need: TurnNeed, knownSeq?: number): Promise<TurnSession | undefined>;
 
   /**
-   * Appends imported events unchanged. Their changes of the session's own state are applied; those of `app:`
-   * and `user:` state stay in the log only. No call among them becomes pending. A repeated call changes
-   * nothing, because `afterSeq` says where they belong.
+   * Appends imported events unchanged. Their changes of the session's own state are applied; changes of
+   * `app:` and `user:` state stay in the log only. No call among them becomes pending. A repeated call
+   * changes nothing, because `afterSeq` says where they belong.
    *
    * @throws MeshError `not_found` when the session is gone; `failed_precondition` when its last number is not
    * `afterSeq`; `invalid_argument` as `appendEvent`

@@ -7,14 +7,14 @@ import type { ListSessionsRequest, ListSessionsResponse } from './session-list.t
 import type { SessionLog, StoredEvent } from './session-log.ts';
 import type { UserRecords } from './user-records.ts';
 
-/** A selection of a session's events: those that pass all conditions, and of these the last N. */
+/** A selection of a session's events: the last N of the events that pass all conditions. */
 export interface GetSessionConfig {
   /** Only the last N events; 0 for none. */
   numRecentEvents?: number;
   /** Only events at or after this time, epoch ms. */
   afterTimestamp?: number;
   /**
-   * Only events with a greater number in the session, for a reader that has the earlier ones. The cost
+   * Only events with a greater number in the session, for a reader that has the earlier events. The cost
    * depends on the result.
    */
   afterSeq?: number;
@@ -61,9 +61,9 @@ export interface AppendEventRequest {
 }
 
 /**
- * A store of sessions. Its methods are those of ADK's service of the same name; all else is in separate
- * contracts: `log`, `leases`, `invocations`, `pending` and `users`. One conformance suite
- * (`@agentmesh/agent/conformance`) has two implementations: in memory here, on Redis in `@agentmesh/store`.
+ * A store of sessions. Its methods have the names of ADK's service; all else is in separate contracts: `log`,
+ * `leases`, `invocations`, `pending` and `users`. One conformance suite (`@agentmesh/agent/conformance`) has
+ * two implementations: in memory here, on Redis in `@agentmesh/store`.
  *
  * State scopes: all sessions of the app share the `app:` keys, all sessions of a user in the app share the
  * `user:` keys. Keys without prefix belong to the session. `temp:` keys belong to the invocation and are

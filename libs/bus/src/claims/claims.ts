@@ -159,7 +159,7 @@ export interface Arrival {
 
 /**
  * Returns a function that passes the packets of one subject on in order: at once, unless the payload of this
- * packet or of an earlier one has to be read from a bucket.
+ * packet or of an earlier packet has to be read from a bucket.
  */
 export function inOrderOfArrival(claims: Claims): (packet: Packet, arrival: Arrival) => void {
   const waiting = new Map<string, Promise<void>>();

@@ -77,8 +77,8 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
       : await takeProgress(served, item, call, update);
   } catch (thrown) {
     const isGone = MeshError.from(thrown).code === 'not_found';
-    // The session is being deleted: a job's update about it must not become a dead letter that others can
-    // read.
+    // The session is being deleted: a job's update about it must not become a dead letter that other programs
+    // can read.
     if (isGone && update.seq !== undefined) return lateWord(callId, update);
     throw thrown;
   }

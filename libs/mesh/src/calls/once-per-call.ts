@@ -40,7 +40,7 @@ export async function oncePerCall(
     if (signal.aborted) throw MeshError.from(signal.reason);
     await delay(pollMs);
   }
-  // If a renewal fails, the next one makes up for it, or another replica takes over.
+  // If a renewal fails, the next renewal makes up for it, or another replica takes over.
   const renewal = setInterval(
     () => void results.take(tool, key, holder, leaseMs).catch(() => {}),
     leaseMs / 3,

@@ -13,7 +13,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
-/** Number of events that are read at a time in the search for the last one of an invocation. */
+/** Number of events that are read at a time in the search for the last event of an invocation. */
 const pageSize = 200;
 /**
  * Time without an event after which an invocation without a record counts as ended, in ms: as long as the

@@ -2,7 +2,7 @@ import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import { type Config, type Logger, oneOf, variable } from '@agentmesh/service';
 
-/** The variables of an agent's process, beside those of every service. */
+/** The variables of an agent's process, beside the variables of every service. */
 export const agentConfig = {
   model: variable(
     'MESH_MODEL',

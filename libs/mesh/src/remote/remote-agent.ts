@@ -44,7 +44,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
   }
 
   /**
-   * Makes another object for the same agent. The agent's options are those of the process that serves it.
+   * Makes another object for the same agent. The process that serves the agent decides about its options.
    * @throws MeshError `invalid_argument` for overrides
    */
   override clone(overrides: Partial<BaseAgentConfig> = {}): this {

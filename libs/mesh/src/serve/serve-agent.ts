@@ -33,7 +33,7 @@ import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 export interface ServeAgentOptions extends InvocationServices {
   /** Plugins that see and change what the agent does; they are called before its own callbacks. */
   plugins?: BasePlugin[];
-  /** The app whose root agent this is; absent for an agent that only others use. */
+  /** The app whose root agent this is; absent for an agent that only other agents use. */
   app?: string;
   /**
    * For the root of an app: tells whether an answer that names the invocation with the question may continue

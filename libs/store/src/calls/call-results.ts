@@ -20,8 +20,8 @@ export interface CallResults {
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
   /**
    * Takes the lease on a call's work for `ttlMs`, so that one of many concurrent repeats does the work. A
-   * second call with the same holder renews the lease. The lease only saves work: it may expire while its
-   * holder is still busy, so `put` keeps the first result in any case.
+   * second call with the same holder renews the lease. The lease only saves work: the lease may expire while
+   * its holder is still busy, so `put` keeps the first result in any case.
    *
    * @param holder unique to one attempt, as equal holders do not keep each other out
    * @throws MeshError `invalid_argument`

@@ -8,7 +8,7 @@ import { forgottenMs } from './call-results.ts';
 /** The state of a job for a worker that wants it. */
 export type TakenJob =
   | {
-      /** The job is this worker's as long as it renews its lease. */
+      /** This worker holds the job as long as it renews its lease. */
       state: 'taken';
       /** Number of times that the job was begun, including this time. */
       attempt: number;

@@ -139,7 +139,7 @@ function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOption
     sentinelError = explainedError(error);
     onError(sentinelError);
   });
-  // When it has asked all Sentinels, the client reports that all are unreachable, even if they replied with
+  // After the client has asked all Sentinels, it reports that all are unreachable, even if they replied with
   // errors.
   redis.on('error', (error) =>
     onError(error.message.startsWith('All sentinels') && sentinelError ? sentinelError : error),

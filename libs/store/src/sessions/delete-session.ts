@@ -56,8 +56,8 @@ export async function deleteSession(deletion: Deletion): Promise<void> {
 
 /**
  * Removes keys that the log does not mention, because a process died before it committed: calls, sign-ins and
- * records of invocations in the index of expiring keys. A crash before or after it leaves a session that is
- * still open.
+ * records of invocations in the index of expiring keys. After a crash before or behind this step the session
+ * is still open.
  */
 async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<void> {
   const index = keys.index(ref.appName, ref.userId);
@@ -81,8 +81,9 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
 }
 
 /**
- * Closes the session: only its deletion can use it from now on, and its lease ends. A crash after it leaves
- * the session's keys, including its place in the user's list: the id is not free, and a deletion finds it.
+ * Closes the session: only its deletion can use it from now on, and its lease ends. After a crash behind this
+ * step the session's keys are left, including its place in the user's list: the id is not free, and a
+ * deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
   await connection.script(closeSessionScript, [keys.session(ref)], []);

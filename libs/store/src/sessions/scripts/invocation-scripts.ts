@@ -1,8 +1,8 @@
 import { defineScript } from '../../scripts/define-script.ts';
 import { noteKey } from '../../scripts/expiring-key.ts';
 
-// For a continued invocation, `run` is the name of the last run that continued it; each run has an end of its
-// own.
+// For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
+// end.
 const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run

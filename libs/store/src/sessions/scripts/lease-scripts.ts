@@ -12,10 +12,10 @@ end
 
 /**
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
- * ''; `message` is published when it is the run's turn; `part` and `delivery` name the part of the invocation
- * and the message of this delivery, each or ''. The nonce distinguishes a repetition of the same call from
- * another taker: a repetition must not fence off its own caller. Returns the state, then the values that
- * belong to it.
+ * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
+ * part of the invocation and the message of this delivery, each or ''. The nonce distinguishes a repetition
+ * of the same call from another taker: a repetition must not fence off its own caller. Returns the state,
+ * then the values that belong to it.
  */
 export const takeScript = defineScript(
   {

@@ -18,8 +18,8 @@ export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
 }
 
 /**
- * Least time for which a child session waits for an answer, ms. It is also deleted with the session of its
- * call.
+ * Least time for which a child session waits for an answer, ms. A child session is also deleted with the
+ * session of its call.
  */
 const hiddenMs = 90 * 86_400_000;
 
