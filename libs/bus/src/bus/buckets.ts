@@ -17,11 +17,11 @@ export interface OpenedObject extends StoredObject {
 }
 
 /**
- * Bytes of any length under ids. An object can be read only after all of it is written. Waits for the
- * connection as the bus does.
+ * Bytes of any length under ids. An object can be read only after all of it is written. All methods wait for
+ * the connection as the bus does.
  *
  * All methods throw MeshError: `failed_precondition` when the bucket was not provisioned, `unavailable` while
- * it cannot be reached.
+ * the bucket cannot be reached.
  */
 export interface ObjectBucket {
   /** Stores a stream under a new id. Leaves nothing behind when the stream fails. */

@@ -26,8 +26,8 @@ export interface WorkItem extends Message {
 }
 
 /**
- * The result of working on an item: it is done; the queue delivers it again (to any replica) after `delayMs`;
- * or a later delivery has taken the item over, and the handler of that delivery decides.
+ * The result of working on an item: the item is done; the queue delivers it again (to any replica) after
+ * `delayMs`; or a later delivery has taken the item over, and the handler of that delivery decides.
  */
 export type WorkOutcome =
   | { done: true }

@@ -31,8 +31,8 @@ export interface Claims {
    */
   hold(packet: Packet, use: keyof typeof budgets, signal?: AbortSignal): Promise<() => void>;
   /**
-   * Removes the payload of a packet from its bucket, once nobody needs it any more. Returns at once, and
-   * never throws.
+   * Removes the payload of a packet from its bucket, once nobody needs the payload any more. Returns at once,
+   * and never throws.
    */
   drop(packet: Packet): void;
 }

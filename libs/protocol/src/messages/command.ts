@@ -26,8 +26,8 @@ export const runConfigSchema = z.object({
   /** With `sse`, pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /**
-   * Tells whether the client makes the tool calls: the run then ends with them, and their function responses
-   * continue it.
+   * Tells whether the client makes the tool calls: the run then ends with the calls, and the function
+   * responses to them continue it.
    */
   pauseOnToolCalls: z.boolean().default(false),
   /**
@@ -129,7 +129,7 @@ const stepSchema = z.object({
   session: id,
   invocationId: id,
   branch: z.string().optional(),
-  /** The path of the step in the workflow; its events carry it. */
+  /** The path of the step in the workflow; the events of the step carry this path. */
   path: z.string().optional(),
   /** The number of events in the session before the step. The step's own events come after them. */
   journalStart: z.number().int().min(0),
@@ -182,8 +182,8 @@ export const answerSchema = z.object({
   user: z.string(),
   session: z.string(),
   /**
-   * The state of session scope that the agent changed. The caller decides whether to apply it to its own
-   * session.
+   * The state of session scope that the agent changed. The caller decides whether to apply this state to its
+   * own session.
    */
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number()).default({}),

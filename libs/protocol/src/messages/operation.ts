@@ -26,8 +26,8 @@ export const operationUpdateSchema = z
      */
     seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     /**
-     * For a job: the invocation that began it. After an answer to a question of the call, it differs from the
-     * invocation that made the call.
+     * For a job: the invocation that began the job. After an answer to a question of the call, this
+     * invocation differs from the invocation that made the call.
      */
     invocationId: z.string().min(1).optional(),
     /** For a job: the number of answers to questions of the call at the start of the job. */

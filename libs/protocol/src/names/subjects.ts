@@ -83,7 +83,8 @@ export function subjects(namespace = 'mesh') {
     /** For a request for pending calls, which gateways answer. */
     pending: `${root}.pending`,
     /**
-     * For the committed events of all sessions: an auditor subscribes to it, and agents may publish to it.
+     * For the committed events of all sessions: an auditor subscribes to this subject, and agents may publish
+     * to it.
      */
     allSessionEvents: `${root}.session.*.*.*.event`,
     /** The JetStream stream of a kind of work: one durable consumer for each name. */

@@ -68,10 +68,10 @@ const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLett
 /**
  * Makes or updates the objects in JetStream that the mesh needs: the streams of runs, operations and jobs
  * with a durable consumer for each agent and tool, the dead letters, and the buckets. May run again at any
- * time, with more names; it does not remove the consumers of names that are left out.
+ * time, with more names; the consumers of names that are left out are not removed.
  *
  * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the
- * right to administer it
+ * right to administer JetStream
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
   assertOptions('provision', options ?? null, optionNames);
@@ -147,8 +147,8 @@ async function putWorkStream(
 }
 
 /**
- * Makes or updates the stream of dead letters. They stay until an operator removes them, or until they are
- * too old.
+ * Makes or updates the stream of dead letters. Dead letters stay until an operator removes them, or until
+ * they are too old.
  */
 async function putDeadStream(
   manager: JetStreamManager,

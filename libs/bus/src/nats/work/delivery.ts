@@ -22,7 +22,8 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
   const [attempt, streamSeq, , timestamp] = tokens.slice(at);
 
   function say(word: string) {
-    // Without a connection no server hears it; it delivers the message again after the ack wait.
+    // Without a connection no server gets the acknowledgement; the server delivers the message again after
+    // the ack wait.
     if (!link.connected) return;
     try {
       connection.publish(ackTo, word);

@@ -29,7 +29,7 @@ const longestPauseMs = 5_000;
 /**
  * Opens a work queue by its durable pull consumer.
  *
- * @throws MeshError `failed_precondition` when it was not provisioned
+ * @throws MeshError `failed_precondition` when the queue was not provisioned
  */
 export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): Promise<WorkSource> {
   const { connection, link, subjects, onError } = parts;
