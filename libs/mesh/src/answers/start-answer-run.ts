@@ -32,9 +32,9 @@ export interface Outcome {
 
 /**
  * Returns the run in which the agent gets an answer: always the same run for the same message. In a resumable
- * app this run continues the invocation that made the call; in any other app it begins a new invocation. It
- * also begins one for an agent that is used as a tool, because such an agent works in the invocation of its
- * caller.
+ * app this run continues the invocation that made the call; in any other app it begins a new invocation. For
+ * an agent that is used as a tool the run also begins a new invocation, because such an agent works in the
+ * invocation of its caller.
  *
  * @param key identifies the message
  */

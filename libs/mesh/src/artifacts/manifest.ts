@@ -7,8 +7,8 @@ import { z } from 'zod';
 const manifestSchema = z.object({
   owner: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string().optional() }),
   /**
-   * Names with the objects of their versions, in order: the index is the version. They are pairs because a
-   * name may also be a property that every object has.
+   * Names with the objects of their versions, in order: the index is the version. The entries are pairs
+   * because a name may also be a property that every object has.
    */
   files: z.array(z.tuple([z.string(), z.array(z.string())])),
   /** Objects of deleted versions that must still be deleted. */

@@ -116,8 +116,8 @@ export class MeshArtifactService extends BaseArtifactService {
   /**
    * Removes what dead processes left: objects without a record that were not written to for an hour, objects
    * of interrupted deletions, and files of sessions that are gone (for example expired) and were already
-   * found gone an hour before. Reads the index of all artifacts, so call it rarely. Any number of processes
-   * may call it at once.
+   * found gone an hour before. Reads the index of all artifacts, so sweep rarely. Any number of processes may
+   * sweep at once.
    *
    * @param isGone tells whether the session does not exist; without it the files of all sessions stay
    * @returns how many objects were removed

@@ -243,7 +243,8 @@ async function* work(
   });
   for await (const event of events) {
     // Watchers of the invocation follow the session of the asking agent; the session of a call has its own
-    // listeners. The asking process publishes the events of a step, in the order in which it receives them.
+    // listeners. The asking process publishes the events of a step, in the order in which it receives the
+    // events.
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
@@ -274,9 +275,9 @@ function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
 }
 
 /**
- * Reads the answer off the log, so that a repeated ask gets the same answer after its end. The events of a
- * step hold all that the agent said in it. The whole session of a call belongs to the call: in this session a
- * question from an earlier run may still be open.
+ * Reads the answer off the log, so that an ask that is repeated after its end gets the same answer. The
+ * events of a step hold all that the agent said in it. The whole session of a call belongs to the call: in
+ * this session a question from an earlier run may still be open.
  */
 function answerOf(agent: BaseAgent, session: Session, invocationId: string, part?: 'call' | 'step'): Answer {
   const { appName: app, userId: user, id } = session;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { ToolCall } from '@agentmesh/protocol';
 
 /**
- * Returns the key of a call's result. It contains the session, so an id means one call of that session: no
- * user gets the result of another user by guessing or repeating an id. A call that is made again after a
+ * Returns the key of a call's result. The key contains the session, so an id means one call of that session:
+ * no user gets the result of another user by guessing or repeating an id. A call that is made again after a
  * person answered its question has a new result each time. The answer may come in a later invocation.
  */
 export function keyOf({ context, answers }: ToolCall, callId: string): string {

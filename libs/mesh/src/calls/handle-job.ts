@@ -116,7 +116,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     }
     result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
   }
-  // The data of its session is deleted: nobody reads the result, and nothing of it may stay.
+  // The session of the call is deleted: nobody reads the result, and no part of the result may stay.
   if (callGone.signal.aborted) {
     await mesh.jobs.forget(tool.name, order.job);
     return done;

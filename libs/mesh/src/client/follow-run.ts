@@ -170,8 +170,8 @@ async function findBackwards(
 }
 
 /**
- * Tells whether the invocation was refused or cancelled before it began: it has a record and no events. An
- * invocation that did something belongs to the session that has its events.
+ * Tells whether the invocation was refused or cancelled before it began: such an invocation has a record and
+ * no events. An invocation that did something belongs to the session with its events.
  */
 function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecord): boolean {
   if (ends && status === 'failed') return true;
@@ -188,7 +188,7 @@ function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event 
   return isBlank && Date.now() - event.timestamp > forgottenMs;
 }
 
-/** Returns how an invocation ended, by its last event: a failure is an event of its own (`settle`). */
+/** Returns how an invocation ended, by its last event: a failure is a separate event (`settle`). */
 function endIn({ event }: StoredEvent): Pick<InvocationState, 'status' | 'error'> {
   const { errorCode = 'internal', errorMessage = 'the run failed' } = event;
   if (!isFailure(event)) return { status: 'completed' };

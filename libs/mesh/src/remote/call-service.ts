@@ -7,8 +7,8 @@ import type { Mesh } from '../mesh/mesh.ts';
 /** Number of times a request is sent before its error goes to the caller. */
 const attempts = 4;
 /**
- * Time that a known callee may be absent, in ms: it may restart, or the server may come back before its
- * clients.
+ * Time that a known callee may be absent, in ms: the callee may restart, or the server may come back before
+ * its clients.
  */
 const absenceMs = 10_000;
 
@@ -22,9 +22,9 @@ export interface Callee {
 
 /**
  * Sends a request to a service and yields its frames, the result last. When a callee falls silent or is busy,
- * the request is sent again with the same payload, to another replica if there is one; its ids keep the work
- * from being done twice. A callee that has a card but no replica at the moment gets a short while to come
- * back.
+ * the request is sent again with the same payload, to another replica if there is one; the ids in the request
+ * keep the work from being done twice. A callee that has a card but no replica at the moment gets a short
+ * while to come back.
  *
  * @throws MeshError as `Bus.request` does: the error of the last attempt
  */

@@ -47,8 +47,8 @@ export class RemoteTool extends BaseTool {
   }
 
   /**
-   * Returns the declaration of its card. Returns undefined, so that the model does not see the tool, while
-   * the mesh does not know it.
+   * Returns the declaration of the tool's card. While the mesh does not know the tool, returns undefined, so
+   * that the model does not see it.
    */
   override getDeclaration(): FunctionDeclaration | undefined {
     return this.#card()?.declaration;

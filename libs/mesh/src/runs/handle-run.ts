@@ -93,10 +93,10 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
 }
 
 /**
- * Returns the outcome of a run that needs no work here: it has ended, or goes on at another agent. Undefined
- * for all other runs.
+ * Returns the outcome of a run that needs no work here: the run has ended, or goes on at another agent.
+ * Undefined for all other runs.
  *
- * @throws MeshError for a run that cannot continue its invocation, and for one whose deadline has passed
+ * @throws MeshError for a run that cannot continue its invocation, and for a run whose deadline has passed
  */
 async function outcomeWithoutLease(
   served: ServedAgent,

@@ -57,7 +57,7 @@ const jobGraceMs = 2_000;
 
 /**
  * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they
- * share the calls. The calls of a long-running tool are jobs in a queue: they outlive the process that works
+ * share the calls. The calls of a long-running tool are jobs in a queue: jobs outlive the process that works
  * on them, and the run of the calling agent.
  *
  * @throws MeshError `invalid_argument` for an unknown option

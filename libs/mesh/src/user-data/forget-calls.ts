@@ -124,8 +124,8 @@ export class CallsOfLog {
     const mayArrive = !isOver && last > Date.now() - inTransitMs;
     const forgetResult = async (tool: string, key: string) => {
       const existed = await callResults.forget(tool, key, final);
-      // The worker of a job checks whether its call still exists; a plain tool does not, so its call gets an
-      // end in advance.
+      // The worker of a job checks whether its call still exists; a plain tool does not check, so its call
+      // gets an end in advance.
       if (!existed && mayArrive) await callResults.put(tool, key, deletedResult, inTransitMs);
       return existed;
     };
