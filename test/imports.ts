@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 export interface Import {
   from: string;
   to: string;
-  /** Whether only types are imported, so that the import does not exist at run time. */
+  /** Tells whether only types are imported, so that the import does not exist at run time. */
   isType: boolean;
 }
 

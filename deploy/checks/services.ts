@@ -10,7 +10,7 @@ export interface DeployedService {
   name: string;
   /** The folder of its package. */
   folder: string;
-  /** Its NATS user, made of kind and name. */
+  /** The service's NATS user, made of kind and name. */
   user: string;
   /** The name of the agent, which is also the consumer of its run commands; absent for other services. */
   agent?: string;
@@ -32,7 +32,7 @@ function deployed({ manifest, folder }: Sample): DeployedService {
     : { name: `${basename(folder)}-tool`, folder, user, tool: manifest };
 }
 
-/** Returns the variables that a service reads, to find unknown ones in a deployment file. */
+/** Returns the variables that a service reads, to find unknown variables in a deployment file. */
 export function knownVariables(name: string): string[] {
   const isAgent = deployedServices.some((service) => service.name === name && service.agent !== undefined);
   const own = name === 'gateway' ? gatewayConfig : isAgent ? agentConfig : {};

@@ -12,8 +12,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { node, bin } = tools(root);
 
 /**
- * The commands. `servers` is none, local (programs or Docker, which tests stop and kill), or any (also those
- * of NATS_URL and REDIS_URL).
+ * The commands. `servers` is none, local (programs or Docker, which tests stop and kill), or any (also the
+ * servers of NATS_URL and REDIS_URL).
  */
 const commands = {
   demo: { servers: 'any', run: (args, env) => runNode(['deploy/local/demo.ts', ...args], env) },

@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { credentialKeysVariable, newCredentialKeys } from '@agentmesh/protocol';
 
 /**
- * Returns the keys that seal people's credentials in a mesh on this machine: those of our environment, else
- * those that an earlier start left in the data folder, else new ones. Only the owner of the folder can read
- * them there.
+ * Returns the keys that seal people's credentials in a mesh on this machine: the keys in our environment,
+ * else the keys that an earlier start left in the data folder, else new keys. Only the owner of the folder
+ * can read them there.
  *
  * @param dataDir the folder of Redis' data; undefined when the data ends with the mesh
  */

@@ -22,7 +22,7 @@ const ofGateway = namesOf(gatewayConfig);
 const ofAgents = namesOf(agentConfig);
 
 /**
- * Returns the variables of our environment that a service reads, except those that the launcher sets.
+ * Returns the variables of our environment that a service reads, except the variables that the launcher sets.
  *
  * @throws Error for a `MESH_` variable that no service reads
  */

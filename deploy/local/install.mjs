@@ -25,7 +25,9 @@ async function manifests(folder) {
   return found;
 }
 
-/** Returns a text that changes whenever an installation would give another result than the last one. */
+/**
+ * Returns a text that changes whenever an installation would give another result than the last installation.
+ */
 async function fingerprint(root) {
   const files = ['pnpm-lock.yaml', 'pnpm-workspace.yaml'].map((name) => join(root, name));
   files.push(...(await manifests(root)).sort());
@@ -45,7 +47,7 @@ export async function installDependencies(root) {
     existsSync(tools(root).node) && existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted;
   if (await installed()) return;
   await withLock(join(root, '.mesh', 'install.lock'), async () => {
-    // Another process may have installed them while this one waited for the lock.
+    // Another process may have installed the packages while this process waited for the lock.
     if (await installed()) return;
     step(`installing dependencies (${existsSync(stamp) ? 'they have changed' : 'first run'})`);
     // pm-on-fail: npx has installed the pnpm version that package.json names. Without this option pnpm 12

@@ -2,8 +2,8 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 
 /**
- * The ports and passwords of a mesh on this machine. All starts from one data folder use the same ones, so
- * that programs find the mesh again.
+ * The ports and passwords of a mesh on this machine. All starts from one data folder use the same ports and
+ * passwords, so that programs find the mesh again.
  */
 export interface KeptPlace {
   natsPort?: number;

@@ -19,8 +19,8 @@ export interface LaunchOptions {
   /** The port of the gateway; default any free port. */
   gatewayPort?: number;
   /**
-   * The servers, when they run already; default those of `NATS_URL` and `REDIS_URL`, else new servers on free
-   * ports.
+   * The servers, when they run already; default: the servers of `NATS_URL` and `REDIS_URL`, else new servers
+   * on free ports.
    */
   natsUrl?: string | undefined;
   redisUrl?: string | undefined;
@@ -37,8 +37,8 @@ export interface LaunchOptions {
   /** Called when a service ends by itself. */
   onDeath?: (service: string, pid: number, how: string) => void;
   /**
-   * Whether services and own servers that end by themselves are started again, after growing pauses; default
-   * false.
+   * Tells whether services and own servers that end by themselves are started again, after growing pauses;
+   * default false.
    */
   restarts?: boolean;
   /** Prints reports about servers and restarts. */
@@ -195,13 +195,13 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
 }
 
-/** Returns the level when it is finer than the one that the launcher needs. */
+/** Returns the level when it is finer than the level that the launcher needs. */
 function isFiner(level: string | undefined): string | undefined {
   return level === 'debug' || level === 'trace' ? level : undefined;
 }
 
 /**
- * Checks the settings here, so that a wrong one is reported once and not by each service.
+ * Checks the settings here, so that a wrong setting is reported once and not by each service.
  *
  * @throws Error that names the variable
  */
@@ -246,7 +246,7 @@ async function startAll(
     }),
   );
   const started = await Promise.all(starting);
-  // The first one failed by itself, the others because of it.
+  // The first service failed by itself, the other services because of it.
   if (reasons.length > 0) throw reasons[0];
   return started.filter((service) => service !== undefined);
 }

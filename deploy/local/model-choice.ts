@@ -16,7 +16,7 @@ const withKey = 'GEMINI_API_KEY=… asks Gemini';
  *
  * @param isDemo the demo takes scripts on any servers; a mesh that stays takes them by itself only on its own
  * servers, because foreign servers hold real conversations
- * @throws Error for another value of `MESH_MODEL`; without a key on servers of others
+ * @throws Error for another value of `MESH_MODEL`; on foreign servers without a key
  */
 export function chooseModel(env: NodeJS.ProcessEnv, { isDemo }: { isDemo: boolean }): ModelChoice {
   const result = agentConfig.model.read(env.MESH_MODEL);

@@ -8,7 +8,7 @@ export interface OwnServer extends AsyncDisposable {
 }
 
 export interface Watch {
-  /** Whether to start a server again that has ended by itself. */
+  /** Tells whether to start a server again that has ended by itself. */
   restarts: boolean;
   /** Prints reports. */
   say: (text: string) => void;

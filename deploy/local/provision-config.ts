@@ -1,6 +1,6 @@
 import { integer, oneOf, variable } from '@agentmesh/service';
 
-/** The variables of the provisioning step, beside those of every service. */
+/** The variables of the provisioning step, beside the variables of every service. */
 export const provisionConfig = {
   replicas: variable('MESH_STREAM_REPLICAS', 'copies of each stream in a NATS cluster', integer(1, 5), {
     default: '1',

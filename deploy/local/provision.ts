@@ -8,8 +8,8 @@ const config = readConfig({ ...serviceConfig, ...provisionConfig });
 const namesOf = (kind: 'agent' | 'tool') =>
   samples.flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
 
-// Makes the streams and buckets of the mesh in JetStream, with a user of its own: services have no right to
-// make them.
+// Makes the streams and buckets of the mesh in JetStream, with a separate user: services have no right to
+// make streams and buckets.
 await provision({
   url: config.natsUrl,
   user: config.natsUser,

@@ -7,7 +7,7 @@ const scriptFile = 'src/script.fixture.ts';
 
 /** The scripted models of a mesh on this machine. */
 export interface ScriptedModels extends AsyncDisposable {
-  /** Returns the environment of a service with a script; undefined for a service without one. */
+  /** Returns the environment of a service with a script; undefined for a service without a script. */
   environmentOf(sample: Sample): Record<string, string> | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function startScriptedModels(services: readonly Sample[]): Promise<
     environmentOf({ folder }) {
       const url = urls.get(folder);
       if (url === undefined) return undefined;
-      // The client of Gemini requires a key. A script must not get a real one.
+      // The client of Gemini requires a key. A script must not get a real key.
       return { MESH_MODEL: 'scripted', GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'scripted' };
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),

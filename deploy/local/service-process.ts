@@ -22,7 +22,7 @@ export interface ServiceProcessOptions {
 export interface ServiceProcess extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
-  /** The address of its HTTP server, if it has one. */
+  /** The address of the process's HTTP server, if there is one. */
   readonly address: string | undefined;
   /** Sends SIGTERM, after which the process ends its current work. Returns the exit code. */
   stop(): Promise<number | null>;
@@ -40,7 +40,7 @@ interface LogLine {
 /**
  * Starts a service's `main.ts` and waits until it serves.
  *
- * @throws Error with its last lines when it does not
+ * @throws Error with the last lines of the service when it does not start
  */
 export async function startService({
   name,

@@ -34,7 +34,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const { user = '', pass = '' } = mesh.login('client');
   // On foreign servers the missing service may run elsewhere.
   if (user !== '') for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
-  // Uses the variables of services, and those of the `nats` program.
+  // Uses the variables of services, and the variables of the `nats` program.
   const clientEnv = [
     `NATS_URL=${mesh.natsUrl}`,
     ...['MESH_NATS_USER', 'NATS_USER'].map((name) => `${name}=${user}`),

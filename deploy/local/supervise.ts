@@ -15,7 +15,7 @@ export interface SuperviseOptions {
   pauseMs?: number;
   /** The longest pause, in ms; default 30,000. */
   maxPauseMs?: number;
-  /** The life after which the pause is reset to the first one, in ms; default 60,000. */
+  /** The life of a service after which its next pause is the first pause again, in ms; default 60,000. */
   healthyMs?: number;
 }
 

@@ -67,7 +67,7 @@ export interface Scenario {
   streaming?: boolean;
   maxLlmCalls?: number;
   runConfig?: Partial<agentmesh.RunConfig>;
-  /** Whether agents work in parallel, so that the order of their events is not compared. */
+  /** Tells whether agents work in parallel, so that the order of their events is not compared. */
   inParallel?: boolean;
   /**
    * The reasons why ADK 2.0.0 differs, as numbers in docs/adk-differences.md. The file differences.json holds

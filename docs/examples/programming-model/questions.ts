@@ -34,7 +34,7 @@ try {
 } catch (error) {
   console.log(String(error).replace(/adk-\S+/, 'adk-…'));
 }
-// The id of the asking invocation continues that invocation, with its temp: state.
+// Passing the id of the invocation that asked continues that invocation and keeps its `temp:` state.
 const invocationId = asked[0]?.invocationId ?? '';
 await conversation.answer({ id, name, response: { city: 'Rome', nights: 2 } }, { invocationId });
 

@@ -8,7 +8,7 @@ import { startRun } from './client/start-run.ts';
 import { createMesh } from './connect/create-mesh.ts';
 import type { Mesh } from './mesh/mesh.ts';
 
-/** A model that gives one answer after the other; a function sees the request first. */
+/** A model that gives one answer after the other; an answer may be a function of the request. */
 export class ScriptedLlm extends BaseLlm {
   readonly requests: LlmRequest[] = [];
   readonly #answers: (Part[] | ((request: LlmRequest) => Part[]))[];

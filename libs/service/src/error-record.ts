@@ -11,7 +11,7 @@ export interface ErrorRecord {
   errors?: ErrorRecord[];
 }
 
-/** Greatest length of a chain of causes; a longer one is a cycle. */
+/** Greatest length of a chain of causes; a longer chain is taken for a cycle. */
 const maxCauses = 8;
 
 /**

@@ -55,7 +55,7 @@ export async function answerHealth(path: string, checks: HealthChecks): Promise<
 }
 
 export interface HealthOptions extends Pick<HealthChecks, 'live' | 'ready'> {
-  /** Port; 0 for any free one. */
+  /** Port; 0 for any free port. */
   port: number;
   host: string;
   /** Default 5000. */

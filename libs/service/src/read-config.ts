@@ -16,7 +16,7 @@ export interface ConfigProblem {
 
 /**
  * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them
- * inherit. They belong to no service, and are no spelling mistakes.
+ * inherit. These variables belong to no service, and are no spelling mistakes.
  */
 export const toolVariables: readonly string[] = [
   'MESH_DATA_DIR',

@@ -21,7 +21,7 @@ import type { RetentionOf } from './sessions/scripts/retention.ts';
 export interface RedisStoreOptions extends ConnectionOptions {
   /** First part of every key; default `am`. */
   prefix?: string;
-  /** Seals credentials; without it the store keeps none. */
+  /** Seals credentials; without it the store keeps no credentials. */
   box?: SecretBox;
   /**
    * Time for which an invocation's record is kept after its last write (default 24 h) and after its end
@@ -29,7 +29,9 @@ export interface RedisStoreOptions extends ConnectionOptions {
    */
   invocationTtlMs?: { running?: number; ended?: number };
   memory?: MemoryOptions;
-  /** How long sessions of an app are kept, and how many of their events; default: all, for ever. */
+  /**
+   * The time for which sessions of an app are kept, and the number of their events; default: all, for ever.
+   */
   retention?: RetentionOf;
 }
 

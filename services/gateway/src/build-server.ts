@@ -23,7 +23,7 @@ export function buildServer(
   const server = fastify({
     bodyLimit,
     requestTimeout: requestTimeoutMs,
-    // Node applies neither limit if the limit for the headers is longer than the one for the request.
+    // Node applies neither limit if the limit for the headers is longer than the limit for the request.
     http: {
       headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
       connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),

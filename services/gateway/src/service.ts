@@ -10,8 +10,8 @@ import { orderlyClose } from './http/close-server.ts';
 const closingMs = 2_000;
 
 /**
- * Connects, and listens for requests until it is disposed. Then it takes no more requests, and lets those in
- * hand end.
+ * Connects, and listens for requests until it is disposed. Then it takes no more requests, and lets the
+ * requests in hand end.
  */
 export async function startGateway(
   config: GatewayConfig,

@@ -16,7 +16,7 @@ export interface SessionHistory extends SessionRef {
 export interface ClientView {
   /** The ids of committed events in the order of arrival, repetitions included. */
   seen: string[];
-  /** Whether the client got the end. */
+  /** Tells whether the client got the end. */
   finished: boolean;
   /** The number of reconnects. */
   reconnects: number;
@@ -24,7 +24,7 @@ export interface ClientView {
 
 export interface InvocationHistory extends SessionRef {
   invocationId: string;
-  /** Whether the client saw the first byte of the answer. */
+  /** Tells whether the client saw the first byte of the answer. */
   acknowledged: boolean;
   status: 'running' | 'completed' | 'failed';
   client?: ClientView;

@@ -31,7 +31,7 @@ export interface AgentAnswer {
  * @param events the events of the agent for the message that it answers
  * @param all the events in which pending calls are searched; default `events`
  * @throws MeshError `internal` when the agent ended with an error; `invalid_argument` when the answer does
- * not fit its output schema.
+ * not fit the agent's output schema.
  */
 export function readAnswer(
   agent: BaseAgent,

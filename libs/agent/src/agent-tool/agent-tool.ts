@@ -46,9 +46,9 @@ export interface AgentToolConfig {
 const options: OptionNames<AgentToolConfig> = { agent: true, skipSummarization: true };
 
 /**
- * An agent as a tool. It works on the request in a session of its own and sees the caller's state. Its answer
- * goes back to the caller, who keeps the conversation. Files that it saves belong to the caller's session.
- * With `outputSchema` the result is the value itself.
+ * An agent as a tool. The agent works on the request in a child session and sees the caller's state. Its
+ * answer goes back to the caller, who keeps the conversation. Files that the agent saves belong to the
+ * caller's session. With `outputSchema` the result is the value itself.
  */
 export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
@@ -193,9 +193,9 @@ function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
 }
 
 /**
- * Takes an agent's state changes and files over into the caller's next event. Its changes of shared scopes
- * and of `temp:` are committed already; they only become visible here. Writing them again could overwrite a
- * newer value of another session.
+ * Takes an agent's state changes and files over into the caller's next event. The agent's changes of shared
+ * scopes and of `temp:` are committed already and only become visible here. Writing them again could
+ * overwrite a newer value of another session.
  */
 async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
   const { state, actions, invocationContext } = context;
@@ -208,8 +208,8 @@ async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Con
 }
 
 /**
- * Asks an agent of this process, in a hidden session that belongs to the call. The answer is read from that
- * session, so a call that runs again after a crash gets the answer that is already there.
+ * Asks an agent of this process, in the child session of the call. The answer is read from that session, so a
+ * call that runs again after a crash gets the answer that is already there.
  */
 async function askHere(agent: BaseAgent, message: Content, toolContext: Context): Promise<AgentAnswer> {
   const context = toolContext.invocationContext;

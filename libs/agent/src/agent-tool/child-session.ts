@@ -2,7 +2,7 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 
-/** Creates the session of an ask, or opens the one that an earlier attempt created. */
+/** Creates the session of an ask, or opens the session that an earlier attempt created. */
 export async function openSession(
   sessionService: SessionService,
   request: { appName: string; userId: string; sessionId: string; state: Record<string, unknown> },

@@ -2,8 +2,8 @@ import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 
 /**
- * Makes the artifact service for an agent that works for a caller in a session of its own: it uses the files
- * of the caller's session.
+ * Makes the artifact service for an agent that works for a caller in a child session: the service uses the
+ * files of the caller's session.
  */
 export function forwardArtifacts({
   artifactService,

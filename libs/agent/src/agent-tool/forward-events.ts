@@ -4,8 +4,9 @@ import type { Event } from '@agentmesh/protocol';
 export const withinCallKey = 'mesh:withinCall';
 
 /**
- * Forwards the events of an agent to the watchers of its caller. They are all partial there, because they are
- * committed in another session. Text that was streamed is not shown again as a whole.
+ * Forwards the events of an agent to the watchers of its caller. For the watchers all these events are
+ * partial, because they are committed in another session. Text that was streamed is not shown again as a
+ * whole.
  */
 export function forwardEvents(callId: string, observe: (event: Event) => void): (event: Event) => void {
   let streamed = false;

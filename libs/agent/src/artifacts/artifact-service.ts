@@ -39,13 +39,15 @@ export interface ArtifactVersion {
 /** One version as a stream, so that a large file is never in memory as a whole. */
 export interface ArtifactStream extends ArtifactVersion {
   /**
-   * The bytes. The reader reads them to the end or cancels the stream. It fails when the bytes are not the
-   * saved ones.
+   * The bytes. The reader reads the stream to the end or cancels it. The stream fails when the bytes differ
+   * from the saved bytes.
    */
   stream: ReadableStream<Uint8Array>;
 }
 
-/** A file of a user: of one session, or (without a session id) one whose name starts with `user:`. */
+/**
+ * A file of a user: a file of one session, or (without a session id) a file whose name starts with `user:`.
+ */
 export interface UserArtifact {
   sessionId?: string;
   filename: string;
@@ -62,7 +64,7 @@ export interface UserArtifact {
 export interface ArtifactService {
   /**
    * Set for a service that always uses the files of this session, whatever session a request names, as for an
-   * agent that works for another one.
+   * agent that works for another agent.
    */
   readonly sessionId?: string;
   /** Saves a new version and returns its number. The part must have `inlineData`, `text` or `fileData`. */
@@ -85,8 +87,8 @@ export interface ArtifactService {
   /** Loads a file as `loadArtifact` does, as a stream: of a text its UTF-8 bytes, of `fileData` no bytes. */
   loadArtifactStream(r: ArtifactRef & { version?: number | undefined }): Promise<ArtifactStream | undefined>;
   /**
-   * Deletes the files of one session, without those of the user; or, without a session id, all files of a
-   * user. After an interruption a repeated call completes it.
+   * Deletes the files of one session, without the user's own files; or, without a session id, all files of a
+   * user. After an interruption a repeated call completes the deletion.
    *
    * @returns the number of files, not of versions
    */

@@ -16,7 +16,7 @@ export function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
 /**
  * Reads all bytes of a stream.
  *
- * @throws MeshError `internal` when their number is not the expected one
+ * @throws MeshError `internal` when the number of bytes is not the expected number
  */
 export async function bytesOf(stream: ReadableStream<Uint8Array>, size: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(size);

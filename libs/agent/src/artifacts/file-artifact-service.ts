@@ -38,8 +38,8 @@ type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 /**
  * Files in a folder that any number of processes may share:
  * `<app>/<user>/<owner>/<name>/<version>/{content,record.json}`. A version is written to a temporary folder
- * and moved into place by one rename. So it exists completely or not at all, and no two have the same number.
- * Names are never used as paths: each becomes a few plain letters and its hash.
+ * and moved into place by one rename. So a version exists completely or not at all, and no two versions have
+ * the same number. Names are never used as paths: each name becomes a few plain letters and a hash.
  */
 export class FileArtifactService extends BaseArtifactService {
   readonly #root: string;
@@ -106,7 +106,7 @@ export class FileArtifactService extends BaseArtifactService {
     let count = 0;
     for (const name of names) {
       // The latest version is deleted first: an interrupted deletion leaves old versions, not a gap before
-      // new ones.
+      // new versions.
       const versions = (await versionsIn(join(folder, name))).reverse();
       if (versions.length > 0) count += 1;
       for (const version of versions) await this.#removeVersion(join(folder, name, String(version)));

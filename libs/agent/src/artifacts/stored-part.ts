@@ -6,7 +6,7 @@ import { z } from 'zod';
 export const artifactAboutSchema = z.object({
   mimeType: z.string(),
   customMetadata: z.record(z.string(), z.unknown()),
-  /** The part without its bytes. Their place depends on the kind of the part. */
+  /** The part without its bytes. The place of the bytes depends on the kind of the part. */
   part: z.record(z.string(), z.unknown()),
 });
 

@@ -8,8 +8,8 @@ const abandonedMs = 86_400_000;
 const triesAtVersion = 1_000;
 
 /**
- * Makes a path segment of a name: its plain letters for people, and its hash, which tells it from all others
- * even on disks that ignore case.
+ * Makes a path segment of a name: the plain letters of the name for people, and its hash, which distinguishes
+ * the name from all other names even on disks that ignore case.
  */
 export function part(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
@@ -20,7 +20,7 @@ export function part(name: string): string {
   return `${plain}.${hash}`;
 }
 
-/** Moves a version to the next free number. A folder is never renamed onto one with content. */
+/** Moves a version to the next free number. A folder is never renamed onto a folder with content. */
 export async function takeVersion(unfinished: string, folder: string): Promise<number> {
   for (let tries = 0; tries < triesAtVersion; tries += 1) {
     await mkdir(folder, { recursive: true });

@@ -21,7 +21,7 @@ export const requestMs = 10_000;
  */
 export type Grant = 'authorization_code' | 'client_credentials' | 'other';
 
-/** The OAuth2 part of a scheme, with those endpoints that are configured. */
+/** The OAuth2 part of a scheme, with the configured endpoints. */
 export interface SchemeOAuth {
   grant: Grant;
   authorizationEndpoint?: string | undefined;
@@ -73,7 +73,7 @@ export interface ServerAndClient {
   client: Client;
   authentication: ClientAuth;
   scopes: string[];
-  /** Whether the issuer is known, so that ID tokens and `iss` can be checked. */
+  /** Tells whether the issuer is known, so that ID tokens and `iss` can be checked. */
   hasIssuer: boolean;
   /** Returns the options of one request. */
   options(signal?: AbortSignal): RequestOptions;

@@ -9,8 +9,9 @@ import type { SignIn } from '../credentials/sign-in-service.ts';
 import { oauthOf, serverOf } from './authorization-server.ts';
 
 /**
- * Makes the sign-in for a configuration. For an authorization code grant it holds the address for the person,
- * with PKCE (RFC 7636, S256) and a state. For everything else it is empty: the person enters a key.
+ * Makes the sign-in for a configuration. For an authorization code grant the sign-in holds the address for
+ * the person, with PKCE (RFC 7636, S256) and a state. For everything else the sign-in is empty: the person
+ * enters a key.
  *
  * @throws TokenError when the endpoints cannot be discovered
  */
@@ -38,7 +39,7 @@ export async function beginSignIn(authConfig: AuthConfig, signal: AbortSignal | 
     code_challenge_method: 'S256',
     nonce,
     audience: credential.audience,
-    // This asks for a refresh token, in Google's way and in that of OpenID Connect.
+    // This asks for a refresh token, in Google's way and in the way of OpenID Connect.
     access_type: 'offline',
     prompt: 'consent',
   };

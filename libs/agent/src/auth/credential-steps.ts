@@ -25,8 +25,8 @@ const reason = 'credentials';
 const codeLifeMs = 600_000;
 
 /**
- * Tells whether the error concerns the storage of credentials. Such an error ends the run or causes a retry;
- * the model is told of all others.
+ * Tells whether the error concerns the storage of credentials. Such an error ends the run or causes a retry.
+ * The model gets all other errors.
  */
 export function isCredentialFailure(error: unknown): error is MeshError {
   return error instanceof MeshError && error.details?.reason === reason;
@@ -68,7 +68,7 @@ export async function provideRequested(context: Context, isRemote: boolean): Pro
   const { requestedConfig } = credentials;
   if (!requestedConfig) return false;
   return await markFailures(async () => {
-    // The tool received the credential before and requests it again, so it did not work.
+    // The tool received the credential before and requests it again, so the credential did not work.
     const isNew = credentials.get(requestedConfig.credentialKey) === undefined;
     const credential = isNew ? await findCredential(requestedConfig, context) : undefined;
     if (!credential) {
@@ -154,8 +154,8 @@ async function exchange(
 }
 
 /**
- * Another process has redeemed the code or died while doing so. Its credential serves this call too. When
- * there is none, the tool asks again.
+ * Another process has redeemed the code or died while doing so. The credential of that process serves this
+ * call too. Without one, the tool asks again.
  */
 async function afterOthers(
   context: Context,

@@ -21,8 +21,8 @@ export function holdsCode({ oauth2 }: AuthCredential): boolean {
 
 /**
  * Redeems the code of a sign-in (RFC 6749 §4.1.3, RFC 7636). Checks the state once more, and `iss` (RFC 9207)
- * and the ID token when the issuer is known. Endpoints, client and redirect address are those of the
- * question. It cannot be aborted, because an abort could lose the code.
+ * and the ID token when the issuer is known. Endpoints, client and redirect address come from the question.
+ * The request cannot be aborted, because an abort could lose the code.
  *
  * @throws TokenError `unauthenticated` when the server refuses, `unavailable` when it does not answer
  */
@@ -60,8 +60,8 @@ export async function redeemCode(
 }
 
 /**
- * Renews a credential with its refresh token (RFC 6749 §6). It cannot be aborted either, because the token
- * may be valid only once.
+ * Renews a credential with its refresh token (RFC 6749 §6). The request cannot be aborted either, because the
+ * token may be valid only once.
  *
  * @throws TokenError as {@link redeemCode}
  */
@@ -167,7 +167,7 @@ function withoutIss(server: ServerAndClient['server']): ServerAndClient['server'
   return { ...server, authorization_response_iss_parameter_supported: false };
 }
 
-/** Removes the ID token when its issuer is unknown, because it cannot be checked then. */
+/** Removes the ID token when its issuer is unknown, because the token cannot be checked then. */
 async function withoutUnknownIdToken({ hasIssuer }: ServerAndClient, response: Response): Promise<Response> {
   if (hasIssuer || !response.ok) return response;
   const body = await response.json().catch(() => undefined);

@@ -11,8 +11,8 @@ import { fetchOwnToken, refreshTokens } from './fetch-tokens.ts';
 import { TokenError } from './token-error.ts';
 
 /**
- * Time for which a process may hold a turn or a code, in ms: longer than two requests (endpoints, tokens). A
- * process that holds one longer has died.
+ * Time for which a process may hold the right to renew a credential, or a code, in ms: longer than two
+ * requests (endpoints, tokens). A process that holds the right or the code longer has died.
  */
 export const holdMs = 2 * requestMs + 5_000;
 /** Interval at which to check whether another process has finished, in ms. */
@@ -43,8 +43,8 @@ export function credentialServicesOf(context: Context): CredentialServices {
 }
 
 /**
- * Finds a credential without asking a person: the application's own key, a saved credential, a renewed one,
- * or a token of the application itself.
+ * Finds a credential without asking a person: the application's own key, a saved credential, a renewed
+ * credential, or a token of the application itself.
  *
  * @throws TokenError when the authorization server refuses the application, or cannot be reached
  */

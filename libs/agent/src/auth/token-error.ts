@@ -8,9 +8,9 @@ import {
 } from 'oauth4webapi';
 
 /**
- * The error for a missing token: `unauthenticated` when the server refused, `unavailable` when it could not
- * be reached or failed, `failed_precondition` when the tool's configuration is wrong. It has no cause,
- * because the errors of the protocol's library hold codes and secrets.
+ * The error for a missing token: `unauthenticated` when the server refused, `unavailable` when the server
+ * could not be reached or failed, `failed_precondition` when the tool's configuration is wrong. The error has
+ * no cause, because the errors of the protocol's library hold codes and secrets.
  */
 export class TokenError extends MeshError {
   /** True when the request was certainly not sent: its code can be sent again. */

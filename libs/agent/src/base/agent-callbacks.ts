@@ -46,7 +46,7 @@ export async function callAgentCallbacks(
 
 /**
  * Turns an escalation into a transfer to the agent's parent, when the parent is an LLM agent (of this process
- * or of another one). A workflow that runs the agent handles the escalation itself. A requested transfer
+ * or of another process). A workflow that runs the agent handles the escalation itself. A requested transfer
  * takes precedence.
  */
 export function passToParent(context: InvocationContext, actions: EventActions): void {

@@ -53,8 +53,8 @@ export const unsupportedAgentOptions = {
 };
 
 /**
- * The base class of all agents. A subclass implements `runAsyncImpl`; each event that it yields is committed
- * before it continues.
+ * The base class of all agents. A subclass implements `runAsyncImpl`; each event that this method yields is
+ * committed before the method continues.
  */
 export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   /** The options that the constructor received. */
@@ -151,7 +151,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     for (const child of this.subAgents) yield* child.tree();
   }
 
-  /** Finds this agent or one below it by name. */
+  /** Finds this agent, or an agent below it, by name. */
   findAgent(name: string): BaseAgent | undefined {
     for (const agent of this.tree()) if (agent.name === name) return agent;
     return undefined;
@@ -163,7 +163,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
 
   /**
    * Runs the agent in an invocation. The caller commits each event that is not partial before it asks for the
-   * next one. Yields nothing when the journal shows that this run has already ended.
+   * next event. Yields nothing when the journal shows that this run has already ended.
    */
   async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
@@ -176,7 +176,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
       event.author ||= this.name;
-      // An event belongs to the invocation that commits it, even if user code took it from another one.
+      // An event belongs to the invocation that commits it, even if user code took the event from another
+      // invocation.
       if (event.invocationId !== context.invocationId) event.invocationId = context.invocationId;
       if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
       if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
@@ -229,7 +230,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   /**
    * Runs user code. After a crash or a pause the code runs from the start again. Events that are already in
    * the log are not yielded again: the agent's own events, found by their number; the events of its children;
-   * and those of the flow of an LLM agent with user code.
+   * and, for an LLM agent with user code, the events of its flow.
    */
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { path = `${this.name}/own`, invocationId, session } = context;

@@ -28,8 +28,8 @@ export interface ExecuteCodeRequest {
  */
 export abstract class BaseCodeExecutor {
   /**
-   * Number of consecutive failures that are reported to the model. The code after them is not run: it stays
-   * in the answer.
+   * Number of consecutive failures that are reported to the model. The code after the last failure is not
+   * run: that code stays in the answer.
    */
   readonly errorRetryAttempts: number = 2;
   /** Delimiters before and after code in a model's answer. */

@@ -92,7 +92,7 @@ export function assertStream(stream: unknown): void {
   );
 }
 
-/** Appends paragraphs to the system instruction of a request, without the empty ones. */
+/** Appends paragraphs to the system instruction of a request, without empty paragraphs. */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
   const { systemInstruction } = request.config;
   const existing = typeof systemInstruction === 'string' ? [systemInstruction] : [];

@@ -70,7 +70,7 @@ export abstract class BaseTool {
   }
 
   /**
-   * Tells whether a repeated call with the same function-call id returns the result of the first one. Only
+   * Tells whether a repeated call with the same function-call id returns the result of the first call. Only
    * then is a long-running call repeated after a crash.
    */
   get isIdempotent(): boolean {

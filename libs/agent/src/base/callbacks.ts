@@ -5,13 +5,13 @@ import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
 
 type Awaitable<T> = T | Promise<T>;
-/** One function or several; the first one that returns a value decides. */
+/** One function or several; the first function that returns a value decides. */
 export type OneOrMore<T> = T | T[];
 
 export type SingleAgentCallback = (context: Context) => Awaitable<Content | undefined>;
-/** Callback before the agent's work; its return value replaces that work. */
+/** Callback before the agent's work. When it returns a value, that value replaces the work. */
 export type BeforeAgentCallback = OneOrMore<SingleAgentCallback>;
-/** Callback after the agent's work; its return value is added as an event. */
+/** Callback after the agent's work. When it returns a value, that value is added as an event. */
 export type AfterAgentCallback = OneOrMore<SingleAgentCallback>;
 
 export type SingleBeforeModelCallback = (params: {
@@ -51,20 +51,23 @@ export type OnToolErrorCallback = OneOrMore<SingleOnToolErrorCallback>;
 
 /** Callbacks around an LLM agent's model and tools. They are not called when a plugin returns a value. */
 export interface LlmCallbacks {
-  /** Its return value replaces the model's answer; the model is not called, and the call is not counted. */
+  /**
+   * When it returns a value, that value replaces the model's answer: the model is not called, and no model
+   * call is counted.
+   */
   beforeModelCallback?: BeforeModelCallback;
-  /** Its return value replaces the model's answer. */
+  /** When it returns a value, that value replaces the model's answer. */
   afterModelCallback?: AfterModelCallback;
-  /** Its return value replaces the answer of a model that failed. */
+  /** When it returns a value, that value replaces the model's error. */
   onModelErrorCallback?: OnModelErrorCallback;
-  /** Its return value replaces the tool's result; the tool does not run. */
+  /** When it returns a value, that value replaces the tool's result, and the tool does not run. */
   beforeToolCallback?: BeforeToolCallback;
   /**
-   * Its return value replaces the tool's result. For a long-running tool without a first result `response` is
-   * undefined, as in ADK.
+   * When it returns a value, that value replaces the tool's result. For a long-running tool without a first
+   * result `response` is undefined, as in ADK.
    */
   afterToolCallback?: AfterToolCallback;
-  /** Its return value replaces the result of a tool that threw. */
+  /** When it returns a value, that value replaces the tool's error. */
   onToolErrorCallback?: OnToolErrorCallback;
 }
 

@@ -4,20 +4,20 @@ import { type Event, MeshError } from '@agentmesh/protocol';
 export interface PromptHistory {
   /** The events that this agent may see and that no summary covers yet, in order. */
   events: readonly Event[];
-  /** The number of those events that precede the current invocation. */
+  /** Number of the events in `events` that precede the current invocation. */
   past: number;
   /** The summary of all earlier events. */
   summary: string | undefined;
   /**
-   * Length of the prompt in tokens: as the model counted the last one, else estimated by the number of
+   * Length of the prompt in tokens: as the model counted the last prompt, else estimated by the number of
    * letters.
    */
   tokens: number;
 }
 
 /**
- * Replaces old events with a summary in the prompts of an agent. The summary is an event of its own in the
- * log; the events that it covers stay there unchanged.
+ * Replaces old events with a summary in the prompts of an agent. The summary is a new event in the log; the
+ * events that it covers stay in the log unchanged.
  */
 export interface SummarizingCompactor {
   /** The writer of the summaries; default: the agent's model. */
@@ -28,7 +28,7 @@ export interface SummarizingCompactor {
 
 /** Limits the prompt to the last events. Nothing is written, and earlier events are not even read. */
 export interface TruncatingCompactor {
-  /** Maximum number of events, not counting those that the turn needs. */
+  /** Maximum number of events, not counting the events that the turn needs. */
   readonly threshold: number;
   /** Number of the session's first events that the prompt keeps. */
   readonly preserveLeadingEvents: number;
@@ -38,7 +38,7 @@ export interface TruncatingCompactor {
 export type BaseContextCompactor = SummarizingCompactor | TruncatingCompactor;
 
 /**
- * Checks that all compactors can be used here.
+ * Checks that each compactor has `toSummarize` or a threshold.
  *
  * @throws MeshError `invalid_argument` for any other object. The compactors of ADK JS are refused too: they
  * change the session's events in place.
@@ -63,7 +63,7 @@ export function isTruncating(compactor: BaseContextCompactor): compactor is Trun
 /** A service that summarizes events. */
 export interface BaseSummarizer {
   /**
-   * @param events in order; the first one may be the summary of earlier events
+   * @param events in order; the first event may be the summary of earlier events
    * @throws any error; the prompt is then built without a new summary
    */
   summarize(

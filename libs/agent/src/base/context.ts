@@ -30,11 +30,13 @@ export interface ContextOptions {
   inputResponse?: unknown;
   /** Number of questions of the call that have an answer; default 0. */
   answers?: number;
-  /** Number of times the work of the call began, including this one; default: that of the invocation. */
+  /**
+   * Number of times the work of the call began, including this time; default: the number of the invocation.
+   */
   attempt?: number;
   /** The last progress of an earlier attempt. */
   lastProgress?: Record<string, unknown>;
-  /** The subject for updates of the call; default: that of the invocation. */
+  /** The subject for updates of the call; default: the subject of the invocation. */
   operationSubject?: string;
   /** Default: that of the invocation. */
   abortSignal?: AbortSignal;
@@ -114,10 +116,10 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Number of times the work began, including this one: more than 1 after a crash. The tool may have done its
-   * work before, under the same {@link functionCallId}. For a long-running tool in a process of its own, this
-   * is the number of times its job began. For other tools in a process of their own it is always 1, because
-   * they keep results by call id.
+   * Number of times the work began, including this time: more than 1 after a crash. The tool may have done
+   * its work before, under the same {@link functionCallId}. For a long-running tool in a process of its own,
+   * this is the number of times its job began. For other tools in a process of their own the number is always
+   * 1, because these tools keep results by call id.
    */
   get attempt(): number {
     return this.#options.attempt ?? this.origin.invocation?.attempt ?? 1;
@@ -152,7 +154,7 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Searches this session and others that were added to memory. Returns the best matches first, ten by
+   * Searches all sessions of the user that were added to memory. Returns the best matches first, ten by
    * default.
    */
   async searchMemory(query: string, { limit }: { limit?: number } = {}): Promise<SearchMemoryResponse> {
@@ -160,7 +162,7 @@ export class Context extends ArtifactContext {
   }
 
   /**
-   * Adds the events of this session to memory, except those that are already there. Not available for tools
+   * Adds the events of this session to memory, except events that are already there. Not available for tools
    * in a process of their own.
    */
   async addSessionToMemory(): Promise<void> {
@@ -226,9 +228,9 @@ export class Context extends ArtifactContext {
 
   /**
    * Requests a credential of the user. The tool then returns an interim result. If the credential is
-   * available without a person (it was saved before, or it is the application's own), the tool runs again at
-   * once and the interim result is dropped. Otherwise, or when the tool received that credential already and
-   * requests it again, a person is asked and the call runs again with the answer. In both cases the tool
+   * available without a person (it was saved before, or it belongs to the application), the tool runs again
+   * at once and the interim result is dropped. Otherwise, or when the tool received that credential already
+   * and requests it again, a person is asked and the call runs again with the answer. In both cases the tool
    * reads the credential with {@link getAuthResponse}. Secrets of the configuration are never sent to the
    * client.
    *

@@ -2,8 +2,8 @@ import { MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 
 /**
- * An exception of a tool or of a model. The agent continues with its message; its stack is for the operator
- * of the process.
+ * An exception of a tool or of a model. The agent continues with the message of the exception; the stack is
+ * for the operator of the process.
  */
 export interface Failure {
   what: 'tool' | 'model';
@@ -17,7 +17,9 @@ export interface Failure {
   error: unknown;
 }
 
-/** A listener that receives each failure once, in the process in which it happened. It must not throw. */
+/**
+ * A listener that receives each failure once, in the process in which it happened. A listener must not throw.
+ */
 export type OnFailure = (failure: Failure) => void;
 
 /**

@@ -66,8 +66,8 @@ export interface InvocationContextFields extends InvocationServices {
    */
   attempt?: number;
   /**
-   * True when user code runs the agent, in this process or in the asking one. The code may drop or change the
-   * agent's events.
+   * True when user code runs the agent, in this process or in the asking process. The code may drop or change
+   * the agent's events.
    */
   isUnderOwnCode?: boolean;
   /**
@@ -80,7 +80,9 @@ export interface InvocationContextFields extends InvocationServices {
    * the flow again.
    */
   flowRun?: number;
-  /** Index in `session.events` at which the running agent's steps begin; default: that of the journal. */
+  /**
+   * Index in `session.events` at which the running agent's steps begin; default: the start of the journal.
+   */
   journalStart?: number;
 }
 

@@ -13,7 +13,7 @@ export interface ContextOrigin {
   abortSignal?: AbortSignal | undefined;
   /** The invocation, when an agent of this process runs it. */
   invocation?: InvocationContext;
-  /** The services for a context without an invocation: that of a tool in a process of its own. */
+  /** The services for a context without an invocation: the context of a tool in a process of its own. */
   services?: InvocationServices;
 }
 

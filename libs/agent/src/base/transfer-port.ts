@@ -12,7 +12,8 @@ export interface TransferTarget {
  */
 export interface TransferPort {
   /**
-   * Lists the agents of other processes to which the named agent may transfer, beside those of its own tree.
+   * Lists the agents of other processes to which the named agent may transfer, beside the agents of its own
+   * tree.
    */
   targets(agent: string): TransferTarget[];
   /**

@@ -2,7 +2,7 @@ import { type Content, type ExecutableCode, Language, Outcome, type Part } from 
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 
 /**
- * Cuts an answer off after its first code block, and makes the code a part of its own. Returns undefined when
+ * Cuts an answer off after its first code block, and makes the code a separate part. Returns undefined when
  * there is no code.
  */
 export function cutAtCode(content: Content, { codeBlockDelimiters }: BaseCodeExecutor): Content | undefined {

@@ -2,7 +2,7 @@ import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol'
 import type { BaseContextCompactor, BaseSummarizer } from '../base/context-compactor.ts';
 import { SlidingWindowContextCompactor, TokenBasedContextCompactor } from './compactors.ts';
 
-/** The settings for short prompts in an app; the names are those of ADK for Python. */
+/** The settings for short prompts in an app; the names come from ADK for Python. */
 export interface EventsCompactionConfig {
   /** The writer of the summaries; default: the model of the agent whose prompt gets too long. */
   summarizer?: BaseSummarizer;

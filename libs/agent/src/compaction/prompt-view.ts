@@ -11,7 +11,7 @@ import { unreadBefore } from '../sessions/session.ts';
 export interface PromptReader {
   readonly name: string;
   readonly includeContents: 'default' | 'none';
-  /** The agent's own compactors; undefined for those of the app. */
+  /** The agent's own compactors; undefined when the agent uses the app's compactors. */
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly llm: BaseLlm;
 }
@@ -23,7 +23,7 @@ export interface PromptView {
   events: readonly Event[];
 }
 
-/** Returns the compactors of an agent: its own, or else those of the app. */
+/** Returns the compactors of an agent: the agent's own compactors, or else the app's. */
 export function compactorsFor(
   { includeContents, contextCompactors }: PromptReader,
   { contextCompactors: ofApp = [] }: InvocationContext,
@@ -47,7 +47,7 @@ export function promptView(agent: PromptReader, context: InvocationContext): Pro
   }
   if (from === 0) return { events: index.visible() };
   // The first events are shown only when the session was read from its start. Events behind a summary are not
-  // its first ones.
+  // the session's first events.
   const isWhole = start === 0 && unreadBefore(context.session) === 0;
   const leadingEvents = isWhole
     ? events.slice(0, Math.min(leading, from)).filter((_, at) => !index.isHidden(at))
@@ -111,8 +111,8 @@ function lastSummary(
 }
 
 /**
- * Returns the scope of the summaries that an agent reads and writes: its own name, or undefined for those of
- * the app.
+ * Returns the scope of the summaries that an agent reads and writes: the agent's name, or undefined for
+ * summaries of the app.
  */
 export function scopeOf({ name, contextCompactors }: PromptReader): string | undefined {
   return contextCompactors ? name : undefined;

@@ -75,6 +75,9 @@ export interface AuthConfig {
   rawAuthCredential?: AuthCredential;
   /** The user's part. */
   exchangedAuthCredential?: AuthCredential;
-  /** Name of the credential among those of the user in the app. Tools with the same key share it. */
+  /**
+   * Name of the credential among the user's credentials in the app. Tools with the same key share the
+   * credential.
+   */
   credentialKey: string;
 }

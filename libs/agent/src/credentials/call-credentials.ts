@@ -1,8 +1,8 @@
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
 /**
- * The credentials of one tool call: those that it received, and the one that it has requested. They are only
- * in memory, and are not shown when printed.
+ * The credentials of one tool call: the credentials that the call received, and the credential that it has
+ * requested. All of them are only in memory, and are not shown when printed.
  */
 export class CallCredentials {
   readonly #credentials = new Map<string, AuthCredential>();

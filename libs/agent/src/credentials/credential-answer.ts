@@ -35,8 +35,8 @@ const answerSchema = z.object({
  * Takes the user's fields from an answer: keys, tokens, the code. Endpoints and the application's part come
  * from the question; an answer cannot change them.
  *
- * @throws MeshError `invalid_argument` for an answer without a credential; `permission_denied` when the
- * sign-in is another one
+ * @throws MeshError `invalid_argument` for an answer without a credential; `permission_denied` for an answer
+ * to another sign-in
  */
 export function credentialFrom(request: AuthConfig, response: unknown): AuthCredential {
   const { exchangedAuthCredential: answer } = parse(

@@ -3,8 +3,8 @@ import type { SignIn } from './sign-in-service.ts';
 
 /**
  * Makes the client's view of a requested credential: the way to sign in, without secrets. Of the
- * application's own part it shows only the client id; for an authorization code grant it holds the address
- * for the user.
+ * application's own part the view shows only the client id; for an authorization code grant the view holds
+ * the address for the user.
  */
 export function shownRequest(
   { authScheme, rawAuthCredential: raw, credentialKey }: AuthConfig,

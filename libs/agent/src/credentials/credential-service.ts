@@ -11,7 +11,7 @@ export interface CredentialOwner {
 export interface KeptCredential {
   credentialKey: string;
   authType: AuthCredential['authType'];
-  /** End of its validity, epoch ms; absent for one that does not end or can be renewed. */
+  /** End of its validity, epoch ms; absent for a credential that does not end or can be renewed. */
   endsAt?: number;
 }
 

@@ -53,12 +53,12 @@ export const signInTtlMs = 86_400_000;
 /** A store of sign-ins, from the question to the repeated call, which may run in another process. */
 export interface SignInService {
   /**
-   * Saves a sign-in before its question is asked. When there is one already, a person may have been asked for
-   * it: it stays, and is returned.
+   * Saves a sign-in before its question is asked. An existing sign-in stays and is returned, because a person
+   * may have been asked for it already.
    */
   open(ref: SignInRef, signIn: SignIn): Promise<SignIn>;
   find(ref: SignInRef): Promise<KeptSignIn | undefined>;
-  /** Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for it. */
+  /** Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for an answer. */
   answer(ref: SignInRef, answer: AuthCredential): Promise<boolean>;
   /**
    * Changes the status. Returns false when the current status is not `from`. Of several concurrent callers
@@ -66,8 +66,8 @@ export interface SignInService {
    */
   move(ref: SignInRef, from: SignInStatus, to: SignInStatus): Promise<boolean>;
   /**
-   * Gives one holder the right to renew a credential, for `ttlMs`, as a refresh token may be valid for one
-   * use only. A repeated call of the same holder extends the time.
+   * Gives one holder the right to renew a credential, for `ttlMs`, because a refresh token may be valid for
+   * one use only. A repeated call of the same holder extends the time.
    */
   takeTurn(owner: CredentialOwner, credentialKey: string, holder: string, ttlMs: number): Promise<boolean>;
   /** Gives the right back; does nothing when another holder has it. */

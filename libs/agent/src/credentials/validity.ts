@@ -15,8 +15,8 @@ export function isUsable({ apiKey, http, oauth2 }: AuthCredential, now = Date.no
 }
 
 /**
- * Returns the end of a credential's use, in epoch ms; undefined for one that can be refreshed or does not
- * expire.
+ * Returns the end of a credential's use, in epoch ms; undefined for a credential that can be refreshed or
+ * does not expire.
  */
 export function endOf({ oauth2 }: AuthCredential): number | undefined {
   if (oauth2?.expiresAt === undefined || oauth2.refreshToken !== undefined) return undefined;

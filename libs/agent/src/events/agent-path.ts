@@ -23,8 +23,9 @@ export function isInPath(event: Event, path: string): boolean {
 }
 
 /**
- * Tells whether a reader on a branch sees an event. It sees events of its own branch and of the branches
- * above it. Everybody sees an event without a branch, and a reader without a branch sees all events.
+ * Tells whether a reader on a branch sees an event. The reader sees events of its own branch and of the
+ * branches above that branch. Everybody sees an event without a branch, and a reader without a branch sees
+ * all events.
  */
 export function isOnBranch(eventBranch: string | undefined, branch: string | undefined): boolean {
   if (!eventBranch || !branch) return true;

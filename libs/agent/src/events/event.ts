@@ -90,7 +90,7 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
 }
 
 /**
- * Tells whether the event is the last one of its author's turn. True for an answer as text, an error, a
+ * Tells whether the event is the last event of its author's turn. True for an answer as text, an error, a
  * function response whose summary is skipped, a pending call, and a request for credentials. The caller
  * checks whether a person wrote the event.
  */

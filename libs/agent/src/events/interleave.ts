@@ -1,10 +1,10 @@
 /**
  * Runs generators at the same time and yields their values as they arrive. A generator continues only after
- * the consumer has taken its value: an agent continues after its event is committed. Returns their return
- * values, in the order of the generators.
+ * the consumer has taken its value: an agent continues after its event is committed. Returns the return
+ * values of the generators, in the order of the generators.
  *
- * When one of them throws, or the consumer stops, the signal stops the others, and this generator waits for
- * their end.
+ * When a generator throws, or the consumer stops, the signal stops the other generators, and this function
+ * waits for their end.
  */
 export async function* interleave<T, R>(
   start: (signal: AbortSignal) => readonly AsyncGenerator<T, R, void>[],
@@ -23,7 +23,7 @@ export async function* interleave<T, R>(
   try {
     while (pending.size > 0) {
       const { at, result } = await Promise.race(pending.values());
-      // A taken source goes to the end of the map, so a busy source does not delay the others.
+      // A taken source goes to the end of the map, so a busy source does not delay the other sources.
       pending.delete(at);
       if (result.done) results[at] = result.value;
       else {

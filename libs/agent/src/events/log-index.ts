@@ -25,8 +25,8 @@ export function noteUnread(events: readonly Event[], count: number): void {
 
 /**
  * Returns the index of a log. There is one index for each list of events. Events may only be added at the end
- * of the list; the index takes in those that were added since the last query. The cost of a query depends on
- * its result, not on the length of the log.
+ * of the list; the index takes in the events that were added since the last query. The cost of a query
+ * depends on its result, not on the length of the log.
  */
 export function logIndex(events: readonly Event[]): LogIndex {
   let index = indexes.get(events);
@@ -93,7 +93,7 @@ export class LogIndex {
     return (this.#hidden[low]?.[0] ?? Number.POSITIVE_INFINITY) <= position;
   }
 
-  /** Returns the events from a position on, without the rewound ones. */
+  /** Returns the events from a position on, without rewound events. */
   visible(from = 0): readonly Event[] {
     if (this.#hidden.length > 0) return this.#events.filter((_, at) => at >= from && !this.isHidden(at));
     return from === 0 ? this.#events : this.#events.slice(from);
@@ -143,8 +143,8 @@ export class LogIndex {
   }
 
   /**
-   * Returns the events that make a call with this id, in order. There is more than one only when an id was
-   * used twice.
+   * Returns the events that make a call with this id, in order. There are several such events only when an id
+   * was used twice.
    */
   callsOf(callId: string | undefined): Event[] {
     if (callId === undefined) return [];

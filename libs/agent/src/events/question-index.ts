@@ -42,7 +42,7 @@ export class QuestionIndex {
     this.#ask(question);
   }
 
-  /** Takes in a response: it answers a question, or closes a call that has asked one. */
+  /** Takes in a response: it answers a question, or closes a call that has asked a question. */
   noteResponse(event: Event, response: FunctionResponse, position: number): void {
     const { id = '', willContinue } = response;
     const due = this.#due.get(id);
@@ -80,7 +80,7 @@ export class QuestionIndex {
 
   #ask(question: Question): void {
     const previous = this.#questions.get(question.id);
-    // A question that is asked again under its id replaces the first one.
+    // A question that is asked again under the same id replaces the first question.
     if (previous) {
       const questions = this.#ofCalls.get(previous.callId) ?? [];
       questions.splice(questions.indexOf(previous), 1);

@@ -14,8 +14,8 @@ export const questionNames = {
 const reserved: ReadonlySet<string> = new Set(Object.values(questionNames));
 
 /**
- * Tells whether a call with this name, or its response, is a question or an answer. The framework made it,
- * not the model.
+ * Tells whether a call with this name, or its response, is a question or an answer. The framework made the
+ * call, not the model.
  */
 export function isQuestionName(name: string | undefined): boolean {
   return name !== undefined && reserved.has(name);

@@ -1,12 +1,12 @@
 import type { Event } from '@agentmesh/protocol';
 
-/** One run of an invocation: the one that began it, or one that continues it under an id of its own. */
+/** One run of an invocation: the run that began it, or a run with a separate id that continues it. */
 export interface RunId {
   invocationId: string;
   resume?: string | undefined;
 }
 
-/** Names a run that has a session or waits for it. */
+/** Names a run that has a session or waits for the session. */
 export function runName({ invocationId, resume }: RunId): string {
   return resume === undefined ? invocationId : JSON.stringify([invocationId, resume]);
 }

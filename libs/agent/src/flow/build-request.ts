@@ -74,8 +74,9 @@ function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: Invo
 }
 
 /**
- * Returns the tools of this step by name, with those that the framework adds: `transfer_to_agent` when there
- * is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some out.
+ * Returns the tools of this step by name, with the tools that the framework adds: `transfer_to_agent` when
+ * there is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some
+ * out.
  *
  * @throws MeshError `invalid_argument` for two tools of one name
  */
@@ -99,7 +100,7 @@ export async function resolveTools(agent: LlmAgent, context: InvocationContext):
   return { targets, toolsDict: selected ? { ...selected } : all };
 }
 
-/** States the agent's own name and description. An agent that works with others needs them. */
+/** States the agent's own name and description. An agent that works with other agents needs both. */
 function identity({ name, description }: LlmAgent, hasColleagues: boolean): string {
   if (!hasColleagues) return '';
   return `You are the agent "${name}".${description ? ` Your job: ${description}` : ''}`;

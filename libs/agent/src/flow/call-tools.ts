@@ -38,7 +38,7 @@ interface CallOutcome extends AskingCall {
 /**
  * Runs the calls of one model turn, at the same time unless the agent is sequential. Yields the progress of
  * the tools, and then one event with their responses in the order of the calls. When all calls are
- * long-running without a first result, that event has no content: it is yielded only if the calls changed
+ * long-running without a first result, the event has no content and is yielded only if the calls changed
  * state or actions.
  */
 export async function* callTools(
@@ -72,7 +72,7 @@ function allAtOnce(agent: LlmAgent, context: InvocationContext, step: ToolCalls)
   });
 }
 
-/** Runs the calls in order. Each sees the state that earlier ones wrote, in any process. */
+/** Runs the calls in order. Each call sees the state that earlier calls wrote, in any process. */
 async function* oneByOne(agent: LlmAgent, context: InvocationContext, step: ToolCalls): Outcomes {
   const outcomes: CallOutcome[] = [];
   for (const call of step.calls) outcomes.push(yield* callOne(agent, context, step, call));
@@ -95,7 +95,7 @@ function effectsEvent(context: InvocationContext, callEvent: Event, actions: Eve
 /**
  * Returns the part of an outcome for the event of the responses; the event of the call's question holds the
  * rest. A call that asks for a confirmation or an input has no response yet; a call that asks for a
- * credential has an interim one.
+ * credential has an interim response.
  */
 function withoutQuestion(outcome: CallOutcome): CallOutcome[] {
   const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs = {} } = outcome.actions;
@@ -169,7 +169,8 @@ async function* callOne(
 
 /**
  * Makes the id of the event for a call's nth progress. The event has this id whichever way the progress
- * arrives, so it is committed once. Each answer starts a new count, because the call runs again with it.
+ * arrives, so it is committed once. Each answer starts a new count, because the call runs again with the
+ * answer.
  */
 export function progressId(callId: string, n: number, answers = 0): string {
   return [callId, 'progress', ...(answers > 0 ? [answers] : []), n].join('/');

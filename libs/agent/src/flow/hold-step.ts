@@ -17,10 +17,10 @@ type UncommittedEvent = HeldStep['uncommitted'][number];
 
 /**
  * Makes a held step: a step whose events the asking process commits, because user code runs there between the
- * agent and the log. Each request continues the work by one step. The agent does nothing more until the asker
- * has committed, changed or dropped the events of that step, as in a single process.
+ * agent and the log. Each request continues the work by one step. The agent does nothing more until the
+ * asking process has committed, changed or dropped the events of that step, as in a single process.
  *
- * @param heard events of this run that the asker has received, unchanged
+ * @param heard events of this run that the asking process has received, unchanged
  */
 export function heldStep(
   context: InvocationContext,
@@ -67,8 +67,8 @@ function inOrder(
 }
 
 /**
- * Records an event of a held step before user code sees it. The state that it writes is readable from now on,
- * as in a single process.
+ * Records an event of a held step before user code sees the event. The state that the event writes is
+ * readable from now on, as in a single process.
  */
 export function hear({ session, held }: InvocationContext, event: Event): UncommittedEvent {
   assign(session.state, jsonEntries(event.actions.stateDelta, 'the state delta'));
@@ -81,7 +81,7 @@ export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number 
 }
 
 /**
- * Tells whether the request is the first one for the step. Work that began before the first request was
+ * Tells whether the request is the first request for the step. Work that began before the first request was
  * interrupted by a crash.
  */
 export function isFirstPart({ part }: HeldStep): boolean {
@@ -89,8 +89,8 @@ export function isFirstPart({ part }: HeldStep): boolean {
 }
 
 /**
- * Tells whether the request may end with this event. It may not end within a step, because the results of the
- * step's other calls would be lost.
+ * Tells whether the request may end with this event. A request must not end within a step, because the
+ * results of the step's other calls would be lost.
  */
 export function endsPart(event: Event): boolean {
   const isQuestion = getFunctionCalls(event).some(({ name }) => isQuestionName(name));
@@ -98,8 +98,8 @@ export function endsPart(event: Event): boolean {
 }
 
 /**
- * Copies a session for a held step. The copy holds the events as the asker received them, also those that are
- * not in the log.
+ * Copies a session for a held step. The copy holds the events as the asking process received them, also
+ * events that are not in the log.
  */
 export function heldCopy(session: Session, held: HeldStep): Session {
   const before = unreadBefore(session);
@@ -127,7 +127,7 @@ function storedForm(event: Event): Event {
 
 /**
  * Wraps the sessions for a held step. Appended events go to the step's copy of the session and to
- * `held.uncommitted`; the asker commits them.
+ * `held.uncommitted`; the asking process commits them.
  */
 export function heldSessions(sessions: SessionService, held: HeldStep): SessionService {
   return overrideSessions(sessions, {

@@ -14,19 +14,19 @@ import type { ToolParameters } from '../schema/schema.ts';
 export type ToolUnion = BaseTool | BaseToolset;
 
 export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
-  /** The model, or its name for {@link LLMRegistry}; default: that of the nearest ancestor. */
+  /** The model, or its name for {@link LLMRegistry}; default: the model of the nearest ancestor. */
   model?: string | BaseLlm;
   /**
    * The agent's task. `{key}` is filled from the state and `{artifact.name}` with a file; `{key?}` may be
    * missing.
    */
   instruction?: string | InstructionProvider;
-  /** The instruction for all agents of the tree. Only the root agent's counts. */
+  /** The instruction for all agents of the tree. Only the instruction of the root agent counts. */
   globalInstruction?: string | InstructionProvider;
   tools?: ToolUnion[];
   /**
    * The way in which the calls of one model turn run: `parallel`, the default, at the same time; `sequential`
-   * one after the other, each with the state that earlier ones wrote.
+   * one after the other, each with the state that earlier calls wrote.
    */
   toolExecution?: 'parallel' | 'sequential';
   generateContentConfig?: GenerateContentConfig;
@@ -35,8 +35,8 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   /** `none` shows the model only the current turn. */
   includeContents?: 'default' | 'none';
   /**
-   * The compactors that keep the agent's prompts short, in order; default: those of the app. An empty list
-   * shows the whole conversation.
+   * The compactors that keep the agent's prompts short, in order; default: the app's compactors. An empty
+   * list shows the whole conversation.
    */
   contextCompactors?: readonly BaseContextCompactor[];
   /** The schema of requests to this agent; absent for plain text. */
@@ -102,7 +102,7 @@ export function changeable(agent: Changeable): Partial<LlmAgentConfig> {
   };
 }
 
-/** Returns the callbacks alone, without absent ones. */
+/** Returns only the callbacks that are set. */
 export function callbacksIn(callbacks: LlmCallbacks): LlmCallbacks {
   const names = Object.keys(llmCallbackOptions) as (keyof LlmCallbacks)[];
   return Object.fromEntries(

@@ -125,7 +125,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     }
   }
 
-  /** The `model` option; undefined when the agent uses that of an ancestor. */
+  /** The `model` option; undefined when the agent uses the model of an ancestor. */
   get model(): string | BaseLlm | undefined {
     return this.#model;
   }
@@ -200,7 +200,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     return this.tools.filter((each) => each instanceof BaseToolset);
   }
 
-  /** Returns the tools of this step. The toolsets are queried for it. */
+  /** Returns the tools of this step. The toolsets are asked again at each step. */
   async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
     const groups = await Promise.all(
       this.tools.map(async (each) => ({
@@ -218,8 +218,8 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   }
 
   /**
-   * Returns the agents to which this one may transfer: its sub-agents, its parent, its siblings, and those
-   * that the mesh adds.
+   * Returns the agents to which this agent may transfer: its sub-agents, its parent, its siblings, and the
+   * agents that the mesh adds.
    */
   transferTargets(context: InvocationContext): TransferTarget[] {
     const parent = this.parentAgent;
@@ -264,8 +264,8 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   }
 
   /**
-   * Runs the agent to which the conversation was transferred. Its failure is its own; this agent's model is
-   * not called again.
+   * Runs the agent to which the conversation was transferred. When that agent fails, the model of this agent
+   * is not called again.
    */
   protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { transfers, transferTo } = context;

@@ -25,7 +25,7 @@ export type Step =
 export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
 
 /**
- * Determines the next step from the committed events alone, so any process can continue where another one
+ * Determines the next step from the committed events alone, so any process can continue where another process
  * stopped. Work that has its result in the log is not repeated.
  */
 export function nextStep(context: InvocationContext): Step {
@@ -77,7 +77,7 @@ function handedTo(events: readonly Event[]): string | undefined {
   return events.findLast(({ actions }) => actions.transferToAgent !== undefined)?.actions.transferToAgent;
 }
 
-/** Returns the agent that gets an answer: the one that asked, if it is below this agent. */
+/** Returns the agent that gets an answer: the agent that asked, if it is below this agent. */
 function askerOf(start: Event | undefined, { agent, session }: InvocationContext): string | undefined {
   const answered = start?.author === 'user' ? getFunctionResponses(start).map(({ id }) => id) : [];
   if (answered.length === 0) return undefined;
@@ -88,8 +88,8 @@ function askerOf(start: Event | undefined, { agent, session }: InvocationContext
 }
 
 /**
- * Returns the agent to run for an asker below another agent: the outermost workflow between the two, or the
- * asker itself.
+ * Returns the agent to run for an asking agent below another agent: the outermost workflow between the two,
+ * or the asking agent itself.
  */
 function entryTo(asker: BaseAgent, above: BaseAgent): string {
   let entry = asker;
@@ -112,7 +112,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
 }
 
 /**
- * Returns the calls to run: those that have no response and wait for nobody. A long-running call without a
+ * Returns the calls to run: the calls without a response that wait for nobody. A long-running call without a
  * first result counts as made when the other calls of its event have their responses.
  */
 function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {

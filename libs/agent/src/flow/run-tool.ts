@@ -15,14 +15,14 @@ export interface ToolOutcome {
   response: Json | undefined;
   /** True when the response is final: the tool has finished its work, and no other answer will come. */
   isLastWord: boolean;
-  /** Set when the tool threw. Its earlier questions do not count then. */
+  /** Set when the tool threw. The questions that it asked before do not count then. */
   failed?: true;
 }
 
 /**
  * Runs a tool with the callbacks of plugins and agent around it. Yields the progress of a tool that is a
  * generator. Returns a result as a JSON object, an error as a text. A tool that requests an available
- * credential runs again with it.
+ * credential runs again with that credential.
  *
  * @throws MeshError when credentials cannot be saved, or a server is unavailable
  */

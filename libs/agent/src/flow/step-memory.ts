@@ -23,7 +23,7 @@ export interface StepContexts {
  * Remembers the events that a run of an agent's flow has yielded. User code (plugins, agents with user code)
  * between the agent and the log may drop an event, change it, or yield it under another agent's name. The
  * next step follows from the events as the agent yielded them. A prompt shows the events of the log and the
- * dropped ones.
+ * dropped events.
  */
 export class StepMemory {
   readonly #context: InvocationContext;
@@ -49,8 +49,8 @@ export class StepMemory {
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
-    // The session copy of a held step holds the originals; the log holds the events as the asker's user code
-    // has changed them.
+    // The session copy of a held step holds the originals; the log holds the events as user code of the
+    // asking process has changed them.
     const edited = context.held?.edited ?? new Map();
     const originals = new Map(changed.map(({ event }) => [event.id, event]));
     const keptBack = keptBackFrom(context);
@@ -63,8 +63,9 @@ export class StepMemory {
 }
 
 /**
- * Returns the ids of events that the asker's user code has dropped and that the agent must not see: those of
- * other agents, and of earlier runs of this one. In a single process the agent sees none of them either.
+ * Returns the ids of dropped events that the agent must not see. User code of the asking process has dropped
+ * them, and they come from other agents or from earlier runs of this agent. In a single process the agent
+ * does not see them either.
  */
 function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<string> {
   const isOwn = (event: Event) =>
@@ -75,7 +76,7 @@ function keptBackFrom({ held, agent, path, flowRun }: InvocationContext): Set<st
 
 /**
  * Assigns log positions to yielded events so that they keep their order. An event may have been committed
- * later than one that was yielded after it.
+ * later than an event that was yielded after it.
  */
 function inOrder(yielded: readonly Yielded[], index: LogIndex): Yielded[] {
   let after = 0;
@@ -101,7 +102,7 @@ function withLog(
   }
   events.push(...rest.map(({ event }) => event));
   noteUnread(events, unreadBefore(session));
-  // The state stays that of the session: tools and callbacks write to it.
+  // The state is still the state of the session: tools and callbacks write to it.
   const view: Session = Object.create(session, {
     events: { value: events, enumerable: true },
     seq: { value: unreadBefore(session) + events.length, enumerable: true },

@@ -7,7 +7,8 @@ type Attempt = () => AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;
 
 /**
  * Runs a tool with the answers of people to its call. When the tool requests a credential that is available
- * without a person, it runs again with it. Each credential is given once, so the loop ends.
+ * without a person, the tool runs again with that credential. Each credential is given once, so the loop
+ * ends.
  *
  * @param fail makes the outcome of a call whose credential is refused; by default it throws
  */

@@ -62,18 +62,18 @@ export interface InvocationOptions extends InvocationServices {
   attempt?: number;
   /** Returns the subject for updates of a call. Only set on a mesh. */
   operationSubject?: (callId: string) => string;
-  /** Set when another agent asks this one within a call: the message is not the user's then. */
+  /** Set when another agent asks this agent within a call: the message then does not come from the user. */
   isAsked?: boolean;
   /** The app's compactors, which keep the prompts of agents short. */
   contextCompactors?: readonly BaseContextCompactor[];
-  /** Called for each event before it is committed; may add to it. */
+  /** Called for each event before it is committed; may add fields to the event. */
   stamp?: (event: Event) => void;
 }
 
 /**
- * Runs an invocation; the loop is the same in one process and on the mesh. It lets the agent continue,
- * commits the event that the agent yields, passes it on, and only then lets the agent continue. A new run
- * with the same session and invocation id continues from the committed events.
+ * Runs an invocation; the loop is the same in one process and on the mesh. The loop lets the agent work until
+ * it yields an event, commits the event, passes the event on, and only then lets the agent continue. A new
+ * run with the same session and invocation id continues from the committed events.
  *
  * Yields every committed event, including the user's message, and partial events.
  *
@@ -232,7 +232,8 @@ async function askForReplacement(context: InvocationContext): Promise<Event | un
 
 /**
  * Lets plugins see an event and replace it; its id, invocation, time and path stay. An event of a remote
- * agent has passed the plugins of its own process: the plugins of this one see it only.
+ * agent has passed the plugins of its own process: the plugins of this process see the event and cannot
+ * replace it.
  */
 async function applyPlugins(context: InvocationContext, event: Event & WithNodeInfo): Promise<Event> {
   const { pluginManager } = context;

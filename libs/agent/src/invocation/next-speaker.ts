@@ -6,9 +6,9 @@ import { stepAuthor } from '../journal/step-mark.ts';
 import type { Session } from '../sessions/session.ts';
 
 /**
- * Finds the agent of this process that speaks next: the one whose question is answered; else the last speaker
- * of those that keep a conversation; else the root. Between processes `speakerOf` of `@agentmesh/mesh`
- * applies the same rule to cards.
+ * Finds the agent of this process that speaks next: the agent whose question is answered; else the last
+ * speaker among the agents that keep a conversation; else the root. Between processes `speakerOf` of
+ * `@agentmesh/mesh` applies the same rule to cards.
  */
 export function nextSpeaker(root: BaseAgent, { events }: Session, invocationId: string): BaseAgent {
   const index = logIndex(events);
@@ -64,8 +64,8 @@ function localAgent(root: BaseAgent, name: string | undefined): BaseAgent | unde
 }
 
 /**
- * Tells whether an agent keeps the conversation. It must be able to give it back: it and all its ancestors
- * are LLM agents that may transfer to their parent.
+ * Tells whether an agent keeps the conversation. Such an agent must be able to give the conversation back:
+ * the agent and all its ancestors are LLM agents that may transfer to their parent.
  */
 function keepsConversation(agent: BaseAgent, root: BaseAgent): boolean {
   if (agent === root) return true;

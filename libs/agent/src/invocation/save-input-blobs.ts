@@ -39,7 +39,7 @@ export async function saveInputBlobs(context: InvocationContext, content: Conten
   return { content: { ...content, parts: saved }, artifactDelta };
 }
 
-/** Returns the latest version if it holds this file, or saves a new one. */
+/** Returns the latest version if that version holds this file, or saves a new version. */
 async function saveOnce(
   { artifactService, ref }: InvocationContext,
   filename: string,

@@ -12,8 +12,8 @@ const leastEvents = 50;
 
 /**
  * Computes the part of a session's log that a turn needs, for an agent and all below it in this process. For
- * conversations with short prompts it is the part that prompts show. It is the whole log when an agent's
- * prompts show all of the past, or when the agent runs user code that may look at it.
+ * conversations with short prompts this is the part that prompts show. It is the whole log when an agent's
+ * prompts show the whole past, or when the agent runs user code that may read the past.
  *
  * @param ofApp the compactors for agents that have none of their own
  */
@@ -34,7 +34,7 @@ export function turnNeed(
 
 interface Window {
   last: number;
-  /** The agent whose summary begins the prompts; '' for that of the app. */
+  /** The agent whose summary begins the prompts; '' for the summary of the app. */
   summary?: string;
 }
 

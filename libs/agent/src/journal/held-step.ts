@@ -6,17 +6,17 @@ import type { Event } from '@agentmesh/protocol';
  */
 export interface HeldStep {
   /**
-   * The asker's attempt at its work, and the number of earlier requests for this step. Within nested held
-   * steps, the numbers of the outer steps come first.
+   * The number of the asking process's attempt at its work, and the number of earlier requests for this step.
+   * Within nested held steps, the numbers of the outer steps come first.
    */
   part: number[];
   /**
-   * Events that the asker has received and that are not in the log, in order. Each has the number of the last
-   * event in the log before it. User code has kept an event with `isKeptBack` out of the log: only its own
-   * agent sees it.
+   * Events that the asking process has received and that are not in the log, in order. Each has the number of
+   * the last event in the log before it. User code has kept an event with `isKeptBack` out of the log: only
+   * the agent that made the event sees it.
    */
   uncommitted: { event: Event; afterSeq: number; isKeptBack?: boolean | undefined }[];
-  /** The originals of events that the asker's user code has changed. */
+  /** The originals of events that user code of the asking process has changed. */
   originals: Event[];
   /** The same events as they are in the log, by id. Set after the log is read. */
   edited?: ReadonlyMap<string, Event>;

@@ -81,13 +81,13 @@ export function turnOf(context: JournalContext): Turn {
 /**
  * Returns the long-running calls of the running agent, and of all agents that it runs, that still wait for
  * their answer. The first return value of a long-running tool does not close its call. A response with
- * `willContinue: true` is progress; one with an explicit `false` is the tool's own outcome.
+ * `willContinue: true` is progress; a response with an explicit `false` is the tool's own outcome.
  */
 export function openCallIds(context: JournalContext, events = journalOf(context)): string[] {
   const longRunning = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
   if (longRunning.length === 0) return [];
   const index = logIndex(context.session.events);
-  // Any later message may hold the answer, not only those of this journal.
+  // Any later message may hold the answer, not only the messages of this journal.
   const isClosed = (id: string) =>
     index
       .responsesTo(id)
@@ -101,8 +101,8 @@ export function openCallIds(context: JournalContext, events = journalOf(context)
 
 /**
  * Tells whether the running agent's turn ended with a question to a person, or with calls that the client
- * makes. The agent's work is not done then. An agent that has transferred the conversation does not wait, nor
- * does one with a pending long-running call.
+ * makes. The agent's work is not done then. An agent that has transferred the conversation does not wait. An
+ * agent with a pending long-running call does not wait either.
  */
 export function isWaiting(context: JournalContext): boolean {
   const { agent, runConfig } = context;
@@ -135,9 +135,9 @@ export function newestRun(events: readonly Event[], invocationId: string): Event
 }
 
 /**
- * Tells whether this run of an agent, by the workflow with that path, has already ended. It has when the
- * workflow went on to another agent, or when it ended before the user's last message and no answer concerns
- * it now.
+ * Tells whether this run of an agent, by the workflow with that path, has already ended: when the workflow
+ * went on to another agent, or when the run ended before the user's last message and no answer concerns the
+ * run now.
  */
 export function isRunOver(context: JournalContext, workflowPath: string | undefined): boolean {
   const { path, session, invocationId } = context;

@@ -15,7 +15,7 @@ export interface SharedNotes {
 /** An event as the agent's flow made it. */
 export interface MadeEvent {
   author: string | undefined;
-  /** Whether the agent's turn ended with the event; undefined for an event that is not a step. */
+  /** Tells whether the agent's turn ended with the event; undefined for an event that is not a step. */
   ends: boolean | undefined;
   /** The event's content as far as steps are concerned, serialized. */
   gist: string;

@@ -5,9 +5,9 @@ import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../even
 import { hasTrailingCodeExecutionResult } from '../events/event-queries.ts';
 
 /**
- * A note on what an event means for the next step of its agent. It is needed when user code may have changed
- * or made the event, because then its content does not tell. It is kept in `customMetadata`, so a process
- * that continues from the log decides as the first one did.
+ * A note on what an event means for the next step of its agent. The note is needed when user code may have
+ * changed or made the event, because then the content of the event does not tell. The note is in
+ * `customMetadata`, so a process that continues from the log decides as the first process did.
  */
 const stepMarkSchema = z.object({
   /**

@@ -6,8 +6,8 @@ export interface Embedder {
    * Returns a vector of length 1 for each text, all of the same dimension.
    *
    * @param purpose `query` for a text that searches, `document` for a text that is found
-   * @throws MeshError `invalid_argument` for texts that the model refuses; another error when it does not
-   * answer
+   * @throws MeshError `invalid_argument` for texts that the model refuses; another error when the model does
+   * not answer
    */
   embed(
     texts: readonly string[],

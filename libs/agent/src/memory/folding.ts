@@ -6,7 +6,7 @@ const maxText = 1_000_000;
 /** Size of the pieces, because normalizing takes quadratic time at worst. */
 const pieceSize = 4_096;
 /**
- * Maximum number of marks at one letter; the others are dropped, as in UAX #15's Stream-Safe Text Format.
+ * Maximum number of marks at one letter; further marks are dropped, as in UAX #15's Stream-Safe Text Format.
  * Sorting them takes quadratic time.
  */
 const maxMarks = 30;

@@ -23,7 +23,7 @@ export class MemoryIndex {
     return this.#numbers.has(nameOf({ sessionId, id }));
   }
 
-  /** Adds a memory; an existing one stays unchanged. */
+  /** Adds a memory; an existing memory stays unchanged. */
   add(memory: StoredMemory): void {
     if (this.has(memory.sessionId, memory.id)) return;
     const { counts, length } = textTerms(memoryText(memory));

@@ -86,8 +86,8 @@ export interface SearchMemoryResponse {
  * model, files or calls. One contract and one conformance suite (`@agentmesh/agent/conformance`) have two
  * implementations: in memory here, on Redis in `@agentmesh/store`.
  *
- * A memory is stored completely or not at all. When a process dies while it adds several, some may be stored;
- * adding them again adds the others.
+ * A memory is stored completely or not at all. When a process dies while it adds several memories, some may
+ * be stored; adding all of them again adds the missing memories.
  *
  * All methods throw MeshError `invalid_argument` for names that cannot be keys, and for values that JSON
  * cannot hold.
@@ -99,8 +99,8 @@ export interface MemoryService extends BaseMemoryService {
    */
   addSessionToMemory(session: Session): Promise<void>;
   /**
-   * Adds events by their ids; an existing one stays unchanged. A session that is added later replaces those
-   * with its `sessionId`.
+   * Adds events by their ids; an event that is in memory already stays unchanged. A session that is added
+   * later replaces the memories with its `sessionId`.
    */
   addEventsToMemory(request: AddEventsRequest): Promise<void>;
   /** Adds memories that belong to no session. */
@@ -112,7 +112,7 @@ export interface MemoryService extends BaseMemoryService {
   searchMemory(request: SearchMemoryRequest): Promise<{ memories: FoundMemory[] }>;
   /**
    * Lists all memories in the order of their addition. A concurrent addition or removal may be missed; no
-   * other memory is missed, and none is listed twice.
+   * other memory is missed, and no memory is listed twice.
    */
   listMemories(request: ListMemoriesRequest): Promise<MemoryPage>;
   /**

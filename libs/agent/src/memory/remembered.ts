@@ -3,7 +3,9 @@ import type { Content } from '@google/genai';
 import { stringifyContent } from '../events/event.ts';
 import { defaultSearchLimit, type MemoryEntry, maxSearchLimit, type StoredMemory } from './memory-service.ts';
 
-/** Makes the memory of an event: its text for the reader. Returns undefined when it has none. */
+/**
+ * Makes the memory of an event: the event's text for the reader. Returns undefined for an event without text.
+ */
 export function rememberedEvent(
   event: Event,
   { sessionId, customMetadata }: { sessionId?: string; customMetadata?: Record<string, unknown> },
@@ -49,7 +51,7 @@ export function memoryJson(memory: StoredMemory): string {
 /**
  * Checks a search limit.
  *
- * @throws MeshError `invalid_argument` for an invalid one
+ * @throws MeshError `invalid_argument` for an invalid value
  */
 export function searchLimit(limit: number = defaultSearchLimit): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, maxSearchLimit);
@@ -59,7 +61,7 @@ export function searchLimit(limit: number = defaultSearchLimit): number {
 /**
  * Checks a page size.
  *
- * @throws MeshError `invalid_argument` for an invalid one
+ * @throws MeshError `invalid_argument` for an invalid value
  */
 export function pageLimit(limit = 100): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, 1_000);

@@ -26,7 +26,7 @@ export interface SessionChange {
  */
 export function changeOf(session: Session, mark: MemoryMark | undefined): SessionChange {
   const { events, seq } = session;
-  // Events are numbered without a gap, and the session object may lack the first ones.
+  // Events are numbered without a gap, and the session object may lack the first events.
   const before = Math.max(seq - events.length, 0);
   const last = events.at(-1);
   const end = last && { seq: before + events.length, eventId: last.id };
@@ -59,7 +59,7 @@ function begins({ actions }: Event, events: readonly Event[]): boolean {
 }
 
 /**
- * Tells whether the event rewinds others. A session in memory must then be read completely before it is
+ * Tells whether the event rewinds other events. A session in memory must then be read completely before it is
  * added.
  */
 export function isRewind({ actions }: Event): boolean {

@@ -6,7 +6,7 @@ export interface TextTerms {
   length: number;
 }
 
-/** Maximum number of different terms of a text. Later ones are stored but not found. */
+/** Maximum number of different terms of a text. Later terms are stored but not found. */
 const maxTerms = 10_000;
 /** Maximum number of words of a query. A longer text is a pasted page, not a question. */
 const maxQueryWords = 64;

@@ -131,8 +131,8 @@ export class Gemini extends BaseLlm {
 }
 
 /**
- * Makes sure that the last message is the user's, because Gemini answers that one. An agent that runs again
- * after its own text, in a loop say, is told to continue.
+ * Makes sure that the last message is the user's, because Gemini answers the last message. An agent that runs
+ * again after its own text, for example in a loop, is told to continue.
  */
 function withLastWordOfUser(contents: readonly Content[]): Content[] {
   if (contents.at(-1)?.role === 'user') return [...contents];

@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, type HttpRetryOptions } from '@google/genai';
 
-/** The default retries: they bridge a short failure, and a fallback model does not wait long. */
+/**
+ * The default retries. They are enough for a short failure, and few enough that a fallback model is tried
+ * soon.
+ */
 const defaults: Required<HttpRetryOptions> = {
   attempts: 3,
   initialDelay: 0.5,

@@ -17,8 +17,8 @@ export interface RoutedLlmOptions {
 const optionNames: OptionNames<RoutedLlmOptions> = { models: true, router: true, modelName: true };
 
 /**
- * Several models as one. A router selects the model; one that fails before its first output is replaced by
- * another. After the first output an error is final, because the output cannot be taken back.
+ * Several models as one. A router selects the model; a model that fails before its first output is replaced
+ * by another model. After the first output an error is final, because the output cannot be taken back.
  */
 export class RoutedLlm extends BaseLlm {
   readonly #routes: Routes<BaseLlm, LlmRequest>;

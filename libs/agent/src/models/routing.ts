@@ -49,7 +49,7 @@ export class Routes<T, C> {
   }
 
   /**
-   * Selects the first item, or after a failure the next one; undefined when no other item shall be tried.
+   * Selects the first item, or after a failure the next item; undefined when no other item shall be tried.
    *
    * @throws MeshError `invalid_argument` for an unknown key
    */

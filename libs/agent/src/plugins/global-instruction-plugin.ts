@@ -4,7 +4,7 @@ import type { InstructionProvider } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { readInstruction } from '../prompt/instructions.ts';
 
-/** A plugin that gives every agent of a runner the same instruction, before its own one. */
+/** A plugin that gives every agent of a runner the same instruction, before the agent's own instruction. */
 export class GlobalInstructionPlugin extends BasePlugin {
   readonly #instruction: string | InstructionProvider;
 

@@ -10,7 +10,7 @@ export type LogLine = (line: string) => void;
 
 /**
  * A plugin that logs what happens in a run, one line for each step. It is meant for development; services
- * have logs of their own.
+ * write their own logs.
  */
 export class LoggingPlugin extends BasePlugin {
   readonly #log: LogLine;

@@ -107,8 +107,8 @@ function retellPart(author: string, part: Part): Part {
 
 /**
  * Moves each response directly behind its call, as models demand. Of several responses to a call only the
- * last one is kept. When the newest event answers an older call, the events in between are left out of the
- * prompt. A call without a response is left out too, because no model accepts one.
+ * last response is kept. When the newest event answers an older call, the events in between are left out of
+ * the prompt. A call without a response is left out too, because no model accepts one.
  */
 function pairCalls(events: readonly Event[]): Event[] {
   const responses = new Map<string, Part>();

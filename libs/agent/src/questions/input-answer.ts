@@ -10,10 +10,10 @@ interface AskedInput {
 
 /**
  * Returns the input of an answer to `requestInput`: the value of `result` when that is the only field
- * (`{result: "in May"}`), or else the whole object. With a schema it returns the one of the two that fits.
+ * (`{result: "in May"}`), or else the whole object. With a schema it returns whichever of the two fits.
  *
- * @throws MeshError `invalid_argument` for an empty answer, and for one that does not fit the schema of the
- * question
+ * @throws MeshError `invalid_argument` for an empty answer, and for an answer that does not fit the schema of
+ * the question
  */
 export function inputOf({ id, name, args }: AskedInput, response: unknown): unknown {
   const fields = typeof response === 'object' && response !== null ? Object.keys(response) : [];

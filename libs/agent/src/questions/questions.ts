@@ -19,8 +19,8 @@ export interface AnsweredCalls {
 
 /**
  * Returns the running agent's calls that have an answered question and no response since. The answer need not
- * be the newest message: one whose run died before the call ran still counts. Name and arguments of the call
- * come from the model's event, never from the answer.
+ * be the newest message: an answer whose run died before the call ran still counts. Name and arguments of the
+ * call come from the model's event, never from the answer.
  */
 export function answeredCalls({
   agent,
@@ -41,7 +41,7 @@ export function answeredCalls({
   return { event, calls: getFunctionCalls(event).filter(({ id }) => due.has(id ?? '')) };
 }
 
-/** The answers that a call receives when it runs again: the last ones, and their number. */
+/** The answers that a call receives when it runs again: the last answers, and the number of all answers. */
 export interface CallAnswers {
   toolConfirmation?: ToolConfirmation;
   inputResponse?: unknown;
@@ -69,7 +69,7 @@ export function answersTo(events: readonly Event[], callId: string | undefined):
 
 function expiryOf(question: Question | undefined): Record<string, unknown> | undefined {
   const response = question?.answer?.response;
-  // Any client may send an answer that says "expired"; only the mesh marks one with `via: 'deadline'`.
+  // Any client may send an answer that says "expired"; only the mesh marks an answer with `via: 'deadline'`.
   const by = question?.answeredIn?.customMetadata?.answeredBy as Partial<AnsweredBy> | undefined;
   if (by?.via !== 'deadline' || !isExpired(response)) return undefined;
   return { status: 'expired', error: response.error ?? 'nobody answered in time' };
@@ -155,7 +155,7 @@ export function inputEvent(context: InvocationContext, asking: readonly AskingCa
 
 /**
  * Makes an event with questions. The ids follow from the call and the number of its questions so far. So a
- * process that asks again after a crash asks the same question and not a second one.
+ * process that asks again after a crash asks the same question and not a second question.
  */
 function questionEvent(
   { invocationId, agent, branch, session }: InvocationContext,

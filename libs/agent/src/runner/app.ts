@@ -5,8 +5,8 @@ import type { EventsCompactionConfig } from '../compaction/events-compaction-con
 
 export interface ResumabilityConfig {
   /**
-   * Whether an answer that names an invocation continues it. In other apps, and without the id, an answer
-   * starts an invocation of its own, which continues the work of the asking one too.
+   * Tells whether an answer that names an invocation continues that invocation. In other apps, and without
+   * the id, an answer starts a new invocation, which also continues the work of the invocation that asked.
    */
   isResumable: boolean;
 }

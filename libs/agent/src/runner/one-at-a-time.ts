@@ -13,8 +13,8 @@ const within = new AsyncLocalStorage<readonly Place[]>();
 const lines = new WeakMap<object, Map<string, Promise<void>>>();
 
 /**
- * Runs the generator of `start` after all earlier ones with the same key have ended. It also ends when the
- * consumer stops.
+ * Runs the generator of `start` after all earlier generators with the same key have ended. The generator also
+ * ends when the consumer stops.
  *
  * @throws MeshError `failed_precondition` when it is called within a run with the same key, because it would
  * wait for itself
@@ -36,7 +36,7 @@ export async function* oneAtATime<T>(
   lines.set(owner, line);
   const previous = line.get(key) ?? Promise.resolve();
   const { promise: over, resolve: leave } = Promise.withResolvers<void>();
-  // A run that gives up waiting must not let the next one start too early.
+  // A run that gives up waiting must not let the next run start too early.
   const last = previous.then(() => over);
   line.set(key, last);
   try {

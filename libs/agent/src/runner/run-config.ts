@@ -6,7 +6,7 @@ import {
   runConfigSchema,
 } from '@agentmesh/protocol';
 
-/** Options of one invocation; absent ones have their default. */
+/** Options of one invocation; absent options have their default. */
 export type RunConfig = Partial<CompleteRunConfig>;
 
 const optionNames: OptionNames<RunConfig> = {

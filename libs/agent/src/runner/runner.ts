@@ -34,11 +34,11 @@ export interface RunnerRoot {
   app?: App;
   appName?: string;
   agent?: BaseAgent;
-  /** Plugins beside those of the app. */
+  /** Plugins beside the app's plugins. */
   plugins?: BasePlugin[];
   /** See {@link ResumabilityConfig}. */
   resumabilityConfig?: ResumabilityConfig;
-  /** The way to keep prompts short; default: that of the app. */
+  /** The way to keep prompts short; default: the app's way. */
   eventsCompactionConfig?: EventsCompactionConfig;
 }
 

@@ -209,7 +209,8 @@ function addLimits(schema: Schema, json: JsonSchema): void {
 }
 
 /**
- * Adds the allowed values. Gemini accepts lists of values for strings only; others go into the description.
+ * Adds the allowed values. Gemini accepts lists of values for strings only; other values go into the
+ * description.
  */
 function addValues(schema: Schema, values: readonly unknown[]): void {
   if (schema.type === Type.STRING) schema.enum = values.map(String);

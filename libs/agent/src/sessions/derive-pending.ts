@@ -56,7 +56,8 @@ export interface ClosedCall {
 }
 
 /**
- * Returns the changes of an event to the pending calls: the calls that it opens, and those that it closes.
+ * Returns the changes of an event to the pending calls: the calls that the event opens, and the calls that it
+ * closes.
  */
 export function pendingChanges(
   event: Event,

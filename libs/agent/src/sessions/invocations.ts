@@ -25,8 +25,8 @@ export interface RunEnding extends RunEnd {
   /** True when the run did nothing: the invocation's record becomes what it was before the run. */
   refused?: boolean;
   /**
-   * True when calls of the run wait for an answer from outside. The record is then kept as long as that of a
-   * running invocation.
+   * True when calls of the run wait for an answer from outside. The record is then kept as long as the record
+   * of a running invocation.
    */
   waits?: boolean;
 }
@@ -35,11 +35,11 @@ export interface RunEnding extends RunEnd {
 export interface InvocationRecord {
   /** For a continued invocation: the status of the last continuing run. */
   status: 'running' | 'completed' | 'failed';
-  /** The last continuing run; absent before the first one. */
+  /** The last run that continued the invocation; absent if there is none. */
   resume?: string;
   /**
-   * The ends of its runs, by their `resume`; that of the first run by ''. Absent until a run wants to
-   * continue it: see {@link endOfRun}.
+   * The ends of the invocation's runs, by the `resume` of each run; by '' for the first run. Absent until a
+   * run wants to continue the invocation: see {@link endOfRun}.
    */
   ends?: ReadonlyMap<string, RunEnd>;
   /** `temp:` state, keys with their prefix. */
@@ -59,14 +59,14 @@ export interface InvocationRecord {
 /** The records of invocations, shared by all processes that work on an invocation. */
 export interface Invocations {
   /**
-   * Reads the invocation's record. An invocation without a record gets that of a running one that has done
-   * nothing.
+   * Reads the invocation's record. For an invocation without a record the result is the record of a running
+   * invocation that has done nothing.
    */
   get(ref: InvocationRef): Promise<InvocationRecord>;
 
   /**
-   * Begins an attempt at a part of the invocation; the caller chooses the part's name. Earlier attempts at it
-   * can commit nothing more.
+   * Begins an attempt at a part of the invocation; the caller chooses the part's name. Earlier attempts at
+   * this part can commit nothing more.
    */
   beginAttempt(ref: InvocationRef, part: string): Promise<Attempt>;
 
@@ -78,10 +78,11 @@ export interface Invocations {
   countLlmCall(ref: InvocationRef, token?: number): Promise<number>;
 
   /**
-   * Cancels an invocation: a caller that takes or renews its lease gets the reason. Its waiting runs,
-   * including those that would continue it, leave the queue and end now as failed with the code `cancelled`.
-   * With `ref.resume` this concerns that run alone. An ended invocation stays as it is. Returns undefined for
-   * one that has neither begun in this session nor waits in its queue.
+   * Cancels an invocation: a caller that takes or renews the invocation's lease gets the reason. The waiting
+   * runs of the invocation, including runs that would continue it, leave the queue and end now as failed with
+   * the code `cancelled`. With `ref.resume` only that run is cancelled. An ended invocation stays as it is.
+   * Returns undefined for an invocation that has not begun in this session and does not wait in the session's
+   * queue.
    */
   cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
 

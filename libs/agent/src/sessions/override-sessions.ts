@@ -2,12 +2,15 @@ import type { SessionService } from './session-service.ts';
 
 type Contract = 'log' | 'leases' | 'invocations' | 'pending' | 'users';
 
-/** Members that replace those of a session service and of its contracts. */
+/** Members that replace the members of a session service and of its contracts. */
 export type SessionOverrides = Partial<Omit<SessionService, Contract>> & {
   [C in Contract]?: Partial<SessionService[C]>;
 };
 
-/** Wraps a session service: the given members replace its own, all others call it. */
+/**
+ * Wraps a session service: the given members replace the members of the service, and all other members call
+ * the service.
+ */
 export function overrideSessions(sessions: SessionService, overrides: SessionOverrides): SessionService {
   return override(sessions, {
     ...overrides,
@@ -32,7 +35,7 @@ function override<T extends object>(target: T, overrides: Partial<T> | undefined
   return { ...(Object.fromEntries(members) as T), ...overrides };
 }
 
-/** Lists the member names of an object with those of its classes, which a spread loses. */
+/** Lists the member names of an object and of its classes; a spread would lose the members of the classes. */
 function memberNames(target: object): string[] {
   const names = new Set<string>();
   for (let at = target; at && at !== Object.prototype; at = Object.getPrototypeOf(at))

@@ -16,8 +16,8 @@ export interface AnswerReservation {
   /** The run that will commit the answer. When it ends without doing so, the call may be answered again. */
   run?: RunId;
   /**
-   * The invocations that may answer the call themselves while they run: the one that made the call, and the
-   * one that started its work again.
+   * The invocations that may answer the call themselves while they run: the invocation that made the call,
+   * and the invocation that started its work again.
    */
   callers: readonly string[];
 }
@@ -26,7 +26,8 @@ export interface AnswerReservation {
  * The result of {@link PendingCalls.accept}:
  * - `accepted`: the reservation is made; `repeated`: it was made before.
  * - `busy`: an invocation of `callers` is still running and may answer the call itself; ask again later.
- * - `duplicate`: the call has the same answer already; `answered`: it has another one, given by `by`.
+ * - `duplicate`: the call has the same answer already; `answered`: the call has another answer, given by
+ *   `by`.
  * - `unknown`: no call with this id is or was pending in the session.
  */
 export type AnswerState =
@@ -38,7 +39,7 @@ export type AnswerState =
  */
 export interface PendingCalls {
   /**
-   * Lists the pending calls of one session, or of all sessions of the user including hidden ones; oldest
+   * Lists the pending calls of one session, or of all sessions of the user including child sessions; oldest
    * first.
    */
   list(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
@@ -66,11 +67,11 @@ export interface PendingCalls {
 
   /**
    * Records the progress of a call's work, by a number that its worker counts up. Returns false for a number
-   * lower than a recorded one; the same number again is fine.
+   * lower than the recorded number; the same number again is fine.
    */
   noteProgress(ref: CallRef, seq: number): Promise<boolean>;
 
-  /** Lists the calls of a service that are past their deadline, the most overdue ones first. */
+  /** Lists the calls of a service that are past their deadline, the most overdue calls first. */
   overdue(service: string, limit: number): Promise<CallRef[]>;
 
   /** Makes a call overdue again at a later time (epoch ms), because it cannot have its outcome now. */

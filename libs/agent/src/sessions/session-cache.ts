@@ -19,18 +19,18 @@ interface Frozen {
 }
 
 /**
- * Number of known events that are read again. They show whether the store still holds the same log: a session
- * with the same id may have replaced it, or it may have lost its end.
+ * Number of known events that are read again. These events show whether the store still holds the same log:
+ * another session with the same id may have taken its place, or the log may have lost its end.
  */
 const overlap = 1;
 
 /**
  * Caches the events of the sessions that this process has worked on, so that the next turn reads only the
- * missing ones. A wrong cache cannot make a turn wrong: cached events are compared with the store each time,
- * and dropped when they do not fit.
+ * missing events. A wrong cache cannot make a turn wrong: cached events are compared with the store each
+ * time, and dropped when they do not fit.
  *
- * A session is lent to one turn at a time; meanwhile other turns of the same session read it anew. Cached
- * events are frozen, because later turns share them.
+ * A session is lent to one turn at a time; meanwhile other turns of the same session read the session from
+ * the store. Cached events are frozen, because later turns share them.
  */
 export class SessionCache {
   readonly #sessions: SessionService;
@@ -65,9 +65,9 @@ export class SessionCache {
   }
 
   /**
-   * Returns the session with the events that others have committed since it was opened; the opened object
-   * must not be used any more. Returns undefined when the session is gone or has been replaced by another
-   * one: open it anew.
+   * Returns the session with the events that other processes have committed since it was opened; the opened
+   * object must not be used any more. Returns undefined when the session is gone or has been replaced by
+   * another session: open it anew.
    */
   async refresh(session: Session): Promise<Session | undefined> {
     const { events, seq } = session;
@@ -119,15 +119,15 @@ export class SessionCache {
   }
 
   /**
-   * Returns the current session on top of the cached events; undefined when these belong to another session,
-   * or are not all that is needed.
+   * Returns the current session on top of the cached events; undefined when the cached events belong to
+   * another session, or are not all that is needed.
    */
   async #continue(ref: InvocationRef, need: TurnNeed, events: Event[]): Promise<Session | undefined> {
     const knownSeq = this.#seqOf(events);
     const turn = await this.#sessions.log.readTurn(ref, need, knownSeq);
     if (!turn) return undefined;
     const { session, firstSeq } = turn;
-    // There are so many new events that none of the cached ones is needed any more.
+    // There are so many new events that no cached event is needed any more.
     if (firstSeq > knownSeq) {
       this.#lend(turn);
       return isEnough(session, need) ? session : undefined;
@@ -168,8 +168,8 @@ const leastTrimmed = 500;
 const indexBytes = 250;
 
 /**
- * Tells whether a part of a log has enough visible events. When events in it are rewound, they may be too
- * few: then all is read.
+ * Tells whether a part of a log has enough visible events. When events in the part are rewound, the visible
+ * events may be too few: then the whole log is read.
  */
 function isEnough(session: Session, need: TurnNeed): boolean {
   const isAll = need.last === undefined && need.summaries === undefined;

@@ -18,8 +18,8 @@ const pageSize = 200;
  * effects are not undone. Their pending calls are closed. Returns the new event.
  *
  * @throws MeshError `not_found` for an unknown session, or an invocation that is not in it;
- * `failed_precondition` for one that was rewound already; `resource_exhausted` while the session has a
- * running run
+ * `failed_precondition` for an invocation that was rewound already; `resource_exhausted` while the session
+ * has a running run
  */
 export async function rewindSession(
   sessions: SessionService,
@@ -61,7 +61,7 @@ export async function rewindSession(
 }
 
 export interface ForkOptions {
-  /** Id of the new session; default a fresh one. */
+  /** Id of the new session; default: a new id. */
   sessionId?: string;
   /** The copy ends before this invocation; default: it holds all events. */
   beforeInvocationId?: string;
@@ -94,9 +94,9 @@ export async function forkSession(
 }
 
 /**
- * Makes a session of imported events. Their changes of the session's own state are applied; those of `app:`
- * and `user:` state are not, because others may have changed it since. Pending calls have expired. A session
- * that cannot be completed is deleted again.
+ * Makes a session of imported events. Their changes of the session's own state are applied; changes of `app:`
+ * and `user:` state are not, because other sessions may have changed that state since. Pending calls have
+ * expired. A session that cannot be completed is deleted again.
  *
  * @param request as for `createSession`; `state` is the initial state of the session
  * @throws MeshError `already_exists` for an id in use; `invalid_argument` for events that cannot be stored
@@ -129,7 +129,7 @@ function goingBack(event: Event, firsts: ReadonlyMap<string, number>): Event {
   return { ...event, actions: { ...event.actions, rewindFromSeq: (firsts.get(before) ?? 0) + 1 } };
 }
 
-/** Adapts the numbers in an event, because those of the copy begin with 1. */
+/** Adapts the numbers in an event, because the numbers of the copy begin with 1. */
 function renumbered(event: Event, unread: number): Event {
   const { compaction } = event.actions;
   if (!compaction || unread === 0) return event;

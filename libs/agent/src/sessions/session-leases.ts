@@ -2,8 +2,8 @@ import type { SessionRef } from '@agentmesh/protocol';
 import type { InvocationRef } from './invocations.ts';
 
 /**
- * Choices for a run while another invocation has the session: wait in order, give up, or have the other one
- * cancelled and be the next.
+ * Choices for a run while another invocation has the session: wait in order, give up, or have the other
+ * invocation cancelled and be the next.
  */
 export type WhenBusy = 'enqueue' | 'reject' | 'interrupt';
 
@@ -25,9 +25,12 @@ export type TakenSession =
       cancelled?: string;
     }
   | {
-      /** Another invocation has the session, or is before this one in the queue. */
+      /** Another invocation has the session, or is before this invocation in the queue. */
       state: 'busy';
-      /** The invocation that has the session; absent when the first one of the queue has not taken it yet. */
+      /**
+       * The invocation that has the session; absent when the first invocation of the queue has not taken the
+       * session yet.
+       */
       holder?: string;
     }
   /** Another message for the same part of the invocation is being worked on, and its lease is renewed. */
@@ -46,7 +49,7 @@ export interface Delivery {
 }
 
 export interface TakeOptions {
-  /** The run to publish when its turn comes. */
+  /** The run as text; it is published when it is the next in the session's queue. */
   run: string;
   whenBusy: WhenBusy;
   /** Default one minute. */
@@ -62,20 +65,20 @@ export interface TakeOptions {
  *
  * The token is a fencing token as in Kleppmann's "How to do distributed locking": a queue that delivers a run
  * again cannot know whether the first holder still works, and acknowledgements do not stop that holder. The
- * store does, because all writes pass through it.
+ * store stops it, because all writes pass through the store.
  */
 export interface SessionLeases {
   /**
    * Takes the session for an invocation, or takes the invocation over from an earlier delivery, whose token
-   * then commits nothing more. When the session is busy, `run` goes into its queue (to the front for
-   * `interrupt`, not at all for `reject`). A second call for a waiting run keeps its place and stores the
-   * newer `run`. Each run of an invocation has a place of its own: one that continues it (`ref.resume`) waits
-   * for the session like another invocation, and has an end of its own. When it gets the session, the
-   * invocation is running again. A session whose holder did not renew its lease for `leaseMs` is free: its
-   * invocation must then wait in order like all others.
+   * then commits nothing more. When the session is busy, `run` goes into the session's queue (to the front
+   * for `interrupt`, not at all for `reject`). A second call for a waiting run keeps its place and stores the
+   * newer `run`. Each run of an invocation has a separate place: a run that continues the invocation
+   * (`ref.resume`) waits for the session like another invocation, and has a separate end. When that run gets
+   * the session, the invocation is running again. A session whose holder did not renew its lease for
+   * `leaseMs` is free: the invocation of that holder must then wait in order like all others.
    *
-   * A run that was published twice has two messages. While the holder for one of them renews its lease, the
-   * other one is a `duplicate`: it takes nothing over, and does not count as a death.
+   * A run that was published twice has two messages. While the holder for one message renews its lease, the
+   * other message is a `duplicate`: it takes nothing over, and does not count as a death.
    */
   take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession>;
 
@@ -93,14 +96,14 @@ export interface SessionLeases {
   giveBack(ref: InvocationRef, token: number): Promise<void>;
 
   /**
-   * Returns the run whose turn it is, as `take` received it; undefined when an invocation has the session, or
-   * none waits. Takes nothing.
+   * Returns the next run of the session's queue, as `take` received it; undefined when an invocation has the
+   * session, or no run waits. Takes nothing.
    */
   nextRun(ref: SessionRef): Promise<string | undefined>;
 
   /**
-   * Gives the session to the invocation whose run was published, and removes it from the queue. Changes
-   * nothing when another one has the session, or when it was not the first in the queue.
+   * Gives the session to the invocation whose run was published, and removes the run from the queue. Changes
+   * nothing when another invocation has the session, or when the run was not the first in the queue.
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 

@@ -15,9 +15,9 @@ export interface ReadEventsRequest extends SessionRef {
 }
 
 /**
- * The part of a session's log that a turn needs. Without `last` and `summaries` it is all of it; with both,
- * the longer part. It always includes the events of the turn's invocation, and of those that made the calls
- * which the turn answers.
+ * The part of a session's log that a turn needs. Without `last` and `summaries` the part is the whole log;
+ * with both, it is the longer of the two parts. It always includes the events of the turn's invocation, and
+ * of the invocations that made the calls which the turn answers.
  */
 export interface TurnNeed {
   /** Number of the last events. */
@@ -26,7 +26,7 @@ export interface TurnNeed {
   summaries?: readonly string[];
   /** Ids of the answered calls. */
   answers?: readonly string[];
-  /** Authors; the last event of the one that spoke last is needed. */
+  /** Authors; the last event of the author that spoke last is needed. */
   authors?: readonly string[];
   /** Number of the first needed event. */
   fromSeq?: number;
@@ -58,18 +58,18 @@ export interface SessionLog {
   /**
    * Reads the session for a turn of an invocation, or returns undefined.
    *
-   * @param knownSeq the last event that the reader has; of the needed events only those from this one on are
-   * returned, including this one
+   * @param knownSeq the last event that the reader has; only the needed events from this event on are
+   * returned, including this event
    */
   readTurn(ref: InvocationRef, need: TurnNeed, knownSeq?: number): Promise<TurnSession | undefined>;
 
   /**
-   * Appends imported events unchanged. Their changes of the session's own state are applied; those of `app:`
-   * and `user:` state stay in the log only. No call among them becomes pending. A repeated call changes
-   * nothing, because `afterSeq` says where they belong.
+   * Appends imported events unchanged. Their changes of the session's own state are applied; changes of
+   * `app:` and `user:` state stay in the log only. No call among them becomes pending. A repeated call
+   * changes nothing, because `afterSeq` says where they belong.
    *
-   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when its last number is
-   * another one; `invalid_argument` as `appendEvent`
+   * @throws MeshError `not_found` when the session is gone; `failed_precondition` when its last number is not
+   * `afterSeq`; `invalid_argument` as `appendEvent`
    */
   appendHistory(ref: SessionRef, history: HistoryPart): Promise<void>;
 

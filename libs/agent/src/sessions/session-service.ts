@@ -7,14 +7,14 @@ import type { ListSessionsRequest, ListSessionsResponse } from './session-list.t
 import type { SessionLog, StoredEvent } from './session-log.ts';
 import type { UserRecords } from './user-records.ts';
 
-/** A selection of a session's events: those that pass all conditions, and of these the last N. */
+/** A selection of a session's events: the last N of the events that pass all conditions. */
 export interface GetSessionConfig {
   /** Only the last N events; 0 for none. */
   numRecentEvents?: number;
   /** Only events at or after this time, epoch ms. */
   afterTimestamp?: number;
   /**
-   * Only events with a greater number in the session, for a reader that has the earlier ones. The cost
+   * Only events with a greater number in the session, for a reader that has the earlier events. The cost
    * depends on the result.
    */
   afterSeq?: number;
@@ -22,9 +22,9 @@ export interface GetSessionConfig {
 
 export interface DeleteSessionOptions {
   /**
-   * Called with each page of the log before it is deleted, also for hidden sessions, and with an empty page
-   * at the end of each log: for a caller that stores data about the events elsewhere. A deletion that
-   * continues an interrupted one calls it with the same pages again.
+   * Called with each page of the log before it is deleted, also for child sessions, and with an empty page at
+   * the end of each log: for a caller that stores data about the events elsewhere. A deletion that continues
+   * an interrupted deletion calls it with the same pages again.
    */
   onEvents?: (ref: SessionRef, page: readonly StoredEvent[]) => Promise<void>;
   /** Called with the number of deleted things other than events. */
@@ -50,20 +50,20 @@ export type DeleteSessionRequest = SessionRef;
 export interface AppendEventRequest {
   session: Session;
   event: Event;
-  /** The fencing token of the run's lease; an old one is refused. */
+  /** The fencing token of the run's lease; an old token is refused. */
   token?: number;
-  /** The attempt that made the event; one that is not the newest at its part is refused. */
+  /** The attempt that made the event; an attempt that is not the newest at its part is refused. */
   attempt?: Attempt;
-  /** True when the invocation may have ended long ago: it does not become a running one again. */
+  /** True when the invocation may have ended long ago: it does not become a running invocation again. */
   aside?: boolean;
   /** Id of a call that must still be pending. */
   whileOpen?: string;
 }
 
 /**
- * A store of sessions. Its methods are those of ADK's service of the same name; all else is in contracts of
- * its own: `log`, `leases`, `invocations`, `pending` and `users`. One conformance suite
- * (`@agentmesh/agent/conformance`) has two implementations: in memory here, on Redis in `@agentmesh/store`.
+ * A store of sessions. Its methods have the names of ADK's service; all else is in separate contracts: `log`,
+ * `leases`, `invocations`, `pending` and `users`. One conformance suite (`@agentmesh/agent/conformance`) has
+ * two implementations: in memory here, on Redis in `@agentmesh/store`.
  *
  * State scopes: all sessions of the app share the `app:` keys, all sessions of a user in the app share the
  * `user:` keys. Keys without prefix belong to the session. `temp:` keys belong to the invocation and are
@@ -87,8 +87,8 @@ export interface SessionService {
 
   /**
    * Creates a session; the default id is a new UUID. `app:` and `user:` keys of `state` go to their scopes,
-   * `temp:` keys are dropped. `hidden` sessions (one for each call of an agent that is used as a tool) are
-   * not listed.
+   * `temp:` keys are dropped. `hidden` marks a child session (one for each call of an agent that is used as a
+   * tool), which is not listed.
    *
    * @throws MeshError `already_exists` for an id in use; `invalid_argument` for names that cannot be keys or
    * state that is not JSON.
@@ -96,7 +96,7 @@ export interface SessionService {
   createSession(request: CreateSessionRequest): Promise<Session>;
 
   /**
-   * Reads the session with its events, or creates it; `state` is only for a new one.
+   * Reads the session with its events, or creates it; `state` is only for a new session.
    *
    * @throws MeshError as `createSession`
    */
@@ -116,10 +116,10 @@ export interface SessionService {
   listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
   /**
-   * Deletes a session with its events and state, its hidden sessions, the records of its invocations, its
+   * Deletes a session with its events and state, its child sessions, the records of its invocations, its
    * sign-ins, and its pending calls; `app:` and `user:` state stays. Other callers do not see the session any
-   * more as soon as the deletion begins. Does nothing for an unknown one. Another deletion finishes an
-   * interrupted one.
+   * more as soon as the deletion begins. Does nothing for an unknown session. A second deletion finishes an
+   * interrupted deletion.
    */
   deleteSession(request: DeleteSessionRequest, options?: DeleteSessionOptions): Promise<void>;
 
@@ -133,10 +133,11 @@ export interface SessionService {
    *
    * With a `token` (see {@link SessionLeases.take}) the same atomic step refuses the commit, also of a
    * repeated event, in three cases: the token is older than that of the event's invocation, the invocation
-   * has ended, or another one has the session. With an `attempt` it refuses the commit when that is not the
-   * newest at its part. Without them nothing is checked, because within one process nobody takes over. An
-   * event with `aside`, whose invocation may have ended long ago, does not make that one a running one again.
-   * With `whileOpen` the event is committed only while that call is pending, in the same step.
+   * has ended, or another invocation has the session. With an `attempt` it refuses the commit when that
+   * attempt is not the newest at its part. Without them nothing is checked, because within one process nobody
+   * takes over. An event with `aside`, whose invocation may have ended long ago, does not make that
+   * invocation a running invocation again. With `whileOpen` the event is committed only while that call is
+   * pending, in the same step.
    *
    * @throws MeshError `not_found` when the session is gone; `failed_precondition` when the call of
    * `whileOpen` is not pending any more; `aborted` for an old token; `invalid_argument` for values that JSON

@@ -13,7 +13,7 @@ export interface Session {
   seq: number;
 }
 
-/** Counts the events of a session that precede the loaded ones: a turn may need only the last events. */
+/** Counts the events of a session that precede the loaded events: a turn may need only the last events. */
 export function unreadBefore({ seq, events }: Session): number {
   return seq - events.length;
 }

@@ -36,9 +36,9 @@ export interface DeletedRecords {
 
 /** The records of a user beside the sessions, for an export or a deletion. */
 export interface UserRecords {
-  /** Lists the ids of all sessions, including hidden ones and those whose deletion was interrupted. */
+  /** Lists the ids of all sessions, including child sessions and sessions whose deletion was interrupted. */
   sessionIds(user: UserOwner): Promise<string[]>;
-  /** Reads a session without its events. Returns undefined for one that is gone or being deleted. */
+  /** Reads a session without its events. Returns undefined for a session that is gone or being deleted. */
   readSession(ref: SessionRef): Promise<KeptSession | undefined>;
   /** Lists the runs that have the session or wait for it. */
   runsIn(ref: SessionRef): Promise<InvocationRef[]>;

@@ -31,8 +31,8 @@ const optionNames: OptionNames<AuthenticatedFunctionToolOptions<undefined>> = {
 };
 
 /**
- * A function as a tool that receives a credential of the user: a saved one, or one that a person is asked for
- * first. The name is ADK's.
+ * A function as a tool that receives a credential of the user: a saved credential, or a credential for which
+ * a person is asked first. The name comes from ADK.
  */
 export class AuthenticatedFunctionTool<
   P extends ToolParameters | undefined = undefined,

@@ -40,8 +40,8 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   answerWithinMs?: number;
   /**
-   * Whether a person must confirm a call before it runs: each call, or those for which the function returns
-   * true. Default false.
+   * Tells whether a person must confirm a call before it runs: each call, or the calls for which the function
+   * returns true. Default false.
    */
   requireConfirmation?: boolean | NeedsConfirmation<P>;
   /**
@@ -157,8 +157,8 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
 }
 
 /**
- * The error for arguments of a model that do not fit. The message tells the model which ones and why, so that
- * it can call again.
+ * The error for arguments of a model that do not fit. The message names these arguments and the reason, so
+ * that the model can call again.
  */
 export class ToolArgumentsError extends MeshError {
   constructor(tool: string, problems: string) {

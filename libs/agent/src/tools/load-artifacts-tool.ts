@@ -82,7 +82,7 @@ async function show(name: string, toolContext: Context): Promise<Content> {
   return say({ text: `There is no artifact ${name}.` });
 }
 
-/** Converts a file to a part that models accept, because the request would fail with any other. */
+/** Converts a file to a part that models accept, because the request would fail with any other part. */
 function readable(part: Part, size: number): Part {
   if (!part.inlineData) return part;
   const { data = '', mimeType = 'application/octet-stream' } = part.inlineData;

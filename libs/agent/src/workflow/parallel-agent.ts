@@ -9,8 +9,8 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import { interleave } from '../events/interleave.ts';
 
 /**
- * Runs its sub-agents at the same time, each on a branch of its own. They share the state but do not see each
- * other's events. Events arrive as they happen. When one agent throws, the others are stopped.
+ * Runs its sub-agents at the same time, each on a separate branch. They share the state but do not see each
+ * other's events. Events arrive as they happen. When one agent throws, the other agents are stopped.
  */
 export class ParallelAgent extends BaseAgent {
   /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */

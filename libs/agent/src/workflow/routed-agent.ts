@@ -29,7 +29,7 @@ const unsupported = { ...unsupportedAgentOptions, subAgents: 'list them among th
 
 /**
  * Runs one of several agents, selected by a router. When that agent fails before it has yielded any content
- * (it throws, or its event has an error, such as an unavailable model), the router selects another one; an
+ * (it throws, or its event has an error, such as an unavailable model), the router selects another agent; an
  * agent that was tried does not run again. After the first content an error is final. A failed agent leaves
  * an error event in the log, so the agent that continues is known after a crash or a pause.
  */
@@ -86,8 +86,8 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
   }
 
   /**
-   * Returns the agents that this run has started, in order. The last one continues; those before it have
-   * failed.
+   * Returns the agents that this run has started, in order. The last agent continues; the agents before it
+   * have failed.
    */
   #startedKeys(context: InvocationContext): string[] {
     const first = new Map<string, number>();

@@ -9,7 +9,8 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 
 /**
  * Runs its sub-agents one after the other, in one session with one state. A pending long-running call of a
- * sub-agent pauses the sequence. Its answer continues that sub-agent, and then the ones behind it.
+ * sub-agent pauses the sequence. The answer to the call continues that sub-agent, and then the sub-agents
+ * behind it.
  */
 export class SequentialAgent extends BaseAgent {
   /** @throws MeshError `invalid_argument` for an unknown option, and as {@link BaseAgent} */

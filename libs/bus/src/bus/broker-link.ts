@@ -65,8 +65,8 @@ export interface CardSink {
 }
 
 /**
- * A connection to a broker, in the terms of NATS. It hides the differences between NATS and the in-memory
- * twin; frames, deadlines, heartbeats, slots and discovery are built on it once.
+ * A connection to a broker, in the terms of NATS. The link hides the differences between NATS and the
+ * in-memory twin. Frames, deadlines, heartbeats, slots and discovery are built on the link, once for both.
  */
 export interface BrokerLink {
   /** Replies to this connection go to `<inbox>.<token>`. */

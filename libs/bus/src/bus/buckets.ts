@@ -11,17 +11,17 @@ export interface StoredObject {
 export interface OpenedObject extends StoredObject {
   /**
    * The reader reads to the end or cancels. The stream fails with MeshError `internal` when the bytes differ
-   * from those that were put, and `unavailable` when they were deleted meanwhile.
+   * from the bytes that were put, and `unavailable` when they were deleted meanwhile.
    */
   bytes: ReadableStream<Uint8Array>;
 }
 
 /**
- * Bytes of any length under ids. An object can be read only after all of it is written. Waits for the
- * connection as the bus does.
+ * Bytes of any length under ids. An object can be read only after all of it is written. All methods wait for
+ * the connection as the bus does.
  *
  * All methods throw MeshError: `failed_precondition` when the bucket was not provisioned, `unavailable` while
- * it cannot be reached.
+ * the bucket cannot be reached.
  */
 export interface ObjectBucket {
   /** Stores a stream under a new id. Leaves nothing behind when the stream fails. */
@@ -32,10 +32,14 @@ export interface ObjectBucket {
   /** Returns undefined when there is no such object. */
   info(id: string): Promise<StoredObject | undefined>;
   open(id: string): Promise<OpenedObject | undefined>;
-  /** Removes an object, or the pieces of an unfinished one. Does nothing when there is neither. */
+  /**
+   * Removes an object, or the pieces of an unfinished object. Does nothing when there is neither an object
+   * nor a piece.
+   */
   delete(id: string): Promise<void>;
   /**
-   * Returns the ids of all objects, unfinished ones included. Reads the whole index; meant for cleaning up.
+   * Returns the ids of all objects, including unfinished objects. Reads the whole index; meant for cleaning
+   * up.
    */
   ids(): Promise<string[]>;
   /** Returns the time of the last write to an object, finished or not, in epoch ms. */
@@ -49,7 +53,7 @@ export interface StoredRecord {
 }
 
 /**
- * Small values under keys. A change succeeds only when the value is still the one that was read. Keys are
+ * Small values under keys. A change succeeds only when the value has not changed since it was read. Keys are
  * tokens with dots between them. Throws the errors of {@link ObjectBucket}.
  */
 export interface RecordBucket {

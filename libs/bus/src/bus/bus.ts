@@ -14,8 +14,8 @@ export interface Message {
 /** A message from a work queue. The bus acknowledges it after the handler's promise settles. */
 export interface WorkItem extends Message {
   /**
-   * 1 for the first delivery, more for later ones. nats-server 2.9 did not count a redelivery that was due
-   * while nobody asked for work. A count that must be exact belongs in the store.
+   * 1 for the first delivery, more for later deliveries. nats-server 2.9 did not count a redelivery that was
+   * due while nobody asked for work. A count that must be exact belongs in the store.
    */
   readonly attempt: number;
   /**
@@ -26,8 +26,8 @@ export interface WorkItem extends Message {
 }
 
 /**
- * The result of working on an item: it is done; the queue delivers it again (to any replica) after `delayMs`;
- * or a later delivery has taken it over, and the handler of that one decides.
+ * The result of working on an item: the item is done; the queue delivers it again (to any replica) after
+ * `delayMs`; or a later delivery has taken the item over, and the handler of that delivery decides.
  */
 export type WorkOutcome =
   | { done: true }

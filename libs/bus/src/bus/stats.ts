@@ -11,7 +11,10 @@ export interface EndpointStats {
 /** The counters of this process by subject. */
 export interface Stats {
   of(subject: string): EndpointStats;
-  /** Starts to count a request. Returns a function to call at its end, with the error if it failed. */
+  /**
+   * Starts to count a request. Returns a function to call at the end of the request, with the error if the
+   * request failed.
+   */
   start(subject: string): (thrown?: unknown) => void;
 }
 

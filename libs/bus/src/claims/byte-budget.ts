@@ -50,7 +50,7 @@ export function createByteBudget(limit: number, longestWaitMs = 30_000): ByteBud
       if (at < 0) return;
       queue.splice(at, 1);
       reject(error);
-      // A smaller request behind this one may be free to go now.
+      // A smaller request behind this request may fit into the budget now.
       next();
     };
     const onAbort = () => leave(abortError(signal?.reason));

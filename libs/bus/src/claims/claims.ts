@@ -11,7 +11,7 @@ import { createByteBudget } from './byte-budget.ts';
  */
 export interface Claims {
   /**
-   * Returns a packet that can be sent: the same one when it is small enough.
+   * Returns a packet that can be sent: the same packet when it is small enough.
    *
    * @throws MeshError `invalid_argument` over {@link maxPayloadBytes}
    */
@@ -31,8 +31,8 @@ export interface Claims {
    */
   hold(packet: Packet, use: keyof typeof budgets, signal?: AbortSignal): Promise<() => void>;
   /**
-   * Removes the payload of a packet from its bucket, once nobody needs it any more. Returns at once, and
-   * never throws.
+   * Removes the payload of a packet from its bucket, once nobody needs the payload any more. Returns at once,
+   * and never throws.
    */
   drop(packet: Packet): void;
 }
@@ -129,7 +129,7 @@ function tooLarge(size: number): MeshError {
   );
 }
 
-/** Returns a function that sends the packets of one subject in order, although large ones take longer. */
+/** Returns a function that sends the packets of one subject in order, although large packets take longer. */
 export function inOrderOfSending(
   link: BrokerLink,
 ): (packet: Packet, send: () => Promise<void>) => Promise<void> {
@@ -151,13 +151,15 @@ export function inOrderOfSending(
 export interface Arrival {
   deliver(packet: Packet): void;
   fail(error: MeshError): void;
-  /** Called at once, for each piece of a payload, and regularly while the packet waits for its turn. */
+  /**
+   * Called at once, for each piece of a payload, and regularly while the packet waits for packets before it.
+   */
   onAlive?(): void;
 }
 
 /**
  * Returns a function that passes the packets of one subject on in order: at once, unless the payload of this
- * packet or of an earlier one has to be read from a bucket.
+ * packet or of an earlier packet has to be read from a bucket.
  */
 export function inOrderOfArrival(claims: Claims): (packet: Packet, arrival: Arrival) => void {
   const waiting = new Map<string, Promise<void>>();

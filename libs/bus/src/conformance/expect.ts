@@ -43,9 +43,7 @@ export function hanging(): { handler: RequestHandler; started: Promise<void>; si
   return { handler, started: started.promise.then(() => {}), signal: started.promise };
 }
 
-/**
- * Sends a request as a plain client does, on an inbox of its own. Returns an array that receives all replies.
- */
+/** Sends a request as a plain client does, on a new inbox. Returns an array that receives all replies. */
 export async function ask(
   link: BrokerLink,
   subject: string,

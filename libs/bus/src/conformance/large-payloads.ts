@@ -12,7 +12,8 @@ const large = (letter: string, size = 5 * mebibyte) => letter.repeat(size);
 
 const kept = (bus: Bus, kind: ClaimKind) => bus.objects(names.claimBucket(kind)).ids();
 /**
- * Waits until the bucket holds no objects but the earlier ones; other tests leave objects that nobody takes.
+ * Waits until the bucket holds no objects but the earlier objects; other tests leave objects that nobody
+ * takes.
  */
 async function isGone(bus: Bus, kind: ClaimKind, before: string[]): Promise<void> {
   await until(async () => (await kept(bus, kind)).every((id) => before.includes(id)));

@@ -1,13 +1,13 @@
 import { deadlineOf, type Headers } from '@agentmesh/protocol';
 
 /**
- * Returns the milliseconds until the deadline in the headers; undefined when there is none or it cannot be
- * read.
+ * Returns the milliseconds until the deadline in the headers; undefined when there is no deadline or it
+ * cannot be read.
  */
 export function remainingMs(headers: Headers): number | undefined {
   const deadline = deadlineOf(headers);
   return deadline === undefined ? undefined : deadline - Date.now();
 }
 
-/** The longest delay that a timer takes; a longer one would fire at once. */
+/** The longest delay that a timer takes; a timer with a longer delay would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;

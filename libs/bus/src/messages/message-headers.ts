@@ -11,7 +11,7 @@ export function canonicalHeader(name: string): string {
   return canonicalNames.get(name.toLowerCase()) ?? name;
 }
 
-/** Returns the sender's headers without the one that names a payload: only the bus sets that one. */
+/** Returns the sender's headers without the header that names a payload: only the bus sets that header. */
 export function givenHeaders(headers: Headers = {}): Headers {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => canonicalHeader(name) !== header.claim),

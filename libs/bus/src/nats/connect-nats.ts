@@ -21,8 +21,8 @@ export interface NatsOptions extends NatsAddress {
   /** The time limit for the first connection, in ms; default 10,000. */
   connectTimeoutMs?: number | undefined;
   /**
-   * Whether to read and watch the cards of other services; default true. False for tools, which have no right
-   * to read them.
+   * Tells whether to read and watch the cards of other services; default true. False for tools, which have no
+   * right to read them.
    */
   cards?: boolean;
   /**

@@ -123,7 +123,7 @@ async function confirm(connection: NatsConnection, link: BrokerLink): Promise<vo
     } catch (thrown) {
       if (thrown instanceof PermissionViolationError || connection.isClosed())
         throw fromNats(thrown, 'flush');
-      // The client rejects `flush` before it reports the lost connection: give it a turn to report.
+      // The client rejects `flush` before it reports the lost connection. This pause lets the client report.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

@@ -71,8 +71,8 @@ export async function watchCards({ connection, link, bucket, sink, onError }: Ca
 }
 
 /**
- * Passes on the cards of a read, except those that changed since. Removes the cards that were neither read
- * nor changed.
+ * Passes on the cards of a read, except cards that changed since the read. Removes the cards that were
+ * neither read nor changed.
  */
 function fill(
   sink: CardSink,

@@ -111,8 +111,8 @@ function watchSilence(silenceMs: number, onSilence: () => void) {
   let timer = setTimeout(onTimer, silenceMs);
 
   function onTimer() {
-    // Node runs expired timers before it reads sockets. After a blocked event loop, frames may lie there
-    // unread: check again after they are read.
+    // Node runs expired timers before it reads sockets. After a blocked event loop, frames may lie unread in
+    // the sockets: check again after these frames are read.
     setImmediate(() => {
       if (stopped) return;
       const stillMs = lastSignAt + silenceMs - performance.now();

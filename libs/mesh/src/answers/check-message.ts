@@ -37,9 +37,9 @@ export async function checkMessage(
 }
 
 /**
- * Returns the events with the calls that a message answers, perhaps with other events; none for a message
- * that answers nothing. If all the calls are pending, the events come from the pending calls, so the cost
- * does not grow with the session.
+ * Returns the events with the calls that a message answers, perhaps together with other events; no events for
+ * a message that answers nothing. If all the calls are pending, the events come from the pending calls, so
+ * the cost does not grow with the session.
  */
 export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
   const pending = await pendingOf(mesh, ref, answeredIds(message));
@@ -61,7 +61,9 @@ function askedByCaller({ id, name }: PendingCall): MeshError {
   );
 }
 
-/** Returns the ids of the calls that a message answers; an answer without an id has the empty one. */
+/**
+ * Returns the ids of the calls that a message answers; the id of an answer without an id is the empty text.
+ */
 function answeredIds(message: unknown): ReadonlySet<string> {
   const { parts = [] } = parse(messageSchema, message, 'the message');
   return new Set(
@@ -85,8 +87,8 @@ async function eventsOf({ sessions }: Mesh, ref: SessionRef): Promise<readonly E
 }
 
 /**
- * Tells whether the run with the question was cancelled, or is about to be. Results of work that went on are
- * still taken.
+ * Tells whether the run with the question was cancelled, or is about to be. For a call that waits for a
+ * result this is never so: the result is still taken.
  */
 async function isCancelled(
   { sessions }: Mesh,

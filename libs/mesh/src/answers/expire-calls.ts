@@ -25,7 +25,7 @@ export async function expireCalls(served: ServedAgent, laterMs: number): Promise
       try {
         await expireCall(served, call, laterMs);
       } catch (error) {
-        // A call that cannot be ended must not hold up the others.
+        // A call that cannot be ended must not hold up the other calls.
         mesh.log.warn({ err: error, callId: call.callId }, 'could not end an overdue call');
         await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
       }

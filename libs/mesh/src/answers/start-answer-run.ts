@@ -31,9 +31,10 @@ export interface Outcome {
 }
 
 /**
- * Returns the run in which the agent gets an answer: always the same for the same message. In a resumable app
- * it is a run of the invocation that made the call. It is a new invocation for an agent that is used as a
- * tool, because the agent's invocation is its caller's.
+ * Returns the run in which the agent gets an answer: always the same run for the same message. In a resumable
+ * app this run continues the invocation that made the call; in any other app it begins a new invocation. For
+ * an agent that is used as a tool the run also begins a new invocation, because such an agent works in the
+ * invocation of its caller.
  *
  * @param key identifies the message
  */
@@ -61,7 +62,7 @@ async function isResumable(mesh: Mesh, app: string): Promise<boolean> {
 
 /**
  * Gives the response to the agent that made the call, as a run of its own. A second publication with the same
- * id is the same run.
+ * id starts no second run.
  */
 export async function startAnswerRun(
   { mesh, agent }: ServedAgent,

@@ -46,7 +46,7 @@ export async function consumeOperations(served: ServedAgent): Promise<Started> {
 
 /**
  * Takes one update: keeps it, publishes it, acknowledges it, in this order. An update that cannot be taken
- * becomes a dead letter with the reason; a repeated one changes nothing.
+ * becomes a dead letter with the reason. A repeated update changes nothing.
  */
 async function handleOperation(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const log = served.mesh.log.child({ agent: served.agent.name, subject: item.subject });
@@ -77,8 +77,8 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
       : await takeProgress(served, item, call, update);
   } catch (thrown) {
     const isGone = MeshError.from(thrown).code === 'not_found';
-    // The session is being deleted: a job's update about it must not become a dead letter that others can
-    // read.
+    // The session is being deleted: a job's update about it must not become a dead letter that other programs
+    // can read.
     if (isGone && update.seq !== undefined) return lateWord(callId, update);
     throw thrown;
   }
@@ -86,7 +86,7 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
 
 /**
  * Checks that the update is for a call of this service, and that a question gets only a final update that
- * wakes the agent: nothing would have checked the others as an answer.
+ * wakes the agent: only such an update is checked as an answer.
  *
  * @throws MeshError `permission_denied`, `invalid_argument`
  */
@@ -139,7 +139,7 @@ async function takeOutcome(
     try {
       await startAnswerRun(served, { ...call, pending }, runOutcome);
     } catch (error) {
-      // For example the answer is too large for a message: another answer may fit.
+      // For example, the answer is too large for a message. Another answer may fit.
       if (!MeshError.from(error).retryable) await mesh.sessions.pending.release({ ...ref, callId }, key);
       throw error;
     }
@@ -155,10 +155,10 @@ async function takeOutcome(
 }
 
 /**
- * Returns what becomes of an update that was not accepted and so changes nothing; undefined for one that was
- * accepted.
+ * Returns the outcome of the delivery for an update that was not accepted and so changes nothing; undefined
+ * for an accepted update.
  *
- * @throws MeshError `failed_precondition` for a call that has another answer; `not_found` for an unknown one
+ * @throws MeshError `failed_precondition` for a call that has another answer; `not_found` for an unknown call
  */
 function withoutEffect(
   item: WorkItem,
@@ -168,7 +168,7 @@ function withoutEffect(
 ): WorkOutcome | undefined {
   if (answer.state === 'unknown') return lateWord(callId, update);
   if (answer.state === 'busy') return again(item);
-  // Until the first one is in the log, it may still fail.
+  // Until the first update is in the log, it may still fail.
   if (answer.state === 'duplicate') return pending ? again(item) : done;
   if (answer.state !== 'answered') return undefined;
   // The worker of a job always reports its end, also when the agent has received it in another way.

@@ -1,7 +1,7 @@
 import type { InvocationServices } from '@agentmesh/agent';
 import { artifactsOfSession } from '@agentmesh/agent/internal';
 
-/** Returns the session id that goes with a message when its artifacts are those of another session. */
+/** Returns the session id to send with a message, if the work uses the artifacts of another session. */
 export function artifactSessionOf({ artifactService }: Pick<InvocationServices, 'artifactService'>): {
   artifactSession?: string;
 } {
@@ -9,7 +9,7 @@ export function artifactSessionOf({ artifactService }: Pick<InvocationServices, 
   return sessionId === undefined ? {} : { artifactSession: sessionId };
 }
 
-/** Returns the services for work whose artifacts are those of another session. */
+/** Returns the services for work that uses the artifacts of another session. */
 export function inArtifactSession<T extends InvocationServices>(
   services: T,
   sessionId: string | undefined,

@@ -7,8 +7,8 @@ import { z } from 'zod';
 const manifestSchema = z.object({
   owner: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string().optional() }),
   /**
-   * Names with the objects of their versions, in order: the index is the version. They are pairs because a
-   * name may also be a property that every object has.
+   * Names with the objects of their versions, in order: the index is the version. The entries are pairs
+   * because a name may also be a property that every object has.
    */
   files: z.array(z.tuple([z.string(), z.array(z.string())])),
   /** Objects of deleted versions that must still be deleted. */
@@ -17,7 +17,7 @@ const manifestSchema = z.object({
 
 /**
  * All files of one owner: the one record that decides about new versions, and from which an owner's files are
- * listed without a look at those of others.
+ * listed without reading the files of other owners.
  */
 export type Manifest = z.infer<typeof manifestSchema>;
 
@@ -27,8 +27,8 @@ const maxAttempts = 200;
 const longestPauseMs = 50;
 
 /**
- * Returns the key of an owner's record. The key of a user has one token fewer than that of a session, so no
- * session id collides with it.
+ * Returns the key of an owner's record. The key of a user has one token fewer than the key of a session, so
+ * no session id collides with it.
  */
 export function manifestKey({ appName, userId, sessionId }: ArtifactOwner): string {
   const user = [encodeToken(appName), encodeToken(userId)];
@@ -47,11 +47,12 @@ export async function readManifest(
 
 /**
  * Changes a manifest in its present state, and starts again whenever another process was faster. `change`
- * gets a manifest that it may change, and its result is returned. `change` may run several times: an earlier
- * write may have been stored although its reply was lost, and `change` must notice that by itself. An empty
- * manifest is removed.
+ * gets a manifest that it may change; the result of `change` is returned. `change` may be called several
+ * times: an earlier write may have been stored although its reply was lost, and `change` must notice that by
+ * itself. An empty manifest is removed.
  *
- * @throws MeshError `resource_exhausted` when it gets too long, `unavailable` when others are always faster
+ * @throws MeshError `resource_exhausted` when the manifest gets too long, `unavailable` when other processes
+ * are always faster
  */
 export async function changeManifest<T>(
   records: RecordBucket,

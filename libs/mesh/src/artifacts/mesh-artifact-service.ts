@@ -28,9 +28,10 @@ export interface SweepOptions {
 type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
 
 /**
- * Artifacts in two buckets of the mesh. The bytes are objects under random ids. One record of each session,
- * and of each user, says which object is which version of which name. The object is stored first: a process
- * that dies before the record names it leaves an object that no reader sees, until {@link sweep} removes it.
+ * Artifacts in two buckets of the mesh. The bytes are objects under random ids. Each session and each user
+ * has one record, which names the object of every version of every file. The object is stored first: a
+ * process that dies before the record names it leaves an object that no reader sees, until {@link sweep}
+ * removes it.
  */
 export class MeshArtifactService extends BaseArtifactService {
   readonly #objects: ObjectBucket;
@@ -91,7 +92,7 @@ export class MeshArtifactService extends BaseArtifactService {
 
   /**
    * Removes files in three steps: hides them from readers, deletes their objects, deletes the note of these
-   * objects. An interrupted removal continues there.
+   * objects. An interrupted removal continues at the note.
    */
   protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
     const { removedIds, count } = await changeManifest(this.#records, owner, (manifest) => {
@@ -113,10 +114,10 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   /**
-   * Removes what dead processes left: objects that no record names and that were not written to for an hour,
-   * objects of interrupted deletions, and files of sessions that are gone, for example expired, and were
-   * already found gone an hour before. Reads the index of all artifacts, so call it rarely. Any number of
-   * processes may call it at once.
+   * Removes what dead processes left: objects without a record that were not written to for an hour, objects
+   * of interrupted deletions, and files of sessions that are gone (for example expired) and were already
+   * found gone an hour before. Reads the index of all artifacts, so sweep rarely. Any number of processes may
+   * sweep at once.
    *
    * @param isGone tells whether the session does not exist; without it the files of all sessions stay
    * @returns how many objects were removed
@@ -144,9 +145,9 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   /**
-   * Returns a function that removes the present files of a session, and no later ones; undefined without
-   * files. A caller that then finds the session gone knows that these files belong to nobody, even if a new
-   * session gets the same id meanwhile.
+   * Returns a function that removes the present files of a session and leaves later files; undefined if the
+   * session has no files. A caller that then finds the session gone knows that these files belong to nobody,
+   * even if a new session gets the same id meanwhile.
    */
   async filesNow(ref: Required<ArtifactOwner>): Promise<{ remove(): Promise<number> } | undefined> {
     const { appName, userId, sessionId } = ref;

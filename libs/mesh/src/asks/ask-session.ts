@@ -13,8 +13,8 @@ import type { Ask } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 
 /**
- * Opens the session for an ask: the hidden session of its call, the session of its step (or a copy of it), or
- * the session that a program names.
+ * Opens the session for an ask: the child session of its call, the session of its step (or a copy of that
+ * session), or the session that a program names.
  */
 export async function askSession(
   { mesh: { sessions, sessionCache }, agent, app, services }: ServedAgent,
@@ -34,7 +34,8 @@ export async function askSession(
   if (step) {
     const ref = { appName: step.app, userId: step.user, sessionId: step.session, invocationId };
     const fromSeq = Math.min(step.journalStart, step.afterSeq) + 1;
-    // A summary that was made outside of a branch does not stand for the events that are read within it.
+    // A summary that was made outside of a branch does not stand for the events that are read within the
+    // branch.
     const need = step.branch === undefined ? turnNeed(agent, { ofApp }) : {};
     const session = await openExisting(sessionCache, ref, { ...need, fromSeq });
     return step.held ? heldCopy(session, step.held) : session;

@@ -75,9 +75,9 @@ function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
 }
 
 /**
- * Answers an ask. For a call the agent works in the hidden session of the call. For a program it works in the
- * session that the program names, or in a fresh one. A repeated ask with the same call id continues where the
- * first one stopped.
+ * Answers an ask. For a call the agent works in the child session of the call. For a program it works in the
+ * session that the program names, or in a new session. A repeated ask with the same call id continues where
+ * the first ask stopped.
  */
 async function* answerAsk(
   served: ServedAgent,
@@ -90,12 +90,12 @@ async function* answerAsk(
   const invocationId = belongsTo?.invocationId ?? newInvocationId();
   using cancel = served.cancellations.signalOf(invocationId);
   if (belongsTo) {
-    // The invocation belongs to the asker, and so does the session of a step.
+    // The invocation belongs to the asking agent, and so does the session of a step.
     const token = tokenOf(request.headers);
     const { app: appName, user: userId } = belongsTo;
     const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
-    // Must come before the session is read: later commits of an earlier attempt are refused, and its earlier
-    // commits are in the session.
+    // Must come before the session is read: from now on the commits of an earlier attempt are refused, and
+    // those before are in the session.
     const attempt = await mesh.sessions.invocations.beginAttempt(
       ref,
       partOf(agent.name, ask, request.headers),
@@ -105,7 +105,7 @@ async function* answerAsk(
     if (step && !step.held) yield* retell(step, session);
     const askWork = { session, invocationId, token, attempt, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, askWork);
-    // The hidden session of a call has no next turn.
+    // The child session of a call has no next turn.
     if (step && !step.held) mesh.sessionCache.keep(session);
     yield { type: 'result', data };
     return;
@@ -114,11 +114,11 @@ async function* answerAsk(
   const ref = { ...refOf(session), invocationId };
   const token = await tokenFor(mesh, ref);
   using _alive = keepAlive(mesh, ref, token, cancel);
-  // Adds the events that others committed before this ask got the session.
+  // Adds the events that other processes committed before this ask got the session.
   const refreshed = ask.session === undefined ? session : await mesh.sessionCache.refresh(session);
   const current = refreshed ?? (await askSession(served, ask, invocationId));
-  // The end is recorded before the asker reads the answer: the asker finds the session free, and no work is
-  // left after the reply.
+  // The end is recorded before the asking process reads the answer: that process finds the session free, and
+  // no work is left after the reply.
   const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
     work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
   );
@@ -126,7 +126,8 @@ async function* answerAsk(
 }
 
 /**
- * Records how the ask ended and publishes the end, whether the ask is answered, fails, or loses its asker.
+ * Records how the ask ended and publishes the end, whether the ask is answered, fails, or nobody waits for
+ * its answer any more.
  */
 async function* untilEnd(
   mesh: Mesh,
@@ -162,7 +163,7 @@ function partOf(agent: string, { parent, step }: Ask, headers: Headers): string 
   return JSON.stringify([...place, ...more]);
 }
 
-/** Yields the events that an earlier attempt committed and that the asker has not received. */
+/** Yields the events that an earlier attempt committed and that the asking process has not received. */
 function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Frame, void, void> {
   const { invocationId, branch, path, afterSeq } = step;
   for (const event of session.events.slice(Math.max(afterSeq - unreadBefore(session), 0))) {
@@ -176,8 +177,7 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
 }
 
 /**
- * Takes the session for an ask. An ask is answered at once or refused: it cannot wait for its turn in the
- * session.
+ * Takes the session for an ask. An ask is answered at once or refused: it cannot wait in the session's queue.
  */
 async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
   const taken = await sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
@@ -243,7 +243,8 @@ async function* work(
   });
   for await (const event of events) {
     // Watchers of the invocation follow the session of the asking agent; the session of a call has its own
-    // listeners. The events of a step are published by the asker, in the order in which it receives them.
+    // listeners. The asking process publishes the events of a step, in the order in which it receives the
+    // events.
     if (parent) await publishToSession(mesh, session, event, carrier);
     else if (!step) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
@@ -256,8 +257,8 @@ async function* work(
 
 /**
  * Tells whether the agent can be asked one step at a time. User code runs from its start with each request,
- * so such an agent works through its whole turn at once. The same holds for parallel agents: one step of an
- * agent would cut off the others within theirs.
+ * so an agent with user code works through its whole turn at once. The same holds for parallel agents: the
+ * end of one agent's step would cut off the other agents within their steps.
  */
 function goesStepByStep(agent: BaseAgent): boolean {
   return ![...agent.tree()].some((each) => each.hasOwnCode || each instanceof ParallelAgent);
@@ -274,9 +275,9 @@ function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
 }
 
 /**
- * Reads the answer off the log, so that a repeated ask gets the same answer after its end. The events of a
- * step hold all that it said. The whole session of a call belongs to the call: a question from an earlier run
- * in it may still be open.
+ * Reads the answer off the log, so that an ask that is repeated after its end gets the same answer. The
+ * events of a step hold all that the agent said in it. The whole session of a call belongs to the call: in
+ * this session a question from an earlier run may still be open.
  */
 function answerOf(agent: BaseAgent, session: Session, invocationId: string, part?: 'call' | 'step'): Answer {
   const { appName: app, userId: user, id } = session;

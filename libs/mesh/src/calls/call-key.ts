@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { ToolCall } from '@agentmesh/protocol';
 
 /**
- * Returns the key of a call's result. It contains the session, so an id belongs to one call of that session:
+ * Returns the key of a call's result. The key contains the session, so an id means one call of that session:
  * no user gets the result of another user by guessing or repeating an id. A call that is made again after a
- * person answered its question has a result of its own each time; the answer may come in a later invocation.
+ * person answered its question has a new result each time. The answer may come in a later invocation.
  */
 export function keyOf({ context, answers }: ToolCall, callId: string): string {
   if (!context) return JSON.stringify([callId, ...(answers > 0 ? [answers] : [])]);

@@ -18,8 +18,8 @@ export interface FollowJobOptions {
 
 /**
  * Puts the work of a long-running call into the tool's queue, where it outlives every process, and yields its
- * progress to the caller. If the result comes while the caller waits, it is the last frame; otherwise the
- * last frame is the latest progress, and the rest comes as updates of the call.
+ * progress to the caller. If the result comes while the caller waits, the result is the last frame; otherwise
+ * the last frame is the latest progress, and the rest comes as updates of the call.
  */
 export async function* followJob(
   mesh: Mesh,

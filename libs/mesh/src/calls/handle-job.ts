@@ -34,7 +34,7 @@ export interface JobOptions {
   mesh: Mesh;
   tool: BaseTool;
   services: InvocationServices;
-  /** Aborted when the process stops and no longer waits. */
+  /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
   cancellations: Cancellations;
 }
@@ -48,8 +48,8 @@ interface Attempt extends JobOptions {
 
 /**
  * Does the work of a long-running call. Progress is kept in the store, then published; the job is
- * acknowledged only after its end is published. When a worker dies, another one takes over and gets the last
- * progress.
+ * acknowledged only after its end is published. When a worker dies, another worker takes over and gets the
+ * last progress.
  */
 export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
   const { mesh, tool } = options;
@@ -67,7 +67,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
   try {
     return await work(attempt);
   } catch (error) {
-    // Failures of the tool itself go to the agent; this one is a failure of the mesh.
+    // Failures of the tool itself go to the agent; this is a failure of the mesh.
     log.warn({ err: error, job: order.job }, 'could not continue a job; it will be tried again');
     await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
     return { done: false, delayMs: retryMs };
@@ -116,7 +116,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     }
     result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
   }
-  // The data of its session is deleted: nobody reads the result, and nothing of it may stay.
+  // The session of the call is deleted: nobody reads the result, and no part of the result may stay.
   if (callGone.signal.aborted) {
     await mesh.jobs.forget(tool.name, order.job);
     return done;
@@ -127,7 +127,8 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const finishedJob = await keepResult(tool.name, result, (each) =>
     mesh.jobs.finish(tool.name, order.job, each),
   );
-  // A call that was answered by another way needs no end; a cancelled one must not wake the agent.
+  // A call that was answered in another way needs no end. The end of a cancelled call must not wake the
+  // agent.
   if (callAnswered.signal.aborted) return done;
   await tellEnd(attempt, finishedJob, !cancel.signal.aborted);
   return done;
@@ -171,7 +172,7 @@ async function doWork(
 
 /**
  * Publishes progress. A failure to publish is no reason to start the work again: progress is news, and the
- * store keeps it for those that follow the job.
+ * store keeps it for the processes that follow the job.
  */
 async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Promise<void> {
   try {
@@ -222,8 +223,8 @@ function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) |
 }
 
 /**
- * Publishes how the job ended, for the agent that made the call. The agent may know it already if it followed
- * the job.
+ * Publishes how the job ended, for the agent that made the call. If the agent followed the job, it may know
+ * the end already.
  */
 async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, wake = true): Promise<void> {
   const { response, isLastWord, failed, actions } = result;

@@ -23,7 +23,8 @@ export interface OnceOptions {
 
 /**
  * Does the work of a call once, also when several replicas get the call at the same time: one replica takes
- * the lease on the work, and the others wait for its result. When that replica dies, another one takes over.
+ * the lease on the work, and the other replicas wait for the result. When the replica with the lease dies,
+ * another replica takes over.
  */
 export async function oncePerCall(
   { results, tool, holder, resultTtlMs, signal }: OnceOptions,
@@ -39,7 +40,7 @@ export async function oncePerCall(
     if (signal.aborted) throw MeshError.from(signal.reason);
     await delay(pollMs);
   }
-  // If a renewal fails, the next one makes up for it, or another replica takes over.
+  // If a renewal fails, the next renewal makes up for it, or another replica takes over.
   const renewal = setInterval(
     () => void results.take(tool, key, holder, leaseMs).catch(() => {}),
     leaseMs / 3,

@@ -13,7 +13,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
-/** Number of events that are read at a time in the search for the last one of an invocation. */
+/** Number of events that are read at a time in the search for the last event of an invocation. */
 const pageSize = 200;
 /**
  * Time without an event after which an invocation without a record counts as ended, in ms: as long as the
@@ -25,26 +25,25 @@ const forgottenMs = 3_600_000;
 export interface InvocationState {
   invocationId: string;
   /**
-   * The run that was asked for, or else the last run that continued the invocation; absent when it was not
-   * continued.
+   * The requested run, or else the last run that continued the invocation; absent when no run continued it.
    */
   resume?: string;
-  /** The status of that run if the invocation was continued. */
+  /** The status of the run `resume`; without `resume`, of the invocation. */
   status: InvocationRecord['status'];
   /** Model calls so far; absent when the record is not kept any more. */
   llmCalls?: number;
   /** Number of the invocation's last event in the session, so far; 0 without any. */
   lastSeq: number;
-  /** Why the invocation failed. */
+  /** The reason for which the invocation failed. */
   error?: { code: string; message: string };
-  /** Why somebody cancelled the invocation. */
+  /** The reason of a cancellation. */
   cancelled?: string;
 }
 
 /**
  * Reads the state of an invocation of a session, or of a run that continues it (`ref.resume`). An invocation
- * that has not begun leaves no trace, so it is `not_found` like one that never existed, unless it was
- * cancelled.
+ * that has not begun leaves no trace, so the error is `not_found`, as for an invocation that never existed.
+ * The exception is an invocation that was cancelled before it began.
  *
  * @throws MeshError `not_found` for an unknown session or invocation
  */
@@ -68,9 +67,12 @@ const optionNames: OptionNames<FollowOptions> = { afterSeq: true, signal: true }
 export interface FollowedRun {
   /** The state of the run when the client came back. */
   state: InvocationState;
-  /** The same as in a {@link StartedRun}, from `afterSeq` on. Streamed pieces come only from now on. */
+  /**
+   * The events as in a {@link StartedRun}, from `afterSeq` on. Pieces that were streamed before are not
+   * repeated.
+   */
   numbered: AsyncIterable<NumberedEvent>;
-  /** How the run ended; settles after `numbered` has. */
+  /** The end of the run; settles after `numbered` has ended. */
   end: Promise<InvocationEnd>;
 }
 
@@ -109,7 +111,7 @@ interface ReadState {
   state: InvocationState;
   /** Number of the session's last event. */
   sessionSeq: number;
-  /** Number of the message event of the run that was asked for; 0 if the whole invocation was. */
+  /** Number of the message event of the requested run; 0 if the whole invocation was requested. */
   messageSeq: number;
 }
 
@@ -144,7 +146,7 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   return { state, sessionSeq: session.seq, messageSeq: messageEvent?.seq ?? 0 };
 }
 
-/** Returns the record with the end of the run that was asked for. */
+/** Returns the record with the end of the requested run. */
 function recordFor({ resume }: InvocationRef, record: InvocationRecord): InvocationRecord {
   if (resume === undefined) return record;
   const { status: _status, error: _error, ...rest } = record;
@@ -168,8 +170,8 @@ async function findBackwards(
 }
 
 /**
- * Tells whether the invocation was refused or cancelled before it began: it has a record and no events. An
- * invocation that did something belongs to the session that has its events.
+ * Tells whether the invocation was refused or cancelled before it began: such an invocation has a record and
+ * no events. An invocation that did something belongs to the session with its events.
  */
 function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecord): boolean {
   if (ends && status === 'failed') return true;
@@ -179,14 +181,14 @@ function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecor
 
 /**
  * Tells whether the record of the invocation has expired. An invocation without a record looks like a running
- * one that has done nothing yet.
+ * invocation that has done nothing yet.
  */
 function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
   const isBlank = status === 'running' && llmCalls === 0 && cancelled === undefined;
   return isBlank && Date.now() - event.timestamp > forgottenMs;
 }
 
-/** Returns how an invocation ended, by its last event: a failure is an event of its own (`settle`). */
+/** Returns how an invocation ended, by its last event: a failure is a separate event (`settle`). */
 function endIn({ event }: StoredEvent): Pick<InvocationState, 'status' | 'error'> {
   const { errorCode = 'internal', errorMessage = 'the run failed' } = event;
   if (!isFailure(event)) return { status: 'completed' };

@@ -18,8 +18,8 @@ export interface NewsInbox {
 
 /**
  * Makes a queue with one reader and a limit of memory. Beyond the limit all waiting messages are dropped,
- * except those that `isKept` names, and the reader gets `look`: the log has the committed events. Pieces of
- * events are lost then.
+ * except the messages that `isKept` names, and the reader gets `look`: the log has the committed events.
+ * Pieces of events are lost then.
  */
 export function newsInbox(isKept: (message: Message) => boolean, maxBytes = maxWaitingBytes): NewsInbox {
   let items: News[] = [];

@@ -46,7 +46,10 @@ export interface RunRequest {
    * come one after the other.
    */
   whenBusy?: WhenBusy;
-  /** Who gave the answers in the message, and how they came in; the session keeps it. Absent if unknown. */
+  /**
+   * The person or program that gave the answers in the message, and the way by which they came in; the
+   * session keeps both. Absent if unknown.
+   */
   answeredBy?: RunCommandInput['answeredBy'];
 }
 
@@ -99,7 +102,7 @@ export interface StartedRun {
    * either this or `events`.
    */
   numbered: AsyncIterable<NumberedEvent>;
-  /** How the run ended; settles after `events` has. */
+  /** The end of the run; settles after `events` has ended. */
   end: Promise<InvocationEnd>;
 }
 

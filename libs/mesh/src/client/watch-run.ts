@@ -79,7 +79,10 @@ export async function watchInvocation(
   return { events: events(), end: end.promise, stop };
 }
 
-/** Yields events until the end, and returns it; returns undefined when the watching was stopped. */
+/**
+ * Yields events until the end of the run, and returns that end; returns undefined when the watching was
+ * stopped.
+ */
 async function* follow(
   { sessions }: Mesh,
   ref: InvocationRef,

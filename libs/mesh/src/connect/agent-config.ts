@@ -2,7 +2,7 @@ import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import { type Config, type Logger, oneOf, variable } from '@agentmesh/service';
 
-/** The variables of an agent's process, beside those of every service. */
+/** The variables of an agent's process, beside the variables of every service. */
 export const agentConfig = {
   model: variable(
     'MESH_MODEL',
@@ -34,7 +34,10 @@ export function assertModels(agent: BaseAgent, { model }: Config<typeof agentCon
   if (model === 'scripted') log.info({ model }, 'answers come from a script, not from a model');
 }
 
-/** Collects the problems of every model in a tree, and of the agents that it uses as tools. */
+/**
+ * Collects the problems of every model in a tree of agents, and of the models of agents that are used as
+ * tools.
+ */
 function keyProblemsOf(agent: BaseAgent): string[] {
   return [...agent.tree()].flatMap((each) => {
     if (!(each instanceof LlmAgent)) return [];

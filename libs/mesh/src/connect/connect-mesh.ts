@@ -22,7 +22,8 @@ export interface ConnectOptions {
   /** Address of one server, a Redis Cluster, or Sentinels, with or without TLS: see `parseRedisUrl`. */
   redisUrl: string;
   /**
-   * File with the certificates, in PEM, that vouch for a Redis with TLS; default: those that Node.js trusts.
+   * File with the certificates, in PEM, that vouch for a Redis with TLS; default: the certificates that
+   * Node.js trusts.
    */
   redisCaFile?: string | undefined;
   /** Number of Redis replicas that must have a write before it counts as done; default 0. */
@@ -40,18 +41,20 @@ export interface ConnectOptions {
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
   /**
-   * How long memories of users are kept, and whether a search also goes by meaning; default: for ever, and by
-   * words only.
+   * The time for which memories of users are kept, and the embedder for a search by meaning. Default:
+   * memories are kept for ever, and a search goes by words only.
    */
   memory?: Omit<MemoryOptions, 'onWarning'>;
-  /** How long sessions of an app are kept, and how many of their events; default: all, for ever. */
+  /**
+   * The time for which sessions of an app are kept, and the number of their events; default: all, for ever.
+   */
   retention?: RetentionOf;
   /**
    * Place of the artifacts: `nats`, or the `file:` address of a folder that all processes share; default
    * `nats`.
    */
   artifacts?: string;
-  /** Whether the process reads the cards of others; default true. */
+  /** Tells whether the process reads the cards of other services; default true. */
   cards?: boolean;
 }
 
@@ -85,8 +88,8 @@ export type ConnectedMesh = Mesh &
 /**
  * Connects a process to NATS and Redis.
  *
- * @throws MeshError `unavailable` when one of them does not answer within some seconds, `unauthenticated`
- * when it refuses the credentials, `invalid_argument` for an unknown option, an invalid url of Redis or
+ * @throws MeshError `unavailable` when a server does not answer within some seconds, `unauthenticated` when a
+ * server refuses the credentials, `invalid_argument` for an unknown option, an invalid url of Redis or
  * invalid credential keys, `failed_precondition` for a folder of artifacts that cannot be used
  */
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {

@@ -76,9 +76,9 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
 
 interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
   name: string;
-  /** True for a service that reads the cards of others. */
+  /** True for a service that reads the cards of other services. */
   cards: boolean;
-  /** The variables beside those of every service. */
+  /** The variables beside the variables of every service. */
   variables: S;
   /** Throws when the service cannot work as it is configured. */
   check?: (config: Config<typeof serviceConfig & S>, log: Logger) => void;

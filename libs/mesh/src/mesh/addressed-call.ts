@@ -9,7 +9,7 @@ export interface AddressedCall extends PendingCall {
   operationSubject?: string;
 }
 
-/** Adds its address to a pending call. */
+/** Adds the address for answers to a pending call. */
 export function addressedCall(
   { subjects }: Pick<Mesh, 'subjects'>,
   { app, user }: { app: string; user: string },

@@ -17,7 +17,7 @@ export interface CancelSignal extends Disposable {
   cancel(reason: string): void;
 }
 
-/** Listens for cancellations of all invocations, with one subscription for all that are at work here. */
+/** Listens for cancellations of all invocations, with one subscription for all work of this process. */
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
   const atWork = new Map<string, Set<AbortController>>();
   const prefix = subjects.invocationCancel(every).split('*')[0] ?? '';

@@ -23,7 +23,7 @@ export interface Mesh {
   readonly log: Logger;
   /** Seals credentials in answers; without it answers with credentials are refused. */
   readonly box?: SecretBox;
-  /** Keeps people's credentials; without it none are kept. */
+  /** Keeps people's credentials; without it no credentials are kept. */
   readonly credentials?: CredentialServices;
   /** The descriptions of the credentials; present also in a process that cannot open them. */
   readonly credentialRecords?: CredentialRecords;

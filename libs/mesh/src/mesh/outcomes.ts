@@ -46,8 +46,8 @@ export function logFailures(log: Logger): OnFailure {
 }
 
 /**
- * Logs that work is begun again: its process died, or gave it back. `lastReplica` is the replica that made
- * the last event.
+ * Logs that work is begun again, because its process died or gave the work back. `lastReplica` is the replica
+ * that made the last event.
  */
 export function logTakeover(
   log: Logger,
@@ -110,7 +110,7 @@ function outcomeOf(data: unknown): Record<string, unknown> {
   return { ...ids, outcome: 'failed', ...(failed.code !== undefined && { code: failed.code }) };
 }
 
-/** Returns the ids of an ask for the log, with those of the call or step on whose behalf it is made. */
+/** Returns the ids of an ask for the log, with the ids of the call or step for which the ask is made. */
 export function askIds(agent: string, { parent, step, session }: Ask): Record<string, unknown> {
   const { invocationId, session: of = session } = parent ?? step ?? {};
   const ids = {

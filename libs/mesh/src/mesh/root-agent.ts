@@ -3,8 +3,8 @@ import { agentCards } from './cards.ts';
 import type { Mesh } from './mesh.ts';
 
 /**
- * Returns the app's root agent. A card outlives its agent: if several agents claim the app, those without a
- * replica do not count.
+ * Returns the app's root agent. A card outlives its agent: if several agents claim the app, an agent without
+ * a replica does not count.
  *
  * @throws MeshError `not_found`; `failed_precondition` when two agents that are up claim the app.
  */

@@ -14,7 +14,7 @@ export interface ServedAgent {
   readonly agent: BaseAgent;
   readonly app: string | undefined;
   readonly services: AgentServices;
-  /** Aborted when the process stops and no longer waits. */
+  /** Aborted when the process stops and no longer waits for its work. */
   readonly stopping: AbortSignal;
   readonly cancellations: Cancellations;
 }

@@ -15,7 +15,7 @@ export function signalOf(headers: Headers, ...signals: AbortSignal[]): { signal:
   return deadlineSignal(wait, ...signals);
 }
 
-/** Does the same as {@link signalOf}, for a time from now, in ms. */
+/** Does the same as {@link signalOf}, with a deadline that lies `ms` milliseconds ahead. */
 export function deadlineSignal(ms: number, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
   const over = new AbortController();
   const late = () => over.abort(new MeshError('deadline_exceeded', 'the time given for the answer is over'));

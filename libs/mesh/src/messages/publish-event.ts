@@ -12,8 +12,8 @@ import { addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /**
- * Publishes an event to the watchers of the invocation: a whole event after its commit, a piece of one at
- * once.
+ * Publishes an event to the watchers of the invocation: a whole event after its commit, a piece of an event
+ * at once.
  */
 export async function publishEvent(
   mesh: Mesh,

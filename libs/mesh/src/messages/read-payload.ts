@@ -4,8 +4,8 @@ import type { z } from 'zod';
 
 /**
  * Reads a message by its schema. Unknown fields are refused from programs that are no process of the mesh
- * (their messages have no `Mesh-Replica`). A process of the mesh may send them: it may be of a newer version
- * (decision 25).
+ * (their messages have no `Mesh-Replica`). A process of the mesh may send unknown fields, because it may be
+ * of a newer version (decision 25).
  *
  * @throws MeshError `invalid_argument` that names what is wrong
  */

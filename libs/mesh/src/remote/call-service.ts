@@ -7,8 +7,8 @@ import type { Mesh } from '../mesh/mesh.ts';
 /** Number of times a request is sent before its error goes to the caller. */
 const attempts = 4;
 /**
- * Time that a known callee may be absent, in ms: it may restart, or the server may come back before its
- * clients.
+ * Time that a known callee may be absent, in ms: the callee may restart, or the server may come back before
+ * its clients.
  */
 const absenceMs = 10_000;
 
@@ -16,15 +16,15 @@ export interface Callee {
   subject: string;
   /** The ids of the request for the log: the invocation, the call. */
   ids?: Record<string, unknown>;
-  /** Tells whether the mesh knows the callee. An unknown one fails at once. */
+  /** Tells whether the mesh knows the callee. A request to an unknown callee fails at once. */
   isKnown: () => boolean;
 }
 
 /**
  * Sends a request to a service and yields its frames, the result last. When a callee falls silent or is busy,
- * the request is sent again with the same payload, to another replica if there is one; its ids keep the work
- * from being done twice. A callee that has a card but no replica at the moment gets a short while to come
- * back.
+ * the request is sent again with the same payload, to another replica if there is one; the ids in the request
+ * keep the work from being done twice. A callee that has a card but no replica at the moment gets a short
+ * while to come back.
  *
  * @throws MeshError as `Bus.request` does: the error of the last attempt
  */
@@ -55,23 +55,25 @@ export async function* callService(
 }
 
 /**
- * Returns the pause before the next attempt, in ms: it grows for a busy callee; any other failure is repeated
- * at once.
+ * Returns the pause before the next attempt, in ms: the pause grows for a busy callee; after any other
+ * failure the request is repeated at once.
  */
 function busyMs({ code }: MeshError, attempt: number): number {
   return code === 'resource_exhausted' ? attempt * 50 : 0;
 }
 
 /**
- * Tells whether a repetition may help. Another replica may be healthy when one died or is busy. A callee that
- * was fenced off by a late request of this caller is asked again. Nobody waits for the answer of a run that
- * was taken over.
+ * Tells whether a repetition may help. When one replica died or is busy, another replica may be healthy. A
+ * callee that was fenced off by a late request of this caller is asked again. After a takeover of the
+ * caller's run nothing is repeated: nobody waits for the answer.
  */
 function isWorthRepeating({ code, retryable, details }: MeshError): boolean {
   return retryable && (code !== 'aborted' || details?.reason === askedAgainReason);
 }
 
-/** Waits between half of `ms` and all of it, so that the rejected callers do not come back together. */
+/**
+ * Waits for a random time from half of `ms` to `ms`, so that the rejected callers do not come back together.
+ */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms === 0) return;
   await delay(ms / 2 + Math.random() * (ms / 2), undefined, signal ? { signal } : {}).catch(() => {});

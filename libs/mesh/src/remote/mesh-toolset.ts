@@ -19,9 +19,9 @@ const optionNames: OptionNames<MeshToolsetOptions> = { names: true, toolFilter: 
 const cacheMs = 1_000;
 
 /**
- * The tools on the bus whose names match: at every step of the agent those that have a replica at that time.
- * A tool that is started later is offered without any restart; one that is gone is not offered. A tool of the
- * agent with the same name takes precedence.
+ * The tools on the bus whose names match: at every step of the agent, the tools that have a replica at that
+ * time. A tool that is started later is offered without any restart; a tool that is gone is not offered. A
+ * tool of the agent with the same name takes precedence.
  */
 export class MeshToolset extends BaseToolset {
   readonly mesh = meshBinding('a MeshToolset');
@@ -62,7 +62,7 @@ export class MeshToolset extends BaseToolset {
     const now = performance.now();
     const cached = this.#cached.get(name);
     if (cached && now - cached.at < cacheMs) return await cached.isUp;
-    // If the bus cannot be asked, the known tools are offered: the call itself shows whether one is up.
+    // If the bus cannot be asked, the known tools are offered: the call itself shows whether the tool is up.
     const isUp = bus.isServed(subjects.shownAs(name)).catch(() => true);
     this.#cached.set(name, { at: now, isUp });
     return await isUp;

@@ -35,7 +35,7 @@ import { askHeaders } from '../messages/carrier.ts';
 import { type Callee, callService } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
-/** An agent that runs in another process. Only its name is known here; its card tells the rest. */
+/** An agent that runs in another process. Only its name is known here; its card has the other facts. */
 export class RemoteAgent extends BaseAgent implements Askable {
   readonly mesh = meshBinding(`agent ${this.name}`);
 
@@ -44,7 +44,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
   }
 
   /**
-   * Makes another object for the same agent. The agent's options are those of the process that serves it.
+   * Makes another object for the same agent. The process that serves the agent decides about its options.
    * @throws MeshError `invalid_argument` for overrides
    */
   override clone(overrides: Partial<BaseAgentConfig> = {}): this {
@@ -76,9 +76,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return false;
   }
 
-  /**
-   * Asks the agent on behalf of a tool call; the agent works in a hidden session that belongs to the call.
-   */
+  /** Asks the agent on behalf of a tool call; the agent works in the child session of the call. */
   async ask(message: Content, toolContext: Context): Promise<AgentAnswer> {
     const mesh = this.mesh.get();
     const {
@@ -133,9 +131,9 @@ export class RemoteAgent extends BaseAgent implements Askable {
   }
 
   /**
-   * Runs the agent as a step of a workflow agent. It works in the same session, in its own process, and
-   * commits its events itself. Below user code, which may hold back or change events, this process commits
-   * them instead, and each step is a request of its own ({@link heldStep}).
+   * Runs the agent as a step of a workflow agent. The agent works in the same session, in its own process,
+   * and commits its events itself. Below user code, which may hold back or change events, this process
+   * commits the events instead, and each step is a separate request ({@link heldStep}).
    */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!context.isUnderOwnCode) {
@@ -230,7 +228,7 @@ function answerFrom({ text, output, stateDelta, artifactDelta, openCalls }: Answ
 
 /**
  * Returns an agent that another process serves under this name. Use it wherever an agent goes: in
- * `AgentTool`, among `subAgents`. It needs no other configuration: the mesh finds it by its card.
+ * `AgentTool`, among `subAgents`. The agent needs no other configuration: the mesh finds it by its card.
  */
 export function remoteAgent(name: string): RemoteAgent {
   return new RemoteAgent(name);

@@ -41,14 +41,14 @@ export class RemoteTool extends BaseTool {
     return true;
   }
 
-  /** Always true: its service keeps results by call id. */
+  /** Always true: the service of the tool keeps results by call id. */
   override get isIdempotent(): boolean {
     return true;
   }
 
   /**
-   * Returns the declaration of its card. Returns undefined, so that the model does not see the tool, while
-   * the mesh does not know it.
+   * Returns the declaration of the tool's card. While the mesh does not know the tool, returns undefined, so
+   * that the model does not see it.
    */
   override getDeclaration(): FunctionDeclaration | undefined {
     return this.#card()?.declaration;
@@ -149,8 +149,8 @@ export class RemoteTool extends BaseTool {
 }
 
 /**
- * Returns a tool that another process serves under this name. It needs no other configuration: the mesh finds
- * it by its card.
+ * Returns a tool that another process serves under this name. The tool needs no other configuration: the mesh
+ * finds it by its card.
  */
 export function remoteTool(name: string): RemoteTool {
   return new RemoteTool(name);

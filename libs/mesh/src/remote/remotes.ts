@@ -6,9 +6,9 @@ import { RemoteTool } from './remote-tool.ts';
 
 /** The remote parts that an agent and all agents below it use. */
 export interface Remotes {
-  /** Agents to which it may transfer. */
+  /** Agents to which the agent may transfer. */
   transfers: RemoteAgent[];
-  /** Agents that it asks as tools. */
+  /** Agents that the agent asks as tools. */
   asks: RemoteAgent[];
   tools: RemoteTool[];
   toolsets: MeshToolset[];

@@ -6,8 +6,8 @@ import { remoteAgent } from './remote-agent.ts';
 
 /**
  * Returns the port through which agents of this process hand over to agents elsewhere: to agents whose cards
- * name this one as a sub-agent (its parents on the mesh), and to the other sub-agents of these. On the mesh a
- * parent is known by its card, not by an object.
+ * name this agent as a sub-agent (its parents on the mesh), and to the other sub-agents of its parents. On
+ * the mesh a parent is known by its card, not by an object.
  */
 export function transferPort(
   served: Pick<ServedAgent, 'mesh' | 'agent'>,
@@ -31,7 +31,8 @@ export function transferPort(
     },
     targets(name): TransferTarget[] {
       const card = agentCard(mesh, name);
-      // Only the served agent has parents on the mesh; the agents below it have theirs in this process.
+      // Only the served agent has parents on the mesh; the agents below it have their parents in this
+      // process.
       if (!card || name !== root.name) return [];
       const parents = parentsOf(mesh, name);
       const up = card.disallowTransferToParent ? [] : parents;
@@ -50,8 +51,8 @@ function parentsOf(mesh: ServedAgent['mesh'], name: string): AgentCard[] {
 type Relations = Pick<AgentCard, 'name' | 'subAgents'>;
 
 /**
- * Returns the names of all agents that are connected to one by sub-agent relations in either direction,
- * including itself.
+ * Returns the names of all agents that are connected to an agent by sub-agent relations in either direction,
+ * including the agent itself.
  */
 export function treeOf(cards: readonly Relations[], name: string): Set<string> {
   const tree = new Set([name]);
@@ -64,7 +65,7 @@ export function treeOf(cards: readonly Relations[], name: string): Set<string> {
   return tree;
 }
 
-/** Returns the names of all agents below one. */
+/** Returns the names of all agents below an agent. */
 function allBelow(cards: readonly Relations[], name: string): Set<string> {
   const childrenOf = (parent: string) => cards.find((card) => card.name === parent)?.subAgents ?? [];
   const names = new Set(childrenOf(name));

@@ -10,7 +10,7 @@ import {
 export interface NatsUsers {
   /** Every agent and tool; the gateway and `client`, for other programs, are added. */
   services: readonly ServiceManifest[];
-  /** Returns a user's password, or `$NAME` for one that nats-server reads from its environment. */
+  /** Returns a user's password, or `$NAME` for a password that nats-server reads from its environment. */
   password: (user: string) => string;
   namespace?: string;
 }
@@ -20,7 +20,7 @@ export const provisionUser = 'provision';
 
 /**
  * Returns the `accounts` part of a nats-server.conf: a user for each service with only the service's subjects
- * and inboxes, and one for provisioning.
+ * and inboxes, and a user for provisioning.
  */
 export function natsAccounts({ services, password, namespace }: NatsUsers): string {
   const all = [gatewayManifest, clientManifest, ...services];

@@ -10,13 +10,13 @@ import { treeOf } from '../remote/transfer-port.ts';
 export interface ServiceManifest {
   kind: ServiceKind | 'gateway' | 'client';
   name: string;
-  /** Agents to which it transfers. */
+  /** Agents to which the service transfers. */
   transfers: string[];
-  /** Agents that it asks. */
+  /** Agents that the service asks. */
   asks: string[];
-  /** Tools that it calls. */
+  /** Tools that the service calls. */
   calls: string[];
-  /** Patterns of tools that it calls when they are up (`MeshToolset`). */
+  /** Patterns of tools that the service calls when they are up (`MeshToolset`). */
   offers?: string[];
   /** True for a tool with jobs, which publishes updates to its callers. */
   longRunning?: boolean;
@@ -66,7 +66,7 @@ export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>):
 export interface Permissions {
   publish: string[];
   subscribe: string[];
-  /** True if it may answer requests, with any number of frames, to the askers. */
+  /** True if the service may answer requests, with any number of frames. */
   answers: boolean;
 }
 
@@ -148,10 +148,10 @@ export function permissionsOf(
       ...cards.publish,
       ...artifactRights(names),
       ...claimRights(names),
-      // The service that ends an invocation publishes the next run of the session: its own, or that of
-      // another agent of its tree.
+      // The service that ends an invocation publishes the next run of the session: a run of its own agent or
+      // of another agent of the tree.
       ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to)),
-      // An agent that is asked hands over to these too, and waits for their answer.
+      // An agent that is asked hands over to these agents too, and waits for their answer.
       ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
       // Needed to find out whether another agent that claims the same app is up, and which of the offered
@@ -177,7 +177,7 @@ export function permissionsOf(
   };
 }
 
-/** Returns the other agents of its tree: a tool may transfer to any of them. */
+/** Returns the other agents of a service's tree: a tool may transfer to any of them. */
 function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
   const agents = all.filter(({ kind }) => kind === 'agent');
   const tree = treeOf(
@@ -188,8 +188,8 @@ function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[])
 }
 
 /**
- * Returns the tools that it names, and the known tools that match its patterns: NATS has no patterns within a
- * name.
+ * Returns the tools that the manifest names, and the known tools that match its patterns: NATS has no
+ * patterns within a name.
  */
 function callsTo(
   { calls, offers = [] }: ServiceManifest,
@@ -210,7 +210,7 @@ function jobRights(names: Subjects, manifest: ServiceManifest, all: readonly Ser
   ];
 }
 
-/** Returns the agents that may call a tool: it publishes updates of its long-running calls to them. */
+/** Returns the agents that may call a tool: the tool publishes updates of its long-running calls to them. */
 function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): string[] {
   const agents = all.filter(({ kind }) => kind === 'agent');
   return agents
@@ -219,7 +219,7 @@ function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): 
 }
 
 /**
- * Returns the rights to read cards, without a consumer: a service that may make one may have the server
+ * Returns the rights to read cards, without a consumer: a service that may make consumers may have the server
  * deliver to any subject.
  */
 function cardRights({ cardBucket }: Subjects) {
@@ -231,8 +231,8 @@ function cardRights({ cardBucket }: Subjects) {
 }
 
 /**
- * Returns the rights to use any file of any user: the processes know the owner of a file, NATS does not. None
- * of them makes or deletes streams, or makes consumers.
+ * Returns the rights to use any file of any user: the processes know the owner of a file, NATS does not. No
+ * process may make or delete streams, or make consumers.
  */
 function artifactRights({ artifactBucket }: Subjects): string[] {
   return [

@@ -5,13 +5,13 @@ import { publishEnd } from '../messages/publish-event.ts';
 import { startNext } from './run-queue.ts';
 
 /**
- * Cancels an invocation: every process that works on it stops, and a run that waits for its turn never
- * begins. The mark is kept, so a process that missed the message, or that takes the run later, ends the run
+ * Cancels an invocation: every process that works on it stops, and a run that waits in the session's queue
+ * never begins. The mark is kept, so a process that missed the message, or takes the run later, ends the run
  * too. Returns the record after the mark: `running` until the workers have stopped. An invocation that has
  * ended stays as it is.
  *
- * @throws MeshError `not_found` for an invocation that has neither begun in this session nor waits in its
- * queue: perhaps no replica has taken its run command yet
+ * @throws MeshError `not_found` for an invocation that has not begun in this session and does not wait in the
+ * session's queue: perhaps no replica has taken its run command yet
  */
 export async function cancelInvocation(
   mesh: Mesh,

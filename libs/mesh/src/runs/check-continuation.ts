@@ -23,7 +23,7 @@ export function assertResumable({ resumable, app, name }: AgentCard): void {
 
 /**
  * Checks a run that continues an invocation, before the run takes the session: a run without the right to
- * continue would revive the invocation. A message that is committed already was checked before.
+ * continue would revive the invocation. A message in the log was checked before it was committed.
  *
  * @throws MeshError `failed_precondition` and the errors of `readMessage`, as a refusal
  */

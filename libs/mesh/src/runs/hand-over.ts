@@ -6,7 +6,10 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import type { OpenRun, Run } from './run.ts';
 
-/** Hands the run to the agent that it was transferred to. Undefined while it is at an agent of this process. */
+/**
+ * Hands the run to the agent to which the conversation was transferred. Undefined while the conversation is
+ * at an agent of this process.
+ */
 export async function continueElsewhere(
   served: ServedAgent,
   run: Run,
@@ -46,8 +49,8 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
 }
 
 /**
- * Publishes the next hop before this one is acknowledged. The message id keeps a second publication from
- * becoming a second hop.
+ * Publishes the next hop. Must come before the acknowledgement of this hop. The message id keeps a second
+ * publication from becoming a second hop.
  */
 export async function handOver(
   { mesh }: ServedAgent,

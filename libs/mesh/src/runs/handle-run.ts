@@ -93,10 +93,10 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
 }
 
 /**
- * Returns the outcome of a run that needs no work here: it has ended, or goes on at another agent. Undefined
- * for all others.
+ * Returns the outcome of a run that needs no work here: the run has ended, or goes on at another agent.
+ * Undefined for all other runs.
  *
- * @throws MeshError for a run that cannot continue its invocation, and for one whose deadline has passed
+ * @throws MeshError for a run that cannot continue its invocation, and for a run whose deadline has passed
  */
 async function outcomeWithoutLease(
   served: ServedAgent,
@@ -115,8 +115,9 @@ async function outcomeWithoutLease(
 }
 
 /**
- * Reads the events that others committed between the reading of the session and its lease; from now on they
- * cannot commit. Returns the outcome when one of these events handed the conversation over.
+ * Reads the events that other processes committed after the session was read and before this run got the
+ * lease; from now on they cannot commit. Returns the outcome when one of these events handed the conversation
+ * over.
  */
 async function catchUp(served: ServedAgent, run: Run, delivery: OpenRun): Promise<WorkOutcome | undefined> {
   const { session } = delivery;
@@ -148,8 +149,8 @@ async function runHop(
   using cancel = served.cancellations.signalOf(run.invocationId);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
-  // The queue counts the deliveries of one message, but a run that waited for its turn came as several
-  // messages.
+  // The queue counts deliveries per message. A run that waited behind another run arrives as several
+  // messages, so the store counts its attempts.
   const { number: attempt } = await mesh.sessions.invocations.beginAttempt(ref, partOf(run));
   tally.attempt = attempt;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };

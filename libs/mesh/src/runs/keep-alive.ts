@@ -6,8 +6,8 @@ import type { Mesh } from '../mesh/mesh.ts';
 const renewMs = 10_000;
 
 /**
- * Renews the lease of the run's session until it is disposed, and cancels the run when its record says so:
- * the message about the cancellation may be lost.
+ * Renews the lease of the run's session until the result is disposed, and cancels the run when the record of
+ * the invocation says so: the message about the cancellation may be lost.
  */
 export function keepAlive(
   mesh: Mesh,
@@ -20,7 +20,7 @@ export function keepAlive(
       const { cancelled } = await mesh.sessions.leases.renew(ref, token);
       if (cancelled !== undefined) cancel(cancelled);
     } catch (error) {
-      // The next renewal may succeed. A run that was taken over notices it at its next commit.
+      // The next renewal may succeed. A run that was taken over notices the takeover at its next commit.
       mesh.log.debug({ err: error, ...ref }, 'could not renew the lease of a run');
     }
   };

@@ -9,10 +9,10 @@ import { speakerFor } from './next-speaker.ts';
 const promotedMs = 600_000;
 
 /**
- * Publishes the run whose turn it is in a session, if any. Callers call it when they end an invocation,
- * before they acknowledge. The run is published first and taken from the queue afterwards: after a crash in
- * between it is published again, under the same message id. A run that this service may not publish is left
- * to the sweeper of its own agent.
+ * Publishes the next run in the queue of a session, if there is one. Must be called after an invocation has
+ * ended, before the run command is acknowledged. The run is published first and taken from the queue
+ * afterwards: after a crash in between the run is published again, under the same message id. A run that this
+ * service may not publish is left to the sweeper of its own agent.
  *
  * @param own the only agent whose runs are published; default: any agent
  */
@@ -59,10 +59,10 @@ export const defaultSweepMs = 5_000;
 const sweepSize = 100;
 
 /**
- * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions without
- * a holder, and ends calls whose deadline is over.
+ * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions that no
+ * run holds, and ends calls whose deadline is over.
  *
- * @param expire ends these calls
+ * @param expire ends the calls whose deadline is over
  */
 export function startSweeper(
   mesh: Mesh,

@@ -19,7 +19,7 @@ export interface DeliveredRun {
   item: WorkItem;
   /** Headers of every message that is sent for the run. */
   carrier: Headers;
-  /** The fencing token of its commits; undefined until the run begins. */
+  /** The fencing token of the run's commits; undefined until the run begins. */
   token: number | undefined;
   /** Counts what the run costs. */
   tally: Tally;
@@ -28,8 +28,8 @@ export interface DeliveredRun {
 }
 
 /**
- * Seals the credentials in a run command before it is kept: other publishers may have sent them in plain
- * text. @throws as {@link sealAnswers}
+ * Seals the credentials in a run command before the command is kept: other publishers may have sent
+ * credentials in plain text. @throws as {@link sealAnswers}
  */
 export async function sealRun(mesh: Pick<Mesh, 'box'>, run: Run): Promise<Run> {
   const { message, app: appName, user: userId, session: sessionId } = run;

@@ -21,8 +21,8 @@ const done: WorkOutcome = { done: true };
 const retryMs = 1_000;
 
 /**
- * Decides what a failed delivery means: the queue delivers it again where that can help; otherwise the run
- * ends with an error that all watchers see.
+ * Decides what follows a failed delivery: the queue delivers the run again if that can help; otherwise the
+ * run ends with an error that all watchers see.
  */
 export async function settle(
   served: ServedAgent,
@@ -103,8 +103,8 @@ async function fail(
 }
 
 /**
- * Ends a run whose message was refused. Nothing is committed to the session; those who wait for the run get
- * the reason.
+ * Ends a run whose message was refused. Nothing is committed to the session. The clients that wait for the
+ * run get the reason.
  */
 async function refuse(
   { mesh, agent }: ServedAgent,
@@ -151,7 +151,7 @@ async function giveBack(
 ): Promise<WorkOutcome> {
   const ref = { ...sessionOf(run), invocationId: run.invocationId };
   if (token !== undefined) {
-    // Best effort: if it fails, one death too many is counted for the run.
+    // Best effort: if this fails, one death too many is counted for the run.
     await mesh.sessions.leases.giveBack(ref, token).catch(() => {});
   }
   return { done: false, delayMs };

@@ -8,7 +8,8 @@ import type { DeliveredRun, OpenRun, Run } from './run.ts';
 import { waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 /**
- * How many processes may die at a run, each before it commits anything, until the run becomes a dead letter.
+ * Number of processes that may die at a run, each before it commits anything, until the run becomes a dead
+ * letter.
  */
 const maxBegun = 5;
 

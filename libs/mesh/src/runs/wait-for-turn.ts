@@ -22,8 +22,8 @@ export function waitingRun(
 
 /**
  * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
- * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; one with `'interrupt'`
- * also cancels the holder.
+ * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; a run with
+ * `'interrupt'` also cancels the invocation that holds the session.
  */
 export async function waitForTurn(
   mesh: Mesh,

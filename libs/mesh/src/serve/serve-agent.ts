@@ -33,11 +33,11 @@ import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 export interface ServeAgentOptions extends InvocationServices {
   /** Plugins that see and change what the agent does; they are called before its own callbacks. */
   plugins?: BasePlugin[];
-  /** The app whose root agent this is; absent for an agent that only others use. */
+  /** The app whose root agent this is; absent for an agent that only other agents use. */
   app?: string;
   /**
-   * For the root of an app: whether an answer that names the invocation with the question may continue it.
-   * Default no.
+   * For the root of an app: tells whether an answer that names the invocation with the question may continue
+   * that invocation. Default no.
    */
   resumabilityConfig?: ResumabilityConfig;
   /** For the root of an app and all agents below it in this process: how conversations are kept short. */
@@ -46,9 +46,9 @@ export interface ServeAgentOptions extends InvocationServices {
   /** Number of runs that this replica works on at once; default 16. */
   slots?: number;
   /**
-   * Average time between two sweeps of a replica, in ms: it looks for calls whose deadline is over, and for
-   * runs that a crash left waiting. The times are random, so that replicas do not all look at once. Default 5
-   * s.
+   * Average time between two sweeps of a replica, in ms. A sweep looks for calls whose deadline is over, and
+   * for runs that a crash left waiting. The times are random, so that replicas do not all look at once.
+   * Default 5 s.
    */
   sweepMs?: number;
 }
@@ -146,8 +146,8 @@ export async function serveAgent(
 const checkAfterMs = 15_000;
 
 /**
- * Warns of used services that are absent. Nothing else finds a misspelled name: to the mesh it is a service
- * that has not started yet.
+ * Warns of used services that are absent. Nothing else finds a misspelled name: the mesh takes it for a
+ * service that has not started yet.
  */
 function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remotes): void {
   const { directory } = mesh.bus;
@@ -164,8 +164,8 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
 }
 
 /**
- * Checks that no other agent is the root of the app. @throws MeshError `failed_precondition` when another one
- * is up and `comesFirst`
+ * Checks that no other agent is the root of the app. @throws MeshError `failed_precondition` when another
+ * root is up and `comesFirst`
  */
 async function assertOnlyRoot(
   mesh: Mesh,

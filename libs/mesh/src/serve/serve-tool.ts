@@ -51,13 +51,13 @@ export const serveToolOptions: OptionNames<ServeToolOptions> = {
 const dayMs = 86_400_000;
 /**
  * Time that a stopping process continues its jobs, in ms: a job near its end may finish. After that another
- * replica continues the others.
+ * replica continues the jobs that are left.
  */
 const jobGraceMs = 2_000;
 
 /**
  * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they
- * share the calls. The calls of a long-running tool are jobs in a queue: they outlive the process that works
+ * share the calls. The calls of a long-running tool are jobs in a queue: jobs outlive the process that works
  * on them, and the run of the calling agent.
  *
  * @throws MeshError `invalid_argument` for an unknown option
@@ -134,7 +134,7 @@ interface ServedTool {
   cancellations: Cancellations;
   resultTtlMs: number;
   patienceMs: number;
-  /** Aborted when the process stops and no longer waits. */
+  /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
 }
 
@@ -153,8 +153,8 @@ function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerato
 }
 
 /**
- * Answers one call: with the kept result of its id, or by doing the work; the work of a long-running tool
- * becomes a job.
+ * Answers one call: with the result that is kept for the call, or by doing the work. The work of a
+ * long-running tool becomes a job.
  */
 async function* answerCall(
   served: ServedTool,

@@ -18,8 +18,8 @@ interface Deletion {
 }
 
 /**
- * The steps that delete a session, in order. Until all that belongs to it is gone, the session is found and
- * can be deleted again: a second deletion finishes one that was interrupted between any two steps.
+ * The steps that delete a session, in order. Until all its data is gone, the session is found and can be
+ * deleted again: a second deletion finishes a deletion that was interrupted between any two steps.
  */
 const deletionSteps = [removeFiles, forgetCallsAndSession, removeLateFiles] as const;
 
@@ -31,8 +31,8 @@ export async function deleteSession(what: Omit<Deletion, 'files'>): Promise<void
 }
 
 /**
- * Removes the session's files. A crash after it leaves a session without files, which readers still find and
- * which can be deleted again.
+ * Removes the session's files. After a crash behind this step readers still find the session, without files,
+ * and it can be deleted again.
  */
 async function removeFiles(deletion: Deletion): Promise<void> {
   const { appName, userId, sessionId } = deletion.ref;
@@ -41,9 +41,14 @@ async function removeFiles(deletion: Deletion): Promise<void> {
 
 /**
  * Removes the session from its store, in the steps of the store (Redis: `deletionSteps` in
- * `libs/store/src/sessions/delete-session.ts`). Before the store removes a page of its log, or of the log of
- * a hidden session, the results of the page's calls and the records of their jobs are forgotten, and then the
- * caller gets the page. A crash in it leaves the log, and a second deletion gets the same pages again.
+ * `libs/store/src/sessions/delete-session.ts`). The steps for each page of a log, of the session or of a
+ * child session:
+ *
+ * 1. The results of the page's calls and the records of their jobs are forgotten.
+ * 2. The caller of the deletion gets the page.
+ * 3. The store removes the page.
+ *
+ * After a crash before step 3 the page is still in the log, and a second deletion gets the page again.
  */
 async function forgetCallsAndSession({ sessions, kept, ref, options }: Deletion): Promise<void> {
   const logs = new Map<string, CallsOfLog>();
@@ -60,8 +65,8 @@ async function forgetCallsAndSession({ sessions, kept, ref, options }: Deletion)
 }
 
 /**
- * Removes the files that a tool saved during the deletion. A crash before it leaves them until a session with
- * this id is created, or the sweep finds them.
+ * Removes the files that a tool saved during the deletion. After a crash before this step the files stay
+ * until a session with this id is created, or the sweep finds them.
  */
 async function removeLateFiles(deletion: Deletion): Promise<void> {
   await removeFiles(deletion);

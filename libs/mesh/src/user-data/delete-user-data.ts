@@ -6,7 +6,7 @@ import { cancelInvocation } from '../runs/cancel-invocation.ts';
 
 /** The amount of a user's data that was deleted. */
 export interface DeletedUserData {
-  /** Sessions, including hidden ones. */
+  /** Sessions, including child sessions. */
   sessions: number;
   events: number;
   /** Files; versions are not counted. */
@@ -43,9 +43,8 @@ type Counts = Omit<DeletedUserData, 'complete'>;
 
 /**
  * Deletes all data of a user in an app: sessions, `user:` state, artifacts, memories, credentials, and
- * pending calls. Running and waiting runs are cancelled; what they still write is found by further passes
- * until nothing is left. If it is interrupted, a second call finishes it; its counts are then those of the
- * rest.
+ * pending calls. Running and waiting runs are cancelled; further passes find what they still write, until
+ * nothing is left. If the deletion is interrupted, a second call finishes it and counts only the rest.
  *
  * @throws MeshError `unavailable` while a store cannot be reached
  */
@@ -115,7 +114,7 @@ async function deletePass(
       signal?.throwIfAborted();
       await deleteOne(mesh, { ...user, sessionId }, counts);
     }
-    // Many hidden sessions were deleted with others.
+    // Many child sessions were deleted with the sessions to which they belong.
     ids = await sessions.users.sessionIds(user);
   }
   const rest = await sessions.users.deleteRest(user);
@@ -129,7 +128,7 @@ async function deletePass(
 
 async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<void> {
   const { sessions } = mesh;
-  // A hidden session is deleted with the session to which it belongs.
+  // A child session is deleted with the session to which it belongs.
   const exists = (await sessions.users.readSession(ref)) !== undefined;
   const sessionIds = new Set(exists ? [ref.sessionId] : []);
   await sessions.deleteSession(ref, {

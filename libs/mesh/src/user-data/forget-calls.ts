@@ -17,16 +17,16 @@ interface LoggedCall {
   invocations: Set<string>;
   /** Number of questions that the call has asked. */
   rounds: number;
-  /** Time of the last event about it, in epoch ms. */
+  /** Time of the last event about the call, in epoch ms. */
   last: number;
   isLongRunning: boolean;
-  /** True if it has its result: nobody works on it any more. */
+  /** True if the call has its result: nobody works on the call any more. */
   isOver: boolean;
 }
 
 /**
  * Number of calls of a log that are remembered at a time: the questions and the result of a call come soon
- * after it.
+ * after the call.
  */
 const maxLoggedCalls = 2_000;
 /** Time after the last event at which no data of a call is left, in ms: jobs are kept for a week. */
@@ -57,8 +57,8 @@ export class CallsOfLog {
   }
 
   /**
-   * Forgets the data of the page's calls as soon as no more events about them can come; an empty page is the
-   * log's end. Returns how many results and jobs there were.
+   * Forgets the data of the page's calls as soon as no more events about them can come; an empty page means
+   * the end of the log. Returns how many results and jobs there were.
    */
   async forgetPage(page: readonly StoredEvent[]): Promise<number> {
     for (const { event } of page) this.#note(event);
@@ -124,8 +124,8 @@ export class CallsOfLog {
     const mayArrive = !isOver && last > Date.now() - inTransitMs;
     const forgetResult = async (tool: string, key: string) => {
       const existed = await callResults.forget(tool, key, final);
-      // The worker of a job checks whether its call still exists; a plain tool does not, so its call gets an
-      // end in advance.
+      // The worker of a job checks whether its call still exists; a plain tool does not check, so its call
+      // gets an end in advance.
       if (!existed && mayArrive) await callResults.put(tool, key, deletedResult, inTransitMs);
       return existed;
     };

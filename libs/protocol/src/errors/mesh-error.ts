@@ -4,7 +4,7 @@
  */
 export interface ErrorKind {
   readonly meaning: string;
-  /** Whether the same request may succeed later or at another replica. */
+  /** Tells whether the same request may succeed later or at another replica. */
   readonly retryable: boolean;
   readonly httpStatus: number;
   /** `Nats-Service-Error-Code` of the NATS services protocol (ADR-32 of NATS). */
@@ -15,7 +15,7 @@ function kind(httpStatus: number, retryable: boolean, meaning: string): ErrorKin
   return { meaning, retryable, httpStatus, natsCode: httpStatus };
 }
 
-/** The closed table of error codes, which are those of gRPC. A table in `docs/errors.md` is made from it. */
+/** The closed table of error codes: the codes of gRPC. A table in `docs/errors.md` is made from it. */
 export const errorTable = {
   invalid_argument: kind(400, false, 'the request is not valid; correct it before you send it again'),
   unauthenticated: kind(401, false, 'the credentials are missing or wrong'),

@@ -10,11 +10,14 @@ export const agentCardSchema = z.object({
   name: agentNameSchema,
   description: z.string().default(''),
   version: z.string().default('0.0.0'),
-  /** Whether a model drives the agent. Only then can its sub-agents transfer the conversation back to it. */
+  /**
+   * Tells whether a model drives the agent. Only then can its sub-agents transfer the conversation back to
+   * it.
+   */
   llm: z.boolean().default(true),
   /** The app whose root agent this is. */
   app: z.string().min(1).optional(),
-  /** Whether answers may continue the app's invocations that asked the questions. */
+  /** Tells whether an answer may continue the invocation that asked the question. */
   resumable: z.boolean().default(false),
   subAgents: z.array(agentNameSchema).default([]),
   /**
@@ -22,7 +25,7 @@ export const agentCardSchema = z.object({
    * time.
    */
   tools: z.array(z.string()).default([]),
-  /** Its instruction for all agents below it, when that is a text. */
+  /** The agent's instruction for all agents below it, when that instruction is a text. */
   globalInstruction: z.string().optional(),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),

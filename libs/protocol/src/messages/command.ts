@@ -26,20 +26,23 @@ export const runConfigSchema = z.object({
   /** With `sse`, pieces of the answer are published as partial events. */
   streamingMode: z.enum(['none', 'sse']).default('none'),
   /**
-   * Whether the client makes the tool calls: the run then ends with them, and their function responses
-   * continue it.
+   * Tells whether the client makes the tool calls: the run then ends with the calls, and the function
+   * responses to them continue it.
    */
   pauseOnToolCalls: z.boolean().default(false),
-  /** Whether a plain "yes" or "no" of the user answers the confirmation that the previous turn asked for. */
+  /**
+   * Tells whether a plain "yes" or "no" of the user answers the confirmation that the previous turn asked
+   * for.
+   */
   plainTextToolConfirmation: z.boolean().default(false),
-  /** Whether files in the user's message are saved as artifacts; the message then names them. */
+  /** Tells whether files in the user's message are saved as artifacts; the message then names them. */
   saveInputBlobsAsArtifacts: z.boolean().default(false),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
 /**
- * The behaviour of a run while another run works in its session: wait for its turn, fail at once, or cancel
- * the other run.
+ * The behaviour of a run while another run works in its session: wait in the session's queue, fail at once,
+ * or cancel the other run.
  */
 export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
 
@@ -77,7 +80,8 @@ export type RunCommand = z.infer<typeof runCommandSchema>;
 export type RunCommandInput = z.input<typeof runCommandSchema>;
 
 /**
- * The session whose files are used, when it is not the session itself: within a call, the caller's session.
+ * The session whose files the work uses, if that is another session: work within a call uses the files of the
+ * caller's session.
  */
 const artifactSessionSchema = id.optional();
 
@@ -92,19 +96,22 @@ const parentSchema = z.object({
   callId: id,
 });
 
-/** The position of a held step: its asker commits the events. */
+/** The position of a held step: the asking process commits the events. */
 const heldSchema = z.object({
-  /** The number of the asker's attempt, then the numbers of the requests. */
+  /** The number of the asking process's attempt, then the numbers of the requests. */
   part: z.array(z.number().int().min(0)).min(2),
   /**
-   * The events that the asker has received but not committed, each with the number of the last committed
-   * event before it.
+   * The events that the asking process has received but not committed, each with the number of the last
+   * committed event before it.
    */
   uncommitted: z.array(
     z.object({
       event: eventSchema,
       afterSeq: z.number().int().min(0),
-      /** Whether user code has kept the event back: only the event's agent sees it, until its turn ends. */
+      /**
+       * Tells whether user code has kept the event back: only the event's agent sees the event, until the
+       * agent's turn ends.
+       */
       isKeptBack: z.boolean().optional(),
     }),
   ),
@@ -122,18 +129,18 @@ const stepSchema = z.object({
   session: id,
   invocationId: id,
   branch: z.string().optional(),
-  /** The path of the step in the workflow; its events carry it. */
+  /** The path of the step in the workflow; the events of the step carry this path. */
   path: z.string().optional(),
   /** The number of events in the session before the step. The step's own events come after them. */
   journalStart: z.number().int().min(0),
   /**
-   * The number of events that the asker knows. Later events, which an earlier attempt of the step committed,
-   * are sent again.
+   * The number of events that the asking process knows. Later events, which an earlier attempt of the step
+   * committed, are sent again.
    */
   afterSeq: z.number().int().min(0).default(Number.MAX_SAFE_INTEGER),
   /**
-   * Present for a held step: the asker commits the events, and sends a new request for each step of the
-   * agent.
+   * Present for a held step: the asking process commits the events, and sends a new request for each step of
+   * the agent.
    */
   held: heldSchema.optional(),
 });
@@ -153,7 +160,7 @@ export const askSchema = z.object({
   confirmation: toolConfirmationSchema.optional(),
   /** A person's answer to the input that the agent asked for within this call. */
   input: z.unknown().optional(),
-  /** The place of a step, which works in the session of its asker. */
+  /** The place of a step, which works in the session of the asking agent. */
   step: stepSchema.optional(),
   /** The initial state of the child session. */
   state: record.optional(),
@@ -175,8 +182,8 @@ export const answerSchema = z.object({
   user: z.string(),
   session: z.string(),
   /**
-   * The state of session scope that the agent changed. The caller decides whether to apply it to its own
-   * session.
+   * The state of session scope that the agent changed. The caller decides whether to apply this state to its
+   * own session.
    */
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number()).default({}),
@@ -189,7 +196,7 @@ export type Answer = z.infer<typeof answerSchema>;
 
 /** A call of a tool. `{ "args": { … } }` is enough. */
 export const toolCallSchema = z.object({
-  /** The id of the function call. A repeated call with the same id gets the result of the first one. */
+  /** The id of the function call. A repeated call with the same id gets the result of the first call. */
   callId: callId.optional(),
   /** The id of the event that holds the call. */
   callEventId: z.string().optional(),
@@ -223,7 +230,7 @@ export type ToolCallInput = z.input<typeof toolCallSchema>;
 export const toolResultSchema = z.object({
   /** Absent when a long-running tool has no first result. */
   response: z.unknown().optional(),
-  /** Whether this response is the outcome of a long-running call: no other answer will come. */
+  /** Tells whether this response is the outcome of a long-running call: no other answer will come. */
   isLastWord: z.boolean().optional(),
   /** The reason of a failure, for the callbacks of the calling agent. The response tells it to the model. */
   failed: z.object({ code: z.string().optional(), message: z.string() }).optional(),
@@ -245,7 +252,7 @@ export type InvocationEnd = z.infer<typeof invocationEndSchema>;
 /** The request to cancel an invocation, for all processes that work on it. */
 export const cancelSchema = z.object({ reason: z.string().max(1_000).default('somebody cancelled it') });
 
-/** A run that waits in its session's queue, with the message to publish at its turn. */
+/** A run that waits in its session's queue, with the message that is published when the run is the next. */
 export const waitingRunSchema = z.object({
   agent: z.string(),
   command: runCommandSchema.required({ invocationId: true, app: true, session: true }),

@@ -11,8 +11,8 @@ import { contentSchema } from './content.ts';
 const record = z.record(z.string(), z.unknown());
 
 /**
- * The origin of a question of an agent that is used as a tool: the agents from the called one down to the
- * asking one, and its call.
+ * The origin of a question of an agent that is used as a tool: the agents from the called agent down to the
+ * asking agent, and the call of the asking agent.
  */
 const withinSchema = z.object({
   agents: z.array(z.string()),
@@ -44,7 +44,7 @@ export const inputRequestSchema = z.object({
 export type InputRequest = z.infer<typeof inputRequestSchema>;
 
 /**
- * A summary that replaces the beginning of a session in the prompts of its agents. The names are those of ADK
+ * A summary that replaces the beginning of a session in the prompts of its agents. The names come from ADK
  * for Python, except the last two.
  */
 export interface EventCompaction {
@@ -62,8 +62,8 @@ export interface EventCompaction {
 /** The effects of an event besides its content. The names are ADK's. */
 export interface EventActions {
   /**
-   * Whether the function responses of this event are the answer; the model is then not asked to put them into
-   * words.
+   * Tells whether the function responses of this event are the answer; the model is then not asked to put
+   * them into words.
    */
   skipSummarization?: boolean;
   /**
@@ -75,7 +75,7 @@ export interface EventActions {
   artifactDelta: Record<string, number>;
   /** The agent that gets the conversation, in the same invocation. */
   transferToAgent?: string;
-  /** Whether to end the nearest loop. */
+  /** Tells whether to end the nearest loop. */
   escalate?: boolean;
   requestedAuthConfigs: Record<string, unknown>;
   /** The confirmations that a person must give, by function-call id. */
@@ -113,7 +113,7 @@ export interface Event {
    * agents see.
    */
   branch?: string;
-  /** Whether the event is a streamed piece, which is never stored. */
+  /** Tells whether the event is a streamed piece, which is never stored. */
   partial?: boolean;
   turnComplete?: boolean;
   interrupted?: boolean;
@@ -159,7 +159,7 @@ const actionsSchema = z.looseObject({
   closedCalls: z.array(z.string()).optional(),
 });
 
-/** The schema of a tool's actions on the wire. Absent maps become empty ones. */
+/** The schema of a tool's actions on the wire. Absent maps become empty maps. */
 export const eventActionsSchema = actionsSchema as unknown as z.ZodType<EventActions>;
 
 /**

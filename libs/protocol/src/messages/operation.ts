@@ -18,16 +18,16 @@ export const operationUpdateSchema = z
     response: z.unknown().optional(),
     /** The reason of a failure, instead of a response. */
     error: z.string().min(1).max(10_000).optional(),
-    /** Whether the agent reacts to the update. Default: true for an outcome, false for progress. */
+    /** Tells whether the agent reacts to the update. Default: true for an outcome, false for progress. */
     wake: z.boolean().optional(),
     /**
-     * The number of a progress update. An update that arrives after one with a higher number is dropped.
-     * Without numbers all updates are kept, in the order of arrival.
+     * The number of a progress update. An update that arrives after an update with a higher number is
+     * dropped. Without numbers all updates are kept, in the order of arrival.
      */
     seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     /**
-     * For a job: the invocation that began it. After an answer to a question of the call, it differs from the
-     * invocation that made the call.
+     * For a job: the invocation that began the job. After an answer to a question of the call, this
+     * invocation differs from the invocation that made the call.
      */
     invocationId: z.string().min(1).optional(),
     /** For a job: the number of answers to questions of the call at the start of the job. */

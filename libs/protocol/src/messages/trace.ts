@@ -11,7 +11,7 @@ function hex(bytes: number): string {
 
 /**
  * Returns the trace headers for the next message (W3C Trace Context): the caller's trace with a new parent
- * id, or a new trace when the caller sent none or a broken one.
+ * id, or a new trace when the caller sent no trace or a broken trace.
  */
 export function nextTrace(incoming: Headers = {}): Headers {
   const [, traceId, , flags] = traceparentPattern.exec(incoming[header.traceparent] ?? '') ?? [];

@@ -4,7 +4,7 @@ import { encodeName, encodeToken } from './token.ts';
 
 /**
  * Makes all Redis keys of the mesh. `{app:user}` is the hash tag: all keys that one commit changes, except
- * those of the `app:` scope, are in one slot of a Redis Cluster. Parts are encoded, so that no name can reach
+ * keys of the `app:` scope, are in one slot of a Redis Cluster. Parts are encoded, so that no name can reach
  * another tenant's keys or choose a slot.
  */
 export function keys(prefix = 'am') {
@@ -38,7 +38,7 @@ export function keys(prefix = 'am') {
     appOutbox: (app: string, user: string) => `${tag(app, user)}:app-outbox`,
     /** Hash: the pending calls of all sessions of the user, by session and call id. */
     pending: (app: string, user: string) => `${tag(app, user)}:pending`,
-    /** Hash: the answered calls of a session with their answers, and the progress of the pending ones. */
+    /** Hash: the answered calls of a session with their answers, and the progress of the pending calls. */
     answered: (ref: SessionRef) => `${session(ref)}:answered`,
     /** Set: the sessions in which a call with this id is or was pending; in a slot of its own; expires. */
     asking: (callId: string) => `${prefix}:asking:${encodeToken(callId)}`,
@@ -50,7 +50,7 @@ export function keys(prefix = 'am') {
     jobProgress: (tool: string, job: string) =>
       `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}:progress`,
     /**
-     * Sorted set: the hidden sessions, which are those of agents used as tools, in the form of {@link
+     * Sorted set: the child sessions, in which agents that are used as tools work, in the form of {@link
      * sessions}.
      */
     hiddenSessions: (app: string, user: string) => `${tag(app, user)}:hidden-sessions`,

@@ -83,7 +83,8 @@ export function subjects(namespace = 'mesh') {
     /** For a request for pending calls, which gateways answer. */
     pending: `${root}.pending`,
     /**
-     * For the committed events of all sessions: an auditor subscribes to it, and agents may publish to it.
+     * For the committed events of all sessions: an auditor subscribes to this subject, and agents may publish
+     * to it.
      */
     allSessionEvents: `${root}.session.*.*.*.event`,
     /** The JetStream stream of a kind of work: one durable consumer for each name. */
@@ -103,7 +104,9 @@ export function subjects(namespace = 'mesh') {
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** The object bucket with the bytes of artifacts, and the key-value bucket with their versions. */
     artifactBucket: `${namespace.toUpperCase()}_ARTIFACTS`,
-    /** The object bucket of payloads that are too large for a message: those of news, or those of work. */
+    /**
+     * The object bucket of payloads that are too large for a message: payloads of news, or payloads of work.
+     */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
     /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,

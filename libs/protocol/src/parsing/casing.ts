@@ -35,7 +35,7 @@ export function withoutNulls(value: unknown): unknown {
 
 /**
  * Turns the snake_case keys of ADK's requests into camelCase. When both spellings of a key are present, the
- * camelCase one wins. Values that belong to the user stay unchanged.
+ * camelCase spelling wins. Values that belong to the user stay unchanged.
  */
 export function camelizeKeys(value: unknown, depth = 0): unknown {
   if (depth > maxNesting)

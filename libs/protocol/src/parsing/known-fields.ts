@@ -92,7 +92,7 @@ function unknownFields(schema: z.ZodObject, data: unknown, path: string): string
   });
 }
 
-/** Returns the object schema within a schema with a default or an optional one. */
+/** Returns the object schema within a schema that is optional or has a default. */
 function objectIn(schema: unknown): z.ZodObject | undefined {
   let inner = schema;
   while (inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault || inner instanceof z.ZodOptional)

@@ -12,7 +12,10 @@ function distance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** Returns the known name that is most similar to an unknown one; undefined when none shares half of it. */
+/**
+ * Returns the known name that is most similar to an unknown one; undefined when no known name shares half of
+ * it.
+ */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.ceil(name.length / 2);

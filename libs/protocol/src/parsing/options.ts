@@ -12,7 +12,10 @@ export interface OptionRules {
    * (`false`, an empty list) is accepted.
    */
   unsupported?: Readonly<Record<string, string>>;
-  /** Whether other options may follow, as of a subclass: then only the unsupported ones are refused. */
+  /**
+   * Tells whether other options may be present, such as options of a subclass: then only the unsupported
+   * options are refused.
+   */
   isOpen?: boolean;
 }
 

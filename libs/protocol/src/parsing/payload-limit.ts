@@ -2,7 +2,8 @@ import { MeshError } from '../errors/mesh-error.ts';
 
 /**
  * The largest payload of a message, in bytes. Save larger data as an artifact and send its name. Redis
- * answers no other client while it reads a payload, and at twice this size clients gave Redis up.
+ * answers no other client while it reads a payload, and with payloads of twice this size clients gave up
+ * waiting for Redis.
  */
 export const maxPayloadBytes = 32 * 1024 * 1024;
 

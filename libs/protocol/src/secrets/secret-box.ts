@@ -6,15 +6,15 @@ import { MeshError } from '../errors/mesh-error.ts';
 export const credentialKeysVariable = 'CREDENTIAL_KEYS';
 
 /**
- * Encryption of texts that are stored elsewhere. Whoever stores them cannot read or change them, or move one
- * to another place.
+ * Encryption of texts that are stored elsewhere. The owner of the store cannot read or change the texts, or
+ * move a text to another place.
  */
 export interface SecretBox {
   /**
    * Encrypts a text for one place, with the first key.
    *
-   * @param place the place where the text is stored, such as its Redis key; it can be opened only for this
-   * place
+   * @param place the place where the text is stored, such as its Redis key; the text can be opened only for
+   * this place
    */
   seal(text: string, place: string): Promise<string>;
   /**

@@ -110,7 +110,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     const done = (response: unknown) => ({ state: 'done', result: { response } });
     const left = (callId: string) => admin.run((client) => client.pttl(keys(prefix).call(tool, callId)));
 
-    /** Makes a call of its own, with the operations on it. */
+    /** Makes a new call, with the operations on it. */
     function call() {
       const id = randomUUID();
       return {

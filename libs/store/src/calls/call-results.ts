@@ -8,20 +8,20 @@ import { forgetCallScript, putCallScript, releaseCallScript, takeCallScript } fr
  */
 export type TakenCall = { state: 'taken' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
 
-/** Results of remote tool calls by call id: a repeated call gets the result of the first one. */
+/** Results of remote tool calls by call id: a repeated call gets the result of the first call. */
 export interface CallResults {
   get(tool: string, callId: string): Promise<ToolResult | undefined>;
   /**
-   * Keeps a result for `ttlMs`, unless there is one. Returns the kept result, which is the first one. Ends
-   * the lease on the work, whoever holds it.
+   * Keeps a result for `ttlMs`, unless the call has a result already. Returns the kept result, which is the
+   * first result. Ends the lease on the work, no matter which process holds it.
    *
    * @throws MeshError `invalid_argument`, also for a result that is too large
    */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
   /**
    * Takes the lease on a call's work for `ttlMs`, so that one of many concurrent repeats does the work. A
-   * second call with the same holder renews the lease. The lease only saves work: it may expire while its
-   * holder is still busy, so `put` keeps the first result in any case.
+   * second call with the same holder renews the lease. The lease only saves work: the lease may expire while
+   * its holder is still busy, so `put` keeps the first result in any case.
    *
    * @param holder unique to one attempt, as equal holders do not keep each other out
    * @throws MeshError `invalid_argument`
@@ -30,8 +30,8 @@ export interface CallResults {
   /** Gives up a lease without a result. Does nothing for the lease of another holder, or without a lease. */
   release(tool: string, callId: string, holder: string): Promise<void>;
   /**
-   * Removes a result, or the lease on the work. With `final`, this result replaces an existing one or a lease
-   * for {@link forgottenMs}, so that nobody who still works on the call can keep another result.
+   * Removes a result, or the lease on the work. With `final`, this result replaces the existing result or
+   * lease for {@link forgottenMs}, so that no process that still works on the call can keep another result.
    *
    * @returns whether there was a result or a lease
    */

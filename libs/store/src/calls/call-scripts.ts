@@ -1,6 +1,6 @@
 import { script } from '../scripts/script.ts';
 
-/** KEYS call. ARGV result, ttl in ms. Keeps the first result, with its own ttl; it ends all leases. */
+/** KEYS call. ARGV result, ttl in ms. Keeps the first result, with its own ttl, and ends all leases. */
 export const putCallScript = script(`
 if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then
   redis.call('HDEL', KEYS[1], 'holder')
@@ -11,7 +11,7 @@ return redis.call('HGET', KEYS[1], 'result')
 
 /**
  * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one. The key expires with
- * the lease, as it holds nothing else: a result ends the lease and sets a ttl of its own.
+ * the lease, because the key holds nothing else: a result ends the lease and sets a new ttl.
  */
 export const takeCallScript = script(`
 local result = redis.call('HGET', KEYS[1], 'result')
@@ -24,8 +24,8 @@ return { 'taken' }
 `);
 
 /**
- * KEYS call. ARGV the result that replaces the present one, or '', and its ttl in ms. Returns 1 if there was
- * a result or a lease.
+ * KEYS call. ARGV the result that replaces the present result, or '', and its ttl in ms. Returns 1 if there
+ * was a result or a lease.
  */
 export const forgetCallScript = script(`
 local known = redis.call('HGET', KEYS[1], 'result')

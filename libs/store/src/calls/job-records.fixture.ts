@@ -95,7 +95,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect((await follow()).progress).toEqual([1, 2, 3].map((n) => ({ seq: n, response: { n } })));
       expect((await follow(2)).progress).toEqual([{ seq: 3, response: { n: 3 } }]);
       expect(await report('a', 4)).toEqual({ seq: 4, isFollowed: true });
-      // The caller receives the progress up to this moment, and none of the later.
+      // The caller receives the progress up to this moment, and no later progress.
       expect(await leave(3)).toEqual({ progress: [{ seq: 4, response: { n: 4 } }] });
       expect(await report('a', 5)).toEqual({ seq: 5, isFollowed: false });
       await follow(5);

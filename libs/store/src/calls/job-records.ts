@@ -8,7 +8,7 @@ import { forgottenMs } from './call-results.ts';
 /** The state of a job for a worker that wants it. */
 export type TakenJob =
   | {
-      /** The job is this worker's as long as it renews its lease. */
+      /** This worker holds the job as long as it renews its lease. */
       state: 'taken';
       /** Number of times that the job was begun, including this time. */
       attempt: number;
@@ -80,8 +80,8 @@ export interface JobRecords {
    */
   finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
   /**
-   * Returns the progress after number `after`, and the result once there is one. The caller counts as
-   * following for some seconds.
+   * Returns the progress after number `after`, and the result if there is one. From now on the caller counts
+   * as following, for some seconds.
    */
   follow(tool: string, job: string, after: number): Promise<FollowedJob>;
   /** Does the same as {@link follow}, for the last time: the caller receives no later progress. */

@@ -14,7 +14,8 @@ export interface ConnectionOptions {
    */
   url: string;
   /**
-   * File with the certificates, in PEM, that vouch for a server with TLS; default: those that Node.js trusts.
+   * File with the certificates, in PEM, that vouch for a server with TLS; default: the certificates that
+   * Node.js trusts.
    */
   caFile?: string | undefined;
   /**
@@ -165,7 +166,7 @@ async function askingFirst<T>(redis: RedisClient, command: Write<T>): Promise<T>
 
 /**
  * Runs a script by its digest, or by its source if the server does not know it: a server that was restarted,
- * or that took over, does not.
+ * or that took over, does not know the script.
  */
 async function runScript<T>(
   redis: RedisClient,

@@ -39,7 +39,8 @@ export function isPassing(error: unknown): boolean {
 }
 
 /**
- * Returns the mesh's error for one of ioredis: the refusal of the server, or else that it does not answer.
+ * Returns the mesh's error for an error of ioredis: the refusal of the server, or else `unavailable` for a
+ * server that does not answer.
  */
 export function fromRedis(error: unknown, last?: Error): MeshError {
   if (error instanceof MeshError) return error;

@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { ConnectionOptions } from './redis-connection.ts';
 
-/** A Redis for tests; keys begin with `am:`, as its users may use no others. */
+/** A Redis for tests; keys begin with `am:`, because its users may use no other keys. */
 export interface RunningRedis extends AsyncDisposable {
   /** Options to connect as the mesh does. */
   options: Pick<ConnectionOptions, 'url' | 'caFile' | 'waitReplicas'>;

@@ -5,7 +5,9 @@ import { watchSentinels } from './sentinel-watch.ts';
 
 export interface LinkOptions {
   url: string;
-  /** Certificates, in PEM, that vouch for a server with TLS; default: those that Node.js trusts. */
+  /**
+   * Certificates, in PEM, that vouch for a server with TLS; default: the certificates that Node.js trusts.
+   */
   caFile?: string | undefined;
   connectionName: string;
   onError(error: Error): void;
@@ -94,8 +96,8 @@ function createRedis(address: RedisAddress, settings: RedisOptions, retryStrateg
     retryStrategy,
     lazyConnect: true,
     enableOfflineQueue: false,
-    // The server was a primary and is one no more: the connection is made again, through Sentinel, to the new
-    // primary.
+    // The server was a primary and is not a primary any more: the connection is made again, through Sentinel,
+    // to the new primary.
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
   };
   if (kind === 'single') return new Redis({ ...server, ...hosts[0] });
@@ -137,7 +139,7 @@ function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOption
     sentinelError = explainedError(error);
     onError(sentinelError);
   });
-  // When it has asked all Sentinels, the client reports that all are unreachable, even if they replied with
+  // After the client has asked all Sentinels, it reports that all are unreachable, even if they replied with
   // errors.
   redis.on('error', (error) =>
     onError(error.message.startsWith('All sentinels') && sentinelError ? sentinelError : error),

@@ -19,8 +19,8 @@ export interface ReplicatedWrites {
 
 /**
  * Sends WAIT on the connection of the command: it counts the replicas that have all writes of this connection
- * so far. It blocks the connection, so one WAIT at a time serves all callers. On another connection it would
- * count other writes, or none.
+ * so far. WAIT blocks the connection, so one WAIT at a time serves all callers. On another connection WAIT
+ * would count other writes, or none.
  */
 export function replicatedWrites(redis: Redis, replicas: number): ReplicatedWrites {
   let breaks = 0;

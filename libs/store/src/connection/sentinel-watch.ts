@@ -21,8 +21,8 @@ export function watchSentinels(redis: Redis, address: RedisAddress, tls: RedisOp
       maxRetriesPerRequest: null,
       retryStrategy: () => 1_000,
     });
-    // An unreachable Sentinel does no harm: the others are heard, and the connection to Redis reports its own
-    // failures.
+    // An unreachable Sentinel does no harm: the other Sentinels are heard, and the connection to Redis
+    // reports its own failures.
     watcher.on('error', () => {});
     watcher.on('message', (_channel: string, text: string) => {
       if (text.startsWith(`${primary} `) && redis.status === 'ready') redis.disconnect(true);

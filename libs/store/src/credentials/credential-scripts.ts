@@ -1,7 +1,7 @@
 import { noteKey } from '../scripts/expiring-key.ts';
 import { script } from '../scripts/script.ts';
 
-/** KEYS sign-in, index. ARGV sealed sign-in, ttl. Keeps the first sign-in and returns the kept one. */
+/** KEYS sign-in, index. ARGV sealed sign-in, ttl. Keeps the first sign-in and returns the kept sign-in. */
 export const openSignInScript = script(`${noteKey}
 if redis.call('HSETNX', KEYS[1], 'sign-in', ARGV[1]) == 1 then
   redis.call('HSET', KEYS[1], 'status', 'asked')

@@ -15,12 +15,12 @@ import {
 import { addMemoriesScript } from './memory-scripts.ts';
 import type { MemoryVectors } from './memory-vectors.ts';
 
-/** Number of tries of an addition while others add the same session. */
+/** Number of tries of an addition while other processes add the same session. */
 const maxAttempts = 30;
 /** Number of expired memories that one addition removes. */
 const sweepSize = 100;
 
-/** Adds memories, of sessions and others, in batches that are each one atomic step. */
+/** Adds memories, of sessions and without a session, in batches that are each one atomic step. */
 export class MemoryAdder {
   readonly #options: { ttlMs?: number | undefined; vectors?: MemoryVectors | undefined };
 
@@ -29,8 +29,8 @@ export class MemoryAdder {
   }
 
   /**
-   * Adds a session. @throws MeshError `aborted` when others keep adding different contents of the same
-   * session
+   * Adds a session. @throws MeshError `aborted` when other processes keep adding different contents of the
+   * same session
    */
   async addSession(place: MemoryPlace, session: Session): Promise<void> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -56,15 +56,15 @@ export class MemoryAdder {
     const isStale = (id: string) => (change.replaces ? !wantedIds.has(id) : rewound.has(id));
     const stale = [...numbers].flatMap(([id, number]) => (isStale(id) ? [number] : []));
     const drops = stale.length > 0 || (change.replaces && from !== '');
-    // The mark is removed first: if this process dies, the next one reads the whole session again.
+    // The mark is removed first: if this process dies, the next process reads the whole session again.
     if (drops && (await dropNumbers(place, stale, { field, from })) === undefined) return false;
     const events = change.events.filter(({ event }) => !numbers.has(shortId(event.id)));
     return await this.#addChange(place, sessionId, { ...change, events }, { field, from: drops ? '' : from });
   }
 
   /**
-   * Adds memories in order, and moves the mark with each batch. If the process dies, the next one continues
-   * after the last batch.
+   * Adds memories in order, and moves the mark with each batch. If the process dies, the next process
+   * continues after the last batch.
    */
   async #addChange(
     place: MemoryPlace,
@@ -75,7 +75,7 @@ export class MemoryAdder {
     const seqs = new Map(events.map(({ seq, event }) => [event.id, seq]));
     const memories = events.flatMap(({ event }) => rememberedEvent(event, { sessionId }) ?? []);
     if (!mark) return await this.add(place, memories);
-    // Each addition has its own marks: a mark that was removed and set again is a different one.
+    // Each addition has its own marks: a mark that was removed and set again is a different mark.
     const by = shortId(randomUUID());
     const end = JSON.stringify({ ...mark, by });
     if (memories.length === 0)
@@ -142,7 +142,7 @@ export function markField(sessionId: string): string {
   return `mark:${encodeToken(sessionId)}`;
 }
 
-/** Reads a mark as it is stored; '' when there is none. */
+/** Reads a mark as it is stored; '' when there is no mark. */
 export async function readMark({ connection, keys }: MemoryPlace, sessionId: string): Promise<string> {
   return (await connection.run((redis) => redis.hget(keys.meta, markField(sessionId)))) ?? '';
 }

@@ -20,7 +20,7 @@ export interface MemoryCall {
 export interface PreparedMemory {
   memory: StoredMemory;
   entry: string;
-  /** Its terms, each with its weight in the memory. */
+  /** The terms of the memory, each with its weight. */
   terms: [term: string, impact: number][];
 }
 
@@ -34,7 +34,7 @@ export function prepareMemory(memory: StoredMemory, addedMs: number): PreparedMe
   return { memory, entry: `${addedMs} ${memoryJson(memory)}`, terms };
 }
 
-/** Returns a term as a part of a key: a long one by its hash. */
+/** Returns the text that stands for a term in a key: the term itself, or its hash if the term is long. */
 export function shortTerm(term: string): string {
   if (term.length <= 24) return term;
   return `#${createHash('sha256').update(term).digest('base64url').slice(0, 22)}`;
@@ -93,7 +93,7 @@ export interface DroppedMemory {
 }
 
 /**
- * The mark of a session that is removed. With `from`, the mark must still be this one; otherwise nothing is
+ * The mark of a session that is removed. With `from`, the mark must still be `from`; otherwise nothing is
  * done.
  */
 export interface Unmark {

@@ -24,7 +24,7 @@ export function isExpired({ addedMs }: MemoryText, ttlMs: number | undefined): b
 
 const dropSize = 50;
 
-/** Reads memories by their numbers; undefined for those that are gone. */
+/** Reads memories by their numbers; undefined for memories that are gone. */
 export async function readEntries(
   { connection, keys }: MemoryPlace,
   numbers: readonly number[],
@@ -62,7 +62,7 @@ export async function readSession(
 
 /**
  * Removes memories by their numbers. Returns how many were removed, or undefined when the session's mark is
- * no longer the one of `unmark`: another process is adding the session.
+ * no longer the mark in `unmark`: another process is adding the session.
  */
 export async function dropNumbers(
   place: MemoryPlace,

@@ -4,12 +4,12 @@ export interface Ranked {
   score: number;
 }
 
-/** Keeps the first places of one ranking from outweighing all others. */
+/** Keeps the first places of one ranking from outweighing all other rankings. */
 const damping = 60;
 
 /**
  * Merges rankings whose scores cannot be compared, by reciprocal rank fusion (Cormack, Clarke and Büttcher
- * 2009). A memory that is in several rankings comes before one that is in a single ranking.
+ * 2009). A memory that is in several rankings comes before a memory that is in a single ranking.
  */
 export function fuse(rankings: readonly (readonly Ranked[])[]): Ranked[] {
   const scores = new Map<number, number>();

@@ -1,9 +1,9 @@
 import { script } from '../scripts/script.ts';
 
 /**
- * KEYS meta, entries, terms, order, unembedded, then those of sessions and postings. ARGV: the batch as JSON,
- * see `AddBatch`. Adds the memories that the session does not have yet, with all their postings, and moves
- * the session's mark. Returns 0 and does nothing when another process has moved the mark.
+ * KEYS meta, entries, terms, order, unembedded, then the keys of sessions and postings. ARGV: the batch as
+ * JSON, see `AddBatch`. Adds the memories that the session does not have yet, with all their postings, and
+ * moves the session's mark. Returns 0 and does nothing when another process has moved the mark.
  */
 export const addMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
@@ -29,9 +29,9 @@ return 1
 `);
 
 /**
- * KEYS meta, entries, terms, order, unembedded, vectors, then those of sessions and postings. ARGV: JSON of
- * the memories to remove, see `dropCall`. A number that now belongs to another memory is left alone. Returns
- * how many were removed, or -1 when the mark has changed.
+ * KEYS meta, entries, terms, order, unembedded, vectors, then the keys of sessions and postings. ARGV: JSON
+ * of the memories to remove, see `dropCall`. A number that now belongs to another memory is left alone.
+ * Returns how many were removed, or -1 when the mark has changed.
  */
 export const dropMemoriesScript = script(`
 local batch = cjson.decode(ARGV[1])
@@ -136,7 +136,8 @@ return best
 `);
 
 /**
- * KEYS order, then all other keys but those of sessions and terms. Deletes the keys when no memory is left.
+ * KEYS order, then all other keys without the keys of sessions and terms. Deletes the keys when no memory is
+ * left.
  */
 export const dropEmptyScript = script(`
 if redis.call('ZCARD', KEYS[1]) > 0 then return 0 end

@@ -54,7 +54,10 @@ export class MemoryVectors {
     });
   }
 
-  /** Returns the memories that are near the query in meaning, best first; none when the embedder fails. */
+  /**
+   * Returns the memories that are near the query in meaning, best first; an empty list when the embedder
+   * fails.
+   */
   async search(place: MemoryPlace, query: string, limit: number): Promise<Ranked[]> {
     if (query.trim() === '') return [];
     const found = await this.#orWarn(async () => {
@@ -128,8 +131,8 @@ export class MemoryVectors {
   }
 
   /**
-   * Embeds memories, without those whose text the model refuses: it halves a refused batch until the refused
-   * texts are alone.
+   * Embeds memories, except memories whose text the model refuses: a refused batch is halved until the
+   * refused texts are alone.
    */
   async #embed(
     entries: readonly Waiting[],

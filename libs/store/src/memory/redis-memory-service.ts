@@ -37,15 +37,15 @@ export interface RedisMemoryOptions {
   vectors?: MemoryVectors | undefined;
 }
 
-/** Number of memories from a search by words, and from one by meaning, that enter the common ranking. */
+/** Number of memories from a search by words, and from a search by meaning, that enter the common ranking. */
 const fusedWidth = 50;
-/** Number of expired memories that may be among the best, beside the wanted ones. */
+/** Number of expired memories that may be among the best, beside the wanted memories. */
 const expiredWidth = 50;
 
 /**
  * Memories in Redis with an inverted index: for each term of a user a sorted set of the memories with the
- * term, by its weight there. All keys of a user lie in one slot of a Redis Cluster. One atomic step adds or
- * removes a memory with all its terms.
+ * term, by the weight of the term in each memory. All keys of a user lie in one slot of a Redis Cluster. One
+ * atomic step adds or removes a memory with all its terms.
  */
 export class RedisMemoryService implements MemoryService {
   readonly #options: RedisMemoryOptions;

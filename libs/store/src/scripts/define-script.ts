@@ -12,7 +12,7 @@ export interface NamedScript<K extends string, A extends string, L extends strin
 }
 
 interface Names<K, A, L> {
-  /** The keys in their order: the first one decides which server of a Redis Cluster runs the script. */
+  /** The keys in their order: the first key decides which server of a Redis Cluster runs the script. */
   keys: readonly K[];
   args?: readonly A[];
   /** Arguments of any number of values, each a table in Lua. */

@@ -8,10 +8,10 @@ import { stateOf } from './state-delta.ts';
 export type Outbox = [id: string, fields: string[]][];
 
 /**
- * Reads and applies `app:` state. It lies in another slot than the keys of a commit, so a commit leaves its
- * delta in the user's outbox, and a second step applies it. For each key the later commit wins, whatever the
- * order of arrival. If a process dies between the steps, the entry stays, and the next commit or read of that
- * user applies it.
+ * Reads and applies `app:` state. This state lies in another slot than the keys of a commit, so a commit
+ * leaves its delta in the user's outbox, and a second step applies the delta. For each key the later commit
+ * wins, whatever the order of arrival. If a process dies between the steps, the entry stays, and the next
+ * commit or read of that user applies it.
  */
 export function appState(connection: RedisConnection, keys: Keys) {
   const readApp = async (appName: string): Promise<Record<string, unknown>> => {

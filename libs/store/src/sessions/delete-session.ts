@@ -35,7 +35,7 @@ const pageSize = 200;
 
 /**
  * The steps that delete the session of a call, in order. The log goes last, because it names all other keys:
- * a second deletion finishes one that was interrupted between any two steps.
+ * a second deletion finishes a deletion that was interrupted between any two steps.
  */
 const hiddenSteps: readonly DeletionStep[] = [closeSession, removeMentioned, removeSession];
 
@@ -47,7 +47,7 @@ const pageSteps: readonly PageStep[] = [removeHiddenSessions, removeCalls, remov
 
 /**
  * Removes a session with all that belongs to it: its log and state, the records of its invocations, its
- * sign-ins, its pending calls, and the hidden sessions of its calls. Waiting runs stay in its queue for a
+ * sign-ins, its pending calls, and the child sessions of its calls. Waiting runs stay in its queue for a
  * while, so that each can end with an error.
  */
 export async function deleteSession(deletion: Deletion): Promise<void> {
@@ -56,8 +56,8 @@ export async function deleteSession(deletion: Deletion): Promise<void> {
 
 /**
  * Removes keys that the log does not mention, because a process died before it committed: calls, sign-ins and
- * records of invocations in the index of expiring keys. A crash before or after it leaves a session that is
- * still open.
+ * records of invocations in the index of expiring keys. After a crash before or behind this step the session
+ * is still open.
  */
 async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<void> {
   const index = keys.index(ref.appName, ref.userId);
@@ -81,8 +81,9 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
 }
 
 /**
- * Closes the session: only its deletion can use it from now on, and its lease ends. A crash after it leaves
- * the session's keys, including its place in the user's list: the id is not free, and a deletion finds it.
+ * Closes the session: only its deletion can use it from now on, and its lease ends. After a crash behind this
+ * step the session's keys are left, including its place in the user's list: the id is not free, and a
+ * deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
   await connection.script(closeSessionScript, [keys.session(ref)], []);
@@ -90,8 +91,8 @@ async function closeSession({ connection, keys, ref }: Deletion): Promise<void> 
 
 /**
  * Removes the keys that the log mentions, page by page, and gives each page to the caller, in the end an
- * empty one. A crash in it leaves the log, which a second deletion reads from its beginning: keys that are
- * gone do no harm.
+ * empty page. After a crash in this step a second deletion reads the log from its beginning again: keys that
+ * are gone do no harm.
  */
 async function removeMentioned(deletion: Deletion): Promise<void> {
   const { log, ref, options } = deletion;
@@ -106,7 +107,7 @@ async function removeMentioned(deletion: Deletion): Promise<void> {
 }
 
 /**
- * Removes the hidden sessions of the calls of a page: the session of an ask belongs to the call for which it
+ * Removes the child sessions of the calls of a page: the session of an ask belongs to the call for which it
  * was made.
  */
 async function removeHiddenSessions(deletion: Deletion, page: readonly StoredEvent[]): Promise<void> {
@@ -152,7 +153,7 @@ async function removeInvocations(
 
 /**
  * Removes the session itself in one atomic step: its hash, log and state, its answers and open calls, and its
- * place in the user's list. A crash after it leaves only its queue, which expires.
+ * place in the user's list. After a crash behind this step only the session's queue is left, which expires.
  */
 async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
   const { appName, userId, sessionId } = ref;

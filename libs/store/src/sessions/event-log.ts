@@ -16,7 +16,7 @@ export function storedEventOf([id, fields]: LogEntry): StoredEvent {
   return { seq: Number(id.slice('0-'.length)), event: decodeEvent(fields[1] ?? '') };
 }
 
-/** Maps that every event has; empty ones are not stored. */
+/** Maps that every event has; empty maps are not stored. */
 const emptyActions = (): EventActions => ({
   stateDelta: {},
   artifactDelta: {},
@@ -107,7 +107,7 @@ export function chooseEvents(
 }
 
 /**
- * Adds the events that the session object lacks, including those that it committed itself. Returns whether
+ * Adds the events that the session object lacks, including events that it committed itself. Returns whether
  * there were any.
  */
 export function bringUpToDate(session: Session, events: StoredEvent[]): boolean {

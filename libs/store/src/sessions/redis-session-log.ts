@@ -35,11 +35,11 @@ const pageSize = 1_000;
 const newestSize = 200;
 
 /**
- * The reply of the scripts that read a session; only one of them returns the number of the first event that a
+ * The reply of the scripts that read a session; only one script returns the number of the first event that a
  * turn needs.
  */
 type Picture = [
-  /** `first` is the number of the first kept event, if older ones were cut off. */
+  /** `first` is the number of the first kept event, if older events were cut off. */
   meta: [updated: string, seq: string, first: string | null, nonce?: string],
   state: string[],
   user: string[],

@@ -41,9 +41,9 @@ import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
 type RedisSessionServiceOptions = Omit<SessionPlace, 'retention'> & Partial<Pick<SessionPlace, 'retention'>>;
 
 /**
- * Sessions in Redis: a commit is one Lua script on the slot of the user. Every call here may be repeated
- * after an unknown outcome, and is, within the connection's time limit; only a model call may then be counted
- * twice.
+ * Sessions in Redis: a commit is one Lua script on the slot of the user. Every operation here may be
+ * repeated, and is repeated when Redis did not answer, within the connection's time limit; only a model call
+ * may then be counted twice.
  */
 export class RedisSessionService implements SessionService {
   readonly #place: SessionPlace;

@@ -10,6 +10,6 @@ export interface SessionPlace {
   app: AppState;
   /** Time for which the record of an invocation is kept after its last write, and after its end, ms. */
   invocationTtlMs: { running: number; ended: number };
-  /** How long sessions of an app are kept, and how many of their events. */
+  /** The time for which sessions of an app are kept, and the number of their events. */
   retention: RetentionOf;
 }

@@ -6,8 +6,7 @@ export type MethodName<T> = { [K in keyof T]: T[K] extends Method ? K : never }[
 type Call<T, K extends keyof T> = T[K] extends (...args: infer A) => infer R ? (...args: A) => R : never;
 
 /**
- * Wraps one method of one object. The object keeps its identity, its private fields and all its other
- * methods.
+ * Wraps a method of an object. The object keeps its identity, its private fields and all its other methods.
  *
  * @param around gets the original method and returns its replacement
  * @returns a function that restores the method

@@ -2,7 +2,7 @@ import type { Direction, TcpProxyOptions } from './tcp-proxy.ts';
 
 /** A message on its way between a client and a NATS server. */
 export interface PassingMessage {
-  /** `up` for a message that a client publishes, `down` for one that the server delivers. */
+  /** `up` for a message that a client publishes, `down` for a message that the server delivers. */
   direction: Direction;
   subject: string;
   /** The header block and the payload as text. */

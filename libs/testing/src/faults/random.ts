@@ -14,8 +14,8 @@ export interface Random {
   /** Returns a copy of the list in a random order. */
   shuffle<T>(list: readonly T[]): T[];
   /**
-   * Makes independent numbers, so that the numbers drawn in one place do not depend on those drawn in
-   * another.
+   * Makes independent numbers, so that the numbers drawn in one place do not depend on the numbers drawn in
+   * another place.
    */
   fork(name: string): Random;
 }

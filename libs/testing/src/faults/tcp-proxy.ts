@@ -11,8 +11,8 @@ export interface TcpProxyOptions {
   host: string;
   port: number;
   /**
-   * Makes a function that changes the bytes of one connection. It is called once per connection and
-   * direction; its result gets the bytes piece by piece.
+   * Makes a function that changes the bytes of one connection. The maker is called once per connection and
+   * direction; the function that it returns gets the bytes piece by piece.
    */
   rewrite?: (direction: Direction) => (bytes: Buffer) => Buffer;
 }
@@ -23,9 +23,9 @@ export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** The number of open connections. */
   readonly connections: number;
-  /** Ends all connections with a reset. Still accepts new ones. */
+  /** Ends all connections with a reset. Still accepts new connections. */
   cut(): void;
-  /** Ends all connections and accepts no new ones until `heal`. */
+  /** Ends all connections and accepts no new connections until `heal`. */
   refuse(): void;
   /**
    * Holds back all bytes in both directions without closing a connection, as a firewall may do. Ends with

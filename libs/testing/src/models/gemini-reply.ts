@@ -26,7 +26,7 @@ export interface ScriptedError {
   /** The HTTP status: 429, 503. */
   status: number;
   message: string;
-  /** Google's code; by default the one that belongs to the status, such as `RESOURCE_EXHAUSTED`. */
+  /** Google's code; by default the code that belongs to the status, such as `RESOURCE_EXHAUSTED`. */
   code?: string;
 }
 

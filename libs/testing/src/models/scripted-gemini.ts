@@ -12,7 +12,7 @@ export type ModelScript = (request: ModelRequest) => ModelReply | Promise<ModelR
 
 export interface RecordedRequest extends ModelRequest {
   headers: IncomingHttpHeaders;
-  /** Whether the client went away before the answer was complete. */
+  /** Tells whether the client went away before the answer was complete. */
   aborted: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ScriptedGeminiOptions {
   script: ModelScript;
   /** The script for vectors. */
   embed?: EmbedScript;
-  /** The port; default a free one. */
+  /** The port; default a free port. */
   port?: number;
   /** The address to listen on; default 127.0.0.1. */
   host?: string;
@@ -63,7 +63,7 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
   return { url: `http://${host}:${chosen}`, requests, embedRequests, close, [Symbol.asyncDispose]: close };
 }
 
-/** Makes a script that gives one reply after the other, and an error 500 after the last one. */
+/** Makes a script that gives one reply after the other, and an error 500 after the last reply. */
 export function sequence(...replies: (ModelReply | ModelScript)[]): ModelScript {
   let next = 0;
   return (request) => {

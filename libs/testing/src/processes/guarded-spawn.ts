@@ -18,7 +18,7 @@ export interface GuardedSpawnOptions {
   stdio: [Stdio, Stdio, Stdio];
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** Whether only its own user may read the files that the program makes. */
+  /** Tells whether only its own user may read the files that the program makes. */
   isPrivate?: boolean;
   /** A folder that is removed when this process dies before the program. */
   trash?: string;

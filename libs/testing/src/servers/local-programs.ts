@@ -13,7 +13,7 @@ export async function startLocalNats({
   port,
   jetstream = true,
   onEnd,
-  // The name proves that the server which answers is ours, and not another one that took the port first.
+  // The name proves that the server which answers is ours, and not another server that took the port first.
   name = `test-${randomUUID()}`,
 }: NatsOptions): Promise<Server> {
   return startLocalServer({

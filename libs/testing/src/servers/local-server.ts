@@ -19,7 +19,7 @@ export interface LocalServerOptions {
   args(place: { port: number; dataDir: string }): string[];
   /** Called when the server ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
-  /** Tells whether this server answers, and not another one on the same port. */
+  /** Tells whether this server answers, and not another server on the same port. */
   ready(place: { port: number; log: string }): Promise<boolean>;
 }
 

@@ -12,10 +12,10 @@ export function natsConfiguration(
 }
 
 /**
- * Writes a file with the password and returns the argument that names it. Everybody may read the arguments of
- * a process, so the password must not be there.
+ * Writes the password to a file and returns the argument with the path of that file. Everybody can read the
+ * arguments of a process, so the password must not be among them.
  *
- * @param seenAs the path of the folder for the server
+ * @param seenAs the path under which the server sees the folder
  */
 export function passwordFile(folder: string, seenAs: string, { password }: RedisOptions): string[] {
   if (password === undefined) return [];

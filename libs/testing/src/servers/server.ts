@@ -18,11 +18,11 @@ export interface NatsOptions {
   configuration?: string;
   /** The server's name, by which its peers in a cluster recognise it; default a new name at each start. */
   name?: string;
-  /** The folder of JetStream; default a temporary one. */
+  /** The folder of JetStream; default a temporary folder. */
   dataDir?: string;
-  /** The port; default a free one. */
+  /** The port; default a free port. */
   port?: number;
-  /** Whether JetStream is on; default true. */
+  /** Tells whether JetStream is on; default true. */
   jetstream?: boolean;
   /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
@@ -30,9 +30,9 @@ export interface NatsOptions {
 
 export interface RedisOptions {
   dataDir?: string;
-  /** The port; default a free one. */
+  /** The port; default a free port. */
   port?: number;
-  /** Whether the data survives a kill; default false. */
+  /** Tells whether the data survives a kill; default false. */
   appendOnly?: boolean;
   /** The password of the default user, in letters and digits. The url holds it too. */
   password?: string;

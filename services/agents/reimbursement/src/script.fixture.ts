@@ -9,7 +9,7 @@ import {
 /** Smallest amount that a manager must approve. */
 const limit = 100;
 
-/** A model's answers: pay small amounts, ask the manager for larger ones, and pay these after a yes. */
+/** A model's answers: pay small amounts, ask the manager for larger amounts, and pay these after a yes. */
 export const script: ModelScript = (request) => {
   const [result] = latestFunctionResponses(request);
   if (result?.name === 'reimburse') return { text: sayPaid(result.response) };

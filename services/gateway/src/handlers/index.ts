@@ -48,8 +48,8 @@ const artifacts = `${session}/artifacts`;
 const artifact = `${artifacts}/:artifact`;
 
 /**
- * The routes by which requests enter. Paths, bodies and answers are those of ADK's API server; the log and
- * the routes below `invocations` are our own.
+ * The routes by which requests enter. Paths, bodies and answers follow ADK's API server; the log and the
+ * routes below `invocations` are our own.
  */
 export const routes: Route[] = [
   { method: 'GET', url: '/', handle: listRoutes(() => routes) },

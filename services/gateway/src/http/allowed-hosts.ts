@@ -8,7 +8,7 @@ import { MeshError } from '@agentmesh/protocol';
  *
  * @param httpHost the address of the gateway; if other machines reach it, any name passes unless `allowed`
  * restricts them
- * @param allowed names beside those of this machine; `*` is any
+ * @param allowed names beside the names of this machine; `*` stands for any name
  */
 export function hostCheck(httpHost: string, allowed: readonly string[] | undefined): (host?: string) => void {
   const names = allowed ?? (isLoopback(httpHost) ? [] : ['*']);

@@ -6,8 +6,8 @@ const sweepMs = 50;
 
 /**
  * Prepares a server for an orderly close. Requests in hand end. Other connections do not hold up the close:
- * Node itself closes only the connections that are idle at that moment, not those that become idle later, nor
- * those that never had a request (browsers open some ahead).
+ * Node itself closes only the connections that are idle at that moment, but not connections that become idle
+ * later, and not connections that never had a request (browsers open some ahead).
  *
  * @returns a function that closes the server, and resolves when the last connection has ended
  */

@@ -12,7 +12,7 @@ export interface RequestIds {
 }
 
 interface TracedRequest extends RequestIds {
-  /** The caller's trace, or a new one (W3C Trace Context): the headers of a run that the request starts. */
+  /** The caller's trace, or a new trace (W3C Trace Context): the headers of a run that the request starts. */
   readonly trace: Headers;
 }
 
@@ -27,7 +27,7 @@ export function idsOf(request: FastifyRequest): TracedRequest {
   return ids;
 }
 
-/** Makes the ids of a request: those of the caller's trace, if it sent one. */
+/** Makes the ids of a request: the ids of the caller's trace, if the caller sent one. */
 export function newIds({ traceparent, tracestate }: FastifyRequest['headers']): TracedRequest {
   const trace = nextTrace({
     ...(typeof traceparent === 'string' && { traceparent }),

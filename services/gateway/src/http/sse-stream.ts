@@ -11,7 +11,7 @@ const lastMs = 1_000;
 
 export interface SseFrame {
   data: unknown;
-  /** The id with which the client comes back. A frame without an id leaves the client at the last one. */
+  /** The id with which the client comes back. A frame without an id leaves the client at the last id. */
   id?: number | undefined;
 }
 
@@ -24,8 +24,9 @@ export interface SseOptions {
   /** Aborted when the gateway stops. */
   stopping: AbortSignal;
   /**
-   * The place of a frame's id. `before` puts it before its data, in one block, as most servers do. `behind`
-   * puts it after the data, in a block of its own: ADK's clients accept only blocks that begin with `data: `.
+   * The place of a frame's id. `before` puts the id before the data, in one block, as most servers do.
+   * `behind` puts it after the data, in a separate block: ADK's clients accept only blocks that begin with
+   * `data: `.
    */
   idPlace: 'before' | 'behind';
 }
@@ -89,7 +90,7 @@ function blockWithId({ id, data }: SseFrame): string {
 
 /**
  * Returns a block of data, then a block with the id. A block without data dispatches no event, but its id
- * counts as the last one (WHATWG HTML, "Interpreting an event stream").
+ * counts as the last id (WHATWG HTML, "Interpreting an event stream").
  */
 function blockAndId({ id, data }: SseFrame): string {
   return `${dataBlock(data)}${id === undefined ? '' : `id: ${id}\n\n`}`;

@@ -70,8 +70,8 @@ export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, req
 }
 
 /**
- * Reads a body in either spelling of its keys; an absent one is empty. @throws MeshError `invalid_argument`,
- * also for misspelled fields
+ * Reads a body in either spelling of its keys; an absent body counts as empty. @throws MeshError
+ * `invalid_argument`, also for misspelled fields
  */
 export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$ZodObjectConfig>(
   schema: z.ZodObject<Shape, Config>,

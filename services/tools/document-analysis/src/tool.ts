@@ -39,7 +39,7 @@ export const documentAnalysisTool = new FunctionTool({
   },
 });
 
-/** Returns memories of earlier talks that match the query; none if the mesh keeps no memory. */
+/** Returns memories of earlier talks that match the query; an empty list if the mesh keeps no memory. */
 async function remembered(context: Context, query: string): Promise<string[]> {
   if (!context.services.memoryService) return [];
   const { memories } = await context.searchMemory(query);

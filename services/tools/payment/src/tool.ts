@@ -13,7 +13,7 @@ export const paymentTool = new FunctionTool({
     amount: z.number().positive().describe('The amount to pay back.'),
   }),
   async execute({ purpose, amount }, context) {
-    // The id of the call stays the same when a process dies at it and another one repeats it.
+    // The id of the call stays the same when a process dies during the call and another process repeats it.
     const callId = context?.functionCallId;
     if (callId === undefined) return { status: 'error', error: 'a payment needs a call id' };
     return { status: 'ok', ...(await ledger.pay(callId, { amount, purpose })) };

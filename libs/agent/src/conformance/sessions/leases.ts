@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
 import { appName, deltaOf, meshError, take, userId } from './kit.ts';
 
-/** Tests of leases: one invocation at a time has a session, the others wait in order. */
+/** Tests of leases: one invocation at a time has a session, the other invocations wait in order. */
 export function leases(service: TheService): void {
   const session = { appName, userId, sessionId: 's' };
   const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });

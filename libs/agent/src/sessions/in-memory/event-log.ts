@@ -19,8 +19,8 @@ export function readEvent(event: Event): { json: string; delta: JsonEntry[] } {
 }
 
 /**
- * Adds to the session object the events that it lacks: those that others have committed, and its own with
- * `delta`.
+ * Adds to the session object the events that it lacks: the events that other callers have committed, and the
+ * caller's event with `delta`.
  */
 export function bringUpToDate(session: Session, missed: Event[], delta: JsonEntry[]): void {
   for (const event of missed) {

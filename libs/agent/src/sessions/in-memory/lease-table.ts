@@ -61,7 +61,7 @@ export class LeaseTable {
     return lease && currentHolder(lease);
   }
 
-  /** Returns the run that has the session, and the waiting ones. */
+  /** Returns the run that has the session, and the waiting runs. */
   runsOf(key: string): string[] {
     const waiting = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
     return [this.holderOf(key) ?? [], waiting].flat();

@@ -53,7 +53,7 @@ export class InMemoryPendingCalls implements PendingCalls {
     }
   }
 
-  /** Deletes the pending calls of a user. Returns the number of those that were open. */
+  /** Deletes the pending calls of a user. Returns the number of calls that were open. */
   forgetUser({ appName, userId }: UserOwner): number {
     let count = 0;
     for (const [key, { ref, isOpen }] of this.#calls) {

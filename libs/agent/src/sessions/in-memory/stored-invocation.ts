@@ -29,8 +29,8 @@ export interface StoredInvocation {
    */
   firstSeqs: Map<string, number>;
   /**
-   * The current or last run: '' for the one that began the invocation, else the `resume` of one that
-   * continued it.
+   * The current or last run: '' for the run that began the invocation, else the `resume` of the run that
+   * continues it.
    */
   run: string;
   /** The run before that. */

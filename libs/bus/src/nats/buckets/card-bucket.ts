@@ -56,7 +56,7 @@ async function readInto(
 ): Promise<void> {
   const key = keyOf(bucket, subject);
   if (key === undefined) return;
-  // Not a direct get: that would send the stored message with its headers to any subject that the asker
+  // Not a direct get: that would send the stored message with its headers to any subject that the requester
   // names.
   const message = await manager.streams.getMessage(`KV_${bucket}`, { last_by_subj: subject });
   if (message && !isRemoval(message.header)) values.set(key, message.data);

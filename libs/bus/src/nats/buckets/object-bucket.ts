@@ -17,9 +17,9 @@ const attemptMs = 2_000;
 const isToken = /^[\w-]+$/;
 
 /**
- * Opens a bucket of the Object Store of NATS (its ADR-20), which other clients of it can read and write too.
- * Reads without consumers, and makes and deletes no streams. It needs only the rights to publish below
- * `$O.<bucket>`, and to read and purge this one stream.
+ * Opens a bucket of the Object Store of NATS (its ADR-20), which other clients of the Object Store can read
+ * and write too. Reads without consumers, and makes and deletes no streams. The bucket needs only the rights
+ * to publish below `$O.<bucket>`, and to read and purge this one stream.
  */
 export function openObjects(connection: NatsConnection, link: BrokerLink, bucket: string): ObjectBucket {
   const stream = `OBJ_${bucket}`;

@@ -60,9 +60,9 @@ export interface ChunkSource {
 }
 
 /**
- * Reads the chunks of an object, one for each pull, each by the number that follows the previous one. The
- * client library would use a consumer; a service with the right to make consumers could let the server send
- * the contents of the bucket to any subject.
+ * Reads the chunks of an object, one chunk for each pull, each by the number that follows the number of the
+ * previous chunk. The client library would use a consumer; a service with the right to make consumers could
+ * let the server send the contents of the bucket to any subject.
  */
 export function readChunks(source: ChunkSource, info: ObjectInfo): ReadableStream<Uint8Array> {
   const hash = createHash('sha256');

@@ -18,8 +18,8 @@ export interface ObjectWriter {
 }
 
 /**
- * Stores a stream as a new object. Calls `onId` with its id before it sends anything. When the stream fails,
- * the pieces that are already stored stay.
+ * Stores a stream as a new object. Calls `onId` with the object's id before anything is sent. When the stream
+ * fails, the pieces that are already stored stay.
  */
 export async function writeObject(
   writer: ObjectWriter,

@@ -25,7 +25,10 @@ import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
   namespace?: string | undefined;
-  /** The names of the agents. Each gets a consumer for runs and one for updates of its long-running calls. */
+  /**
+   * The names of the agents. Each agent gets a consumer for runs and a consumer for updates of its
+   * long-running calls.
+   */
   agents: string[];
   /** The names of the tools that take jobs. Each gets a consumer; default none. */
   tools?: string[];
@@ -65,17 +68,17 @@ const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLett
 /**
  * Makes or updates the objects in JetStream that the mesh needs: the streams of runs, operations and jobs
  * with a durable consumer for each agent and tool, the dead letters, and the buckets. May run again at any
- * time, with more names; it does not remove the consumers of names that are left out.
+ * time, with more names; the consumers of names that are left out are not removed.
  *
  * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the
- * right to administer it
+ * right to administer JetStream
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
   assertOptions('provision', options ?? null, optionNames);
   const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);
-  // The provisioning user has inboxes of its own, like each service.
+  // The provisioning user has separate inboxes, like each service.
   const connection = await dial(
     options,
     'provision',
@@ -144,8 +147,8 @@ async function putWorkStream(
 }
 
 /**
- * Makes or updates the stream of dead letters. They stay until an operator removes them, or until they are
- * too old.
+ * Makes or updates the stream of dead letters. Dead letters stay until an operator removes them, or until
+ * they are too old.
  */
 async function putDeadStream(
   manager: JetStreamManager,

@@ -22,7 +22,7 @@ export interface StoredCards extends AsyncDisposable {
    * Removes a card.
    *
    * @throws MeshError `not_found`; `failed_precondition` for a service that is up, because nobody would know
-   * it until its next start
+   * the service until its next start
    */
   remove(kind: ServiceKind, name: string): Promise<void>;
 }

@@ -7,8 +7,8 @@ import { fromNats, rootCause } from './nats-errors.ts';
 /** The address of a NATS server, with the credentials. */
 export interface NatsAddress {
   /**
-   * `nats://host:4222`, or several with commas between them. A user and password in it apply when `user` is
-   * not set.
+   * `nats://host:4222`, or several with commas between them. A user and password in the URL apply when `user`
+   * is not set.
    */
   url: string;
   user?: string | undefined;

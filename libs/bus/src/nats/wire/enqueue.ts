@@ -46,7 +46,7 @@ export async function putCard(
 }
 
 /**
- * Publishes until the stream has stored the message, or until it is clear that it cannot.
+ * Publishes until the stream has stored the message, or until it is clear that the stream cannot store it.
  *
  * @throws MeshError
  */

@@ -27,7 +27,7 @@ export function statusOf(msg: Msg): number {
 }
 
 /**
- * Turns headers into those of the client.
+ * Turns headers into headers of the client library.
  *
  * @throws the client's InvalidArgumentError for line breaks in a header
  */

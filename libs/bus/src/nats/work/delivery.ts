@@ -9,10 +9,10 @@ const ackMs = 1_000;
 const ackTries = 10;
 
 /**
- * Turns a message of a pull consumer into a delivery. Its reply subject holds the attempt and the sequence
- * numbers: `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp ns>.<pending>`.
- * Later servers put two more tokens after `$JS.ACK` (domain, account) and may add some at the end (ADR-15 of
- * NATS).
+ * Turns a message of a pull consumer into a delivery. The reply subject of the message holds the attempt and
+ * the sequence numbers: `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp
+ * ns>.<pending>`. Later servers put two more tokens after `$JS.ACK` (domain, account) and may add some at the
+ * end (ADR-15 of NATS).
  */
 export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Msg): Delivery {
   const packet = toPacket(msg);
@@ -22,7 +22,8 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
   const [attempt, streamSeq, , timestamp] = tokens.slice(at);
 
   function say(word: string) {
-    // Without a connection no server hears it; it delivers the message again after the ack wait.
+    // Without a connection no server gets the acknowledgement; the server delivers the message again after
+    // the ack wait.
     if (!link.connected) return;
     try {
       connection.publish(ackTo, word);

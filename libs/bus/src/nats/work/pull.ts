@@ -5,15 +5,15 @@ import { provisionHint } from '../wire/nats-errors.ts';
 import { statusOf } from '../wire/packet.ts';
 
 /**
- * The life of a pull request, in ms. It is short because the server only ends a request by letting it expire.
- * A short life also soon shows that the server has lost a request, as a new leader does.
+ * The life of a pull request, in ms. This life is short because the server ends a request only by letting it
+ * expire. A short life also soon shows that the server has lost a request, as a new leader does.
  */
 const expiresMs = 1_000;
 
 /**
- * Asks a pull consumer for one message and waits for it. It does not use `consume` and `fetch` of the client
- * library: they take messages before slots are free, and messages on their way at a stop are delivered again
- * only after the ack wait.
+ * Asks a pull consumer for one message and waits for it. This function does not use `consume` and `fetch` of
+ * the client library, because they take messages before slots are free, and messages on their way at a stop
+ * are delivered again only after the ack wait.
  *
  * @param revoke ends the request before it expires
  * @returns undefined when no message came: the request expired, was lost with its connection, or was revoked

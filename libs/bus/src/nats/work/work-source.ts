@@ -29,7 +29,7 @@ const longestPauseMs = 5_000;
 /**
  * Opens a work queue by its durable pull consumer.
  *
- * @throws MeshError `failed_precondition` when it was not provisioned
+ * @throws MeshError `failed_precondition` when the queue was not provisioned
  */
 export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): Promise<WorkSource> {
   const { connection, link, subjects, onError } = parts;
@@ -76,8 +76,8 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
       if (open.size === 0) return;
       revoking.abort();
       await Promise.all(open);
-      // nats-server 2.9 keeps the ended requests until it needs one. If a redelivery needs one then, its
-      // message waits for another ack wait. A request for the consumer's info makes the server remove the
+      // nats-server 2.9 keeps the ended requests until it needs a request. If a redelivery needs one then,
+      // its message waits for another ack wait. A request for the consumer's info makes the server remove the
       // ended requests now.
       if (link.connected) await manager.consumers.info(stream, consumer).catch(() => {});
     },

@@ -27,7 +27,7 @@ end
 /**
  * Commits an event. `knownSeq` is the last event that the caller knows, `fencingToken` the invocation's or
  * '', `part` and `attempt` the attempt's or '', `whileOpen` the field of the call that must be pending or ''.
- * For later turns: `asks` are the calls that the event leaves open, `answers` those to which it responds,
+ * For later turns: `asks` are the calls that the event leaves open, `answers` the calls to which it responds,
  * `agent` and `through` are the agent of a summary and the last event that it stands for, or '' and '', or ''
  * and 'rewound' where all summaries are void. `opened` are the new pending calls, each its field and JSON;
  * `closed` are the calls that are no longer pending, each its field, its id and its answer. `aside` is 1 for

@@ -10,7 +10,7 @@ const tellMs = 600_000;
 /**
  * KEYS session. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
  * its place in the user's list, stay to the end of the deletion, so that a later deletion can finish an
- * interrupted one, and the id is not used again meanwhile.
+ * interrupted deletion, and the id is not used again meanwhile.
  */
 export const closeSessionScript = script(`
 return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until')

@@ -1,8 +1,8 @@
 import { defineScript } from '../../scripts/define-script.ts';
 import { noteKey } from '../../scripts/expiring-key.ts';
 
-// For a continued invocation, `run` is the name of the last run that continued it; each run has an end of its
-// own.
+// For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
+// end.
 const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run
@@ -40,7 +40,7 @@ local function leave_session(session, waiting, runs, id)
 end
 `;
 
-// Returns all fields of an invocation's hash but those that make repeated commits harmless.
+// Returns all fields of an invocation's hash, except the fields that make repeated commits harmless.
 export const readInvocation = `
 local function read_invocation(key)
   local all, wanted = redis.call('HGETALL', key), {}

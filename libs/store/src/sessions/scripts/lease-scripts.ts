@@ -12,10 +12,10 @@ end
 
 /**
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
- * ''; `message` is published when it is the run's turn; `part` and `delivery` name the part of the invocation
- * and the message of this delivery, each or ''. The nonce distinguishes a repetition of the same call from
- * another taker: a repetition must not fence off its own caller. Returns the state, then the values that
- * belong to it.
+ * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
+ * part of the invocation and the message of this delivery, each or ''. The nonce distinguishes a repetition
+ * of the same call from another taker: a repetition must not fence off its own caller. Returns the state,
+ * then the values that belong to it.
  */
 export const takeScript = defineScript(
   {
@@ -123,7 +123,7 @@ return redis.call('HDEL', waiting_runs, run)
 /**
  * Marks an invocation as cancelled. `endJson` is the end of its waiting runs; `prefix` is the beginning of
  * the names of runs that continue it; `only` is the name of the single run to cancel, or ''. Returns
- * 'unknown' for an invocation of another session, or one that has not begun.
+ * 'unknown' for an invocation of another session, or an invocation that has not begun.
  */
 export const cancelScript = defineScript(
   {

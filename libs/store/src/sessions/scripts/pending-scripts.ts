@@ -41,8 +41,8 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
  * KEYS pending, answered, session, and the invocation that the accepted answer names, if there is one. ARGV
  * field, call id, key of the answer, digest, key of the invocation whose run takes the answer in or '', its
  * field, then for each caller its run's name and the prefix of the names of runs that continue it. Returns
- * the state, and who answered; or 'changed' when another accepted answer is there than the keys were made
- * for: a script may touch declared keys only.
+ * the state, and who answered; or 'changed' when the accepted answer is not the answer for which the keys
+ * were made: a script may touch declared keys only.
  */
 export const acceptScript = script(`${clock}${holderOf}${readClaim}
 local id, is_open, claim = ARGV[2], redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1, read_claim(KEYS[2], ARGV[2])

@@ -1,10 +1,10 @@
-/** How long sessions are kept, and how many of their events. */
+/** The time for which sessions are kept, and the number of their events. */
 export interface Retention {
   /** Time after its last event at which a session is deleted, ms; absent: never. */
   sessionTtlMs?: number;
   /**
-   * Number of last events that a session keeps, beside those that a run or a pending call still needs;
-   * absent: all.
+   * Number of last events that a session keeps, beside the events that a run or a pending call still needs;
+   * absent to keep all events.
    */
   maxEvents?: number;
 }
@@ -18,8 +18,8 @@ export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
 }
 
 /**
- * Least time for which a hidden session waits for an answer, ms. It is also deleted with the session of its
- * call.
+ * Least time for which a child session waits for an answer, ms. A child session is also deleted with the
+ * session of its call.
  */
 const hiddenMs = 90 * 86_400_000;
 

@@ -153,7 +153,7 @@ return 1
 
 /**
  * KEYS outbox. ARGV ids of applied entries. Deletes the empty stream: otherwise thousands of users would each
- * leave one.
+ * leave a stream.
  */
 export const dropOutboxScript = script(`
 for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end

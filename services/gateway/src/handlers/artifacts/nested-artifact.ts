@@ -10,7 +10,7 @@ import {
   listArtifactVersions,
 } from './artifacts.ts';
 
-/** The ends of a path behind an artifact's name, the longer ones first. */
+/** The ends of a path behind an artifact's name, the longer ends first. */
 const ends: [end: RegExp, handle: Handler][] = [
   [/\/versions\/(?<version>[^/]+)\/content$/, downloadArtifact],
   [/\/versions\/(?<version>[^/]+)\/metadata$/, getArtifactMetadata],
@@ -62,7 +62,7 @@ function splitLast(path: string): [string, string] {
   return [path.slice(0, at), path.slice(at + 1)];
 }
 
-/** Sets the parameters of the path to those that the routes of names without slashes have. */
+/** Sets the path parameters `artifact` and `version`, as the routes for names without slashes do. */
 function setParameters(request: FastifyRequest, parameters: { artifact: string; version?: string }): void {
   Object.assign(request.params as object, parameters);
 }

@@ -50,8 +50,8 @@ export function agentGraph(root: AgentCard, cards: readonly AgentCard[], event: 
 }
 
 /**
- * Returns the steps of an event between its author and others. An answer of a person is drawn only at the
- * call that it answers.
+ * Returns the lines of the graph between the author of an event and other agents or tools. An answer of a
+ * person is drawn only at the call that it answers.
  */
 function stepsOf(event: Event): Step[] {
   const { author: from, actions } = event;

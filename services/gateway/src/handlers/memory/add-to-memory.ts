@@ -20,7 +20,9 @@ export const addToMemory: Handler = async (context, request) => {
   return null;
 };
 
-/** Number of events that are read to find the new ones; beyond it the whole session is read. */
+/**
+ * Number of events that are read to find the new events; if they are not enough, the whole session is read.
+ */
 const pageSize = 1_000;
 
 /**

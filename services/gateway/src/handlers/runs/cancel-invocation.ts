@@ -8,8 +8,8 @@ const body = z.object({ reason: z.string().min(1).max(1_000).default('the client
 
 /**
  * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. An
- * invocation that has not begun can be cancelled too. Nothing distinguishes it from one that never existed,
- * so no id is refused here. One that has ended stays as it is.
+ * invocation that has not begun can be cancelled too. Nothing distinguishes it from an invocation that never
+ * existed, so no id is refused here. An invocation that has ended stays as it is.
  */
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(body, request);

@@ -11,14 +11,14 @@ const headers = z.object({ 'last-event-id': position.optional() });
 
 /**
  * Follows a run again, at any gateway and at any time: sends the events that were committed after
- * `Last-Event-ID` or `?after=`, then the new ones, until the end. With `?resume=` only the events of a run
- * that continues the invocation. If both positions are present, the header counts: a browser's EventSource
- * sends it and keeps the address. When no event is left the answer is 204, after which an EventSource stops
- * asking.
+ * `Last-Event-ID` or `?after=`, then the new events, until the end. With `?resume=` it sends only the events
+ * of a run that continues the invocation. If both positions are present, the header counts: a browser's
+ * EventSource sends it and keeps the address. When no event is left the answer is 204, after which an
+ * EventSource stops asking.
  */
 export const followInvocation: Handler = async (context, request, reply) => {
   const { after, resume } = readQuery(query, request);
-  // A client that has received no id yet sends an empty one.
+  // A client that has received no id yet sends an empty id.
   const { 'last-event-id': lastId } = parse(
     headers,
     { 'last-event-id': request.headers['last-event-id'] || undefined },

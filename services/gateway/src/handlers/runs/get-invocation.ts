@@ -4,7 +4,7 @@ import { readInvocationRef } from '../../params/params.ts';
 
 /**
  * Answers with the state of an invocation. An invocation that was accepted and has not begun is not found
- * yet, like one that never existed.
+ * yet, like an invocation that never existed.
  */
 export const getInvocation: Handler = async (context, request) =>
   await readInvocation(context.mesh, await readInvocationRef(context, request));

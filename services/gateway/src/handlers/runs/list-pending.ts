@@ -11,7 +11,7 @@ export const listPendingOfSession: Handler = async (context, request) => {
   return { pending: await pendingCalls(context.mesh, { app, user, session }) };
 };
 
-/** Lists the pending calls of all sessions of a user, including those of agents that are used as tools. */
+/** Lists the pending calls of all sessions of a user, including sessions of agents that are used as tools. */
 export const listPendingOfUser: Handler = async (context, request) => {
   const { appName, userId } = await readUser(context, request);
   return { pending: await pendingCalls(context.mesh, { app: appName, user: userId }) };

@@ -6,7 +6,7 @@ import { sessionJson } from './session-json.ts';
 const number = wholeNumber.optional();
 const query = { numRecentEvents: number, afterTimestamp: number, afterSeq: number };
 
-/** Answers with a session and its events, or those that the query selects. */
+/** Answers with a session and its events, or with the events that the query selects. */
 export const getSession: Handler = async (context, request) => {
   const { numRecentEvents, afterTimestamp, afterSeq } = readQuery(query, request);
   const config = {
