@@ -89,4 +89,9 @@ export { keptJson, maxPayloadBytes } from './parsing/payload-limit.ts';
 export type { JsonEntry } from './parsing/to-json.ts';
 export { jsonEntries, toJson } from './parsing/to-json.ts';
 export type { SecretBox } from './secrets/secret-box.ts';
-export { createSecretBox, credentialKeysVariable, newCredentialKeys } from './secrets/secret-box.ts';
+export {
+  createSecretBox,
+  credentialKeysVariable,
+  isOutdatedSecret,
+  newCredentialKeys,
+} from './secrets/secret-box.ts';

@@ -1,6 +1,6 @@
 import { endOfRun, type InvocationRef, noSession } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { endRun } from './end-run.ts';
@@ -36,7 +36,11 @@ export async function takeLease(
   });
   if (taken.state === 'duplicate') {
     mesh.log.info(
-      { invocationId: run.invocationId, session: run.session },
+      {
+        invocationId: run.invocationId,
+        session: run.session,
+        traceId: traceIdOf(delivery.item.headers),
+      },
       'a copy of the run is at work; this one waits for its end',
     );
     return { done: false, delayMs: duplicateMs };

@@ -65,6 +65,14 @@ describe('a secret box', () => {
     await expect(old.open(fresh, 'p')).rejects.toThrow(/key b, which CREDENTIAL_KEYS/);
   });
 
+  it('does not repeat the key id of a forged text', async () => {
+    const [, ...rest] = (await createSecretBox(keys).seal('secret', 'p')).split('.');
+    const header = { alg: 'dir', enc: 'A256GCM', kid: 'k\r\nFORGED' };
+    const forged = [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest].join('.');
+    const opened = createSecretBox(keys).open(forged, 'p');
+    await expect(opened).rejects.toMatchObject({ message: expect.not.stringContaining('FORGED') });
+  });
+
   it('names a wrong key of the right id, and the format of an earlier version', async () => {
     const sealed = await createSecretBox(keys).seal('secret', 'p');
     const wrong = createSecretBox(newCredentialKeys('a'));

@@ -62,7 +62,7 @@ export function createSecretBox(keys: string): SecretBox {
         .setProtectedHeader({ alg: keyManagement, enc: encryption, kid: first.id, place: hashOf(place) })
         .encrypt(first.bytes),
     async open(sealed, place) {
-      if (sealed.startsWith('a256gcm.')) throw outdated();
+      if (isOutdatedSecret(sealed)) throw outdated();
       const { plaintext, header } = await decrypt(sealed, ring);
       if (header.place !== hashOf(place)) throw misplaced();
       return Buffer.from(plaintext).toString();
@@ -70,10 +70,18 @@ export function createSecretBox(keys: string): SecretBox {
   };
 }
 
+/** Tells whether a secret was sealed by an earlier version, in a format that {@link createSecretBox} refuses. */
+export function isOutdatedSecret(sealed: string): boolean {
+  return sealed.startsWith('a256gcm.');
+}
+
 /** Makes a new random key, in the form that {@link createSecretBox} reads. */
 export function newCredentialKeys(id = 'k1'): string {
   return `${id}:${randomBytes(32).toString('base64')}`;
 }
+
+/** The form of a key's id. */
+const keyIdPattern = /^[\w-]{1,32}$/;
 
 function readKeys(text: string): Map<string, Key> {
   const ring = new Map<string, Key>();
@@ -97,7 +105,7 @@ async function decrypt(
 ): Promise<{ plaintext: Uint8Array; header: SealedHeader }> {
   const keyOf = ({ kid }: CompactJWEHeaderParameters) => {
     const key = ring.get(kid ?? '');
-    if (!key) throw unknownKey(kid);
+    if (!key) throw keyIdPattern.test(kid ?? '') ? unknownKey(kid) : damaged();
     return key.bytes;
   };
   try {
@@ -143,7 +151,7 @@ function misplaced(): MeshError {
   );
 }
 
-function damaged(cause: unknown): MeshError {
+function damaged(cause?: unknown): MeshError {
   return new MeshError(
     'permission_denied',
     `a sealed secret was changed, or sealed with another key of the same id in ${credentialKeysVariable}; it is not used`,

@@ -1,6 +1,6 @@
 import type { AuthConfig, AuthCredential, CredentialService } from '@agentmesh/agent';
 import { aboutCredential, type CredentialOwner, credentialToSave, endOf } from '@agentmesh/agent/internal';
-import { type Keys, type SecretBox, shortId, toJson } from '@agentmesh/protocol';
+import { isOutdatedSecret, type Keys, type SecretBox, shortId, toJson } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { saveCredentialScript } from './credential-scripts.ts';
 
@@ -29,7 +29,8 @@ export class RedisCredentialService implements CredentialService {
       connection.run((redis) => redis.get(key)),
       connection.run((redis) => redis.hexists(list, part)),
     ]);
-    if (sealed === null) return undefined;
+    // The user signs in again, and the new credential takes the place of an outdated one.
+    if (sealed === null || isOutdatedSecret(sealed)) return undefined;
     const credential: AuthCredential = JSON.parse(await box.open(sealed, key));
     // The credential was kept before there was a list. Without an entry in the list a deletion would not find
     // it.

@@ -38,6 +38,16 @@ const config: AuthConfig = {
 const ann = { appName: 'app', userId: 'ann' };
 const bob = { appName: 'app', userId: 'bob' };
 
+test('a credential that an earlier version sealed counts as none, and is replaced by the next one', async () => {
+  const prefix = randomUUID();
+  const { credentials, dispose } = await open(prefix);
+  await admin.set(keysOf(prefix).credential('app', 'ann', 'k'), 'a256gcm.first.AAAA');
+  expect(await credentials.loadCredential(config, ann)).toBeUndefined();
+  await credentials.saveCredential(config, ann);
+  expect(await credentials.loadCredential(config, ann)).toEqual(config.exchangedAuthCredential);
+  await dispose();
+});
+
 test('Redis holds no secret in plain text, and a value that was copied to another user is refused', async () => {
   const prefix = randomUUID();
   const { credentials, signIns, dispose } = await open(prefix);

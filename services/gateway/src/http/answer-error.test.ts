@@ -56,6 +56,15 @@ it('a defect is answered with its ids, and only the log has the cause', async ()
   ]);
 });
 
+it('an id that no invocation can have is not repeated', async () => {
+  const { server, logged } = gateway();
+  const url = `/apps/shop/users/ann/sessions/s/invocations/${'x'.repeat(10_000)}`;
+  const answer = await server.inject({ method: 'GET', url });
+  expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+  expect(answer.json()).not.toHaveProperty('invocationId');
+  expect(JSON.stringify(logged().map(({ invocationId }) => invocationId))).not.toContain('x'.repeat(100));
+});
+
 it('a frame of an error has the ids too', async () => {
   const { server, logged } = gateway();
   const headers = { accept: 'text/event-stream', 'content-type': 'application/json', traceparent };

@@ -1,4 +1,4 @@
-import { type Headers, nextTrace, traceIdOf } from '@agentmesh/protocol';
+import { type Headers, isToken, nextTrace, traceIdOf } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 
 /**
@@ -25,6 +25,11 @@ export function idsOf(request: FastifyRequest): TracedRequest {
   const ids = newIds(request.headers);
   traced.set(request, ids);
   return ids;
+}
+
+/** Notes the invocation of a request. An id that no invocation can have is not repeated in errors and logs. */
+export function noteInvocation(request: FastifyRequest, invocationId: string): void {
+  if (isToken(invocationId)) idsOf(request).invocationId = invocationId;
 }
 
 /** Makes the ids of a request: the ids of the caller's trace, if the caller sent one. */

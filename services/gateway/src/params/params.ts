@@ -3,7 +3,7 @@ import { assertNoTypos, camelizeKeys, isToken, maxTokenLength, parse } from '@ag
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
-import { idsOf } from '../http/request-ids.ts';
+import { noteInvocation } from '../http/request-ids.ts';
 
 const name = z
   .string()
@@ -57,7 +57,7 @@ export async function readSession(context: GatewayContext, request: FastifyReque
 /** Reads the invocation of a path, in an app that exists. @throws MeshError `not_found` */
 export async function readInvocationRef(context: GatewayContext, request: FastifyRequest) {
   const { invocation: invocationId } = parse(invocationParams, request.params, 'the path');
-  idsOf(request).invocationId = invocationId;
+  noteInvocation(request, invocationId);
   return { ...(await readSession(context, request)), invocationId };
 }
 

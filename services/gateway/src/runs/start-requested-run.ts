@@ -4,7 +4,7 @@ import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agen
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
-import { idsOf } from '../http/request-ids.ts';
+import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 
 /** Greatest number of model calls of one run: the default of runs without a limit. */
@@ -46,7 +46,7 @@ export async function startRequestedRun(
   const { appName, userId, sessionId, ...run } = readBody(body, request);
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   const ids = idsOf(request);
-  if (invocationId) ids.invocationId = invocationId;
+  if (invocationId) noteInvocation(request, invocationId);
   // Only agents call functions: a call in a person's message would be forged.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');

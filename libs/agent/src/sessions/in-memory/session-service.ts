@@ -67,7 +67,7 @@ export class InMemorySessionService implements SessionService {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
     const stored = newSession(sessionId, hidden);
-    ofUser.set(key, stored);
+    this.#tables.addSession(ref, stored);
     this.#tables.apply(ref, delta, { session: stored.state });
     stored.initial = new Map(stored.state);
     return this.#tables.view(ref, stored, []);

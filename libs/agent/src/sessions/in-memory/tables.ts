@@ -53,9 +53,14 @@ export class Tables {
   readonly #apps = new Map<string, JsonMap>();
   readonly #users = new Map<string, JsonMap>();
 
-  /** Returns the sessions of a user by key. */
+  /** Returns the sessions of a user by key; an empty table for an unknown user. */
   sessionsOf({ appName, userId }: UserOwner): Map<string, StoredSession> {
-    return entry(this.#sessions, this.keys.sessions(appName, userId), () => new Map());
+    return this.#sessions.get(this.keys.sessions(appName, userId)) ?? new Map();
+  }
+
+  addSession(ref: SessionRef, stored: StoredSession): void {
+    const key = this.keys.sessions(ref.appName, ref.userId);
+    entry(this.#sessions, key, () => new Map()).set(this.keys.session(ref), stored);
   }
 
   findSession(ref: SessionRef): StoredSession | undefined {
