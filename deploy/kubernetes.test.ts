@@ -1,5 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { subjects } from '@agentmesh/protocol';
 import { readConfig, serviceConfig } from '@agentmesh/service';
 import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
@@ -8,7 +17,7 @@ import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/Horizo
 import { Job } from 'kubernetes-models/batch/v1/Job';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
 import { Service } from 'kubernetes-models/v1/Service';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   base,
   baseManifests,
@@ -22,7 +31,7 @@ import {
 } from './checks/manifests.ts';
 import { problemsOf } from './checks/schema.ts';
 import { deployedServices, knownVariables } from './checks/services.ts';
-import { generatedFiles, manifestFolders } from './generated.ts';
+import { generatedFiles, manifestFolders, staleManifests } from './generated.ts';
 import { samples } from './local/samples.ts';
 
 const manifests = baseManifests().map(({ manifest }) => manifest);
@@ -186,6 +195,16 @@ it.each([...generatedFiles()])(
 it.each(manifestFolders)('deploy/%s holds only manifests of existing services', (folder) => {
   const there = readdirSync(join(deployFolder, folder)).map((name) => `${folder}/${name}`);
   expect(there.filter((file) => !generatedFiles().has(file))).toEqual([]);
+});
+
+it('deletes generated manifests of services that are gone, and nothing that a person wrote', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agentmesh-manifests-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [[file = '', text = ''] = []] = generatedFiles();
+  for (const name of [basename(file), 'gone.yaml']) writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, 'by-hand.yaml'), 'kind: ConfigMap\n');
+  mkdirSync(join(folder, 'patches'));
+  expect(staleManifests(folder, [file])).toEqual([join(folder, 'gone.yaml')]);
 });
 
 it('points services and disruption budgets at pods that exist', () => {

@@ -6,10 +6,9 @@ const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
 const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event');
 nc.publish('mesh.v1.agent.stock_agent.run', JSON.stringify({ user: 'billing', message: 'Price of MSFT?' }));
 for await (const message of events) {
-  const { author, content, errorCode, errorMessage } = message.json();
-  if (errorCode) process.exitCode = 1;
-  const [part] = content?.parts ?? [];
-  console.log(author, errorCode ? `${errorCode}: ${errorMessage}` : JSON.stringify(part));
-  if (errorCode || (author !== 'user' && part?.text)) break;
+  const { author, content, errorMessage } = message.json();
+  console.log(author, errorMessage ?? JSON.stringify(content?.parts?.[0]));
+  if (errorMessage !== undefined) process.exitCode = 1;
+  if (errorMessage !== undefined || (author !== 'user' && content?.parts?.[0]?.text)) break;
 }
 await nc.close();

@@ -74,7 +74,7 @@ describe("the README's quick start", () => {
     for (const name of ['ask', 'publish']) {
       const script = readFileSync(join(root, `docs/examples/${name}.mjs`), 'utf8');
       expect(script).not.toContain('@agentmesh');
-      expect(script.trim().split('\n').length).toBeLessThanOrEqual(17);
+      expect(script.trim().split('\n').length).toBeLessThanOrEqual(14);
     }
   });
 
