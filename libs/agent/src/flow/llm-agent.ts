@@ -244,11 +244,13 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const memory = new StepMemory(context);
     let tools: StepTools | undefined;
     for (;;) {
-      await breathe(context.abortSignal);
+      await breathe();
       const contexts = memory.contexts();
       const step = nextStep(contexts.forStep);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
+      // Not earlier: a run whose last word is committed has ended, and nothing is left to abort.
+      context.abortSignal?.throwIfAborted();
       const earlierTools = tools;
       tools = step.kind === 'call-tools' && earlierTools ? earlierTools : await resolveTools(this, context);
       const resumed = !earlierTools && !isFirstTry(step, context);
@@ -273,6 +275,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const step = nextStep(context);
     const to = step.kind === 'transfer' ? step.to : transferTo;
     if (to === undefined) return;
+    context.abortSignal?.throwIfAborted();
     const inTree = this.rootAgent.findAgent(to);
     if (!inTree || inTree.isRemote) {
       if (!transfers) throw remoteError(to);
