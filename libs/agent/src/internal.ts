@@ -101,7 +101,13 @@ export {
   sessionReplacedError,
   takeoverError,
 } from './sessions/session-errors.ts';
-export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
+export type {
+  SessionLeases,
+  SilentHolder,
+  TakenSession,
+  TakeOptions,
+  WhenBusy,
+} from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
 export type {

@@ -16,6 +16,10 @@ export interface StoredInvocation {
   begun: number;
   /** The message that brought the run which has the session; undefined while the run waits. */
   delivery?: Delivery | undefined;
+  /** The name of the run that had the session last. */
+  taken?: string;
+  /** The place in the order of acceptance of each run that waited, by its name. */
+  places: Map<string, number>;
   /** Number of the newest attempt by part. */
   attempts: Map<string, number>;
   cancelled?: string;
@@ -47,6 +51,7 @@ export function newInvocation(owner: string): StoredInvocation {
     tokens: 0,
     token: 0,
     begun: 0,
+    places: new Map(),
     attempts: new Map(),
     seqs: new Map(),
     firstSeqs: new Map(),
