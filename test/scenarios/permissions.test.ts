@@ -62,7 +62,7 @@ describe('the NATS user of a tool', () => {
   });
 
   it.each([
-    ['give an agent a run', names.agentRun('weather_agent')],
+    ['give an agent a run', names.agentRun('weather_agent', 's')],
     ['ask an agent', names.agentAsk('weather_agent')],
     ["forge an invocation's event", names.invocationEvent('e-1')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
@@ -120,12 +120,12 @@ describe('the NATS user of other programs', () => {
       const info = await admin.request(`$JS.API.STREAM.INFO.${names.workStream('run')}`);
       return info.json<{ state: { messages: number } }>().state.messages;
     };
-    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+    client.publish(names.agentRun('nobody', 's'), '{"message":"x"}', {
       reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();
     await until(async () => (await queued()) === 1, { what: 'the run to be queued' });
-    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+    client.publish(names.agentRun('nobody', 's'), '{"message":"x"}', {
       reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();

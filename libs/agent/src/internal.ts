@@ -88,7 +88,7 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgainReason, endOfRun, newerAttemptError } from './sessions/invocations.ts';
+export { askedAgainReason, endOfRun, newerAttemptError, recordedEnd } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';

@@ -73,8 +73,8 @@ export interface SilentHolder {
   resume?: string | undefined;
   /** The run as `take` received it last; '' for work that no message can bring again. */
   run: string;
-  /** Number of times that the holder was found silent since its last sign of life, from 1. */
-  times: number;
+  /** Number of times that its run was asked for since its last sign of life. */
+  asked: number;
 }
 
 /**
@@ -131,15 +131,18 @@ export interface SessionLeases {
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 
-  /**
-   * Returns the silent holder of a session, if there is one, and counts it as asked: it is silent again after
-   * another `leaseMs`.
-   */
-  findSilent(ref: SessionRef, leaseMs?: number): Promise<SilentHolder | undefined>;
+  /** Returns the holder of a session if it is silent. Changes nothing. */
+  findSilent(ref: SessionRef): Promise<SilentHolder | undefined>;
 
   /**
-   * Ends the work of a silent holder that no message can bring again, and frees the session: the first end of
-   * the run stays. Returns false when the holder has given a sign of life meanwhile, or has a message.
+   * Records that the run of a silent holder is asked for. The holder is silent again after `leaseMs`, twice
+   * as long with each further time. Returns false when the holder is not silent any more.
+   */
+  noteAsked(ref: InvocationRef, leaseMs?: number): Promise<boolean>;
+
+  /**
+   * Ends the work of a holder that no message can bring again, and that is silent though it was asked for.
+   * Frees the session; the first end of the run stays. Returns false for any other holder.
    */
   abandon(ref: InvocationRef, end: RunEnd): Promise<boolean>;
 

@@ -23,7 +23,12 @@ export interface WorkItem extends Message {
    * key.
    */
   readonly key: string;
+  /** The number of the message in the stream of its kind of work: the order of acceptance. */
+  readonly place: number;
 }
+
+/** A message in a stream of work, read without taking it from its queue. */
+export type StoredItem = Message & Pick<WorkItem, 'key' | 'place'>;
 
 /**
  * The result of working on an item: the item is done; the queue delivers it again (to any replica) after
@@ -156,6 +161,13 @@ export interface Bus extends AsyncDisposable {
     handler: (item: WorkItem) => Promise<WorkOutcome>,
     options: ConsumeOptions,
   ): Promise<Started>;
+  /**
+   * Yields the run commands of sessions with this id that were accepted before a place and are not
+   * acknowledged, in order. Takes nothing from a queue.
+   *
+   * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
+   */
+  earlierRuns(session: string, before: number): AsyncIterable<StoredItem>;
   /**
    * Works on the updates of the long-running calls of the agent's service, as {@link Bus.consumeRuns} does on
    * runs.

@@ -20,6 +20,7 @@ import { createInbox } from '../requests/inbox.ts';
 import { request } from '../requests/request.ts';
 import { serve } from '../requests/serve.ts';
 import { consume, type WorkHandler } from '../work/consume.ts';
+import { earlierRuns } from '../work/earlier-runs.ts';
 
 export interface BusParts {
   link: BrokerLink;
@@ -109,6 +110,7 @@ export function createBus(parts: BusParts): Bus {
       return { duplicate };
     },
 
+    earlierRuns: (session, before) => earlierRuns({ link, claims, subjects }, session, before),
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),

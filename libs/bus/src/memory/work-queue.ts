@@ -1,5 +1,5 @@
 import { header } from '@agentmesh/protocol';
-import type { Delivery, Packet } from '../bus/broker-link.ts';
+import type { Delivery, Packet, StoredPacket } from '../bus/broker-link.ts';
 import { subjectMatches } from './subject-match.ts';
 
 interface Item {
@@ -25,6 +25,8 @@ interface Taker {
 export interface WorkQueues {
   put(packet: Packet): { duplicate: boolean };
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
+  /** Returns the first message of a subject from this number on, also one in work. */
+  next(subject: string, from: number): StoredPacket | undefined;
   /** Returns the number of messages in the queue, including those in work. */
   count(subject: string): number;
   /** Returns the same messages as text. */
@@ -89,6 +91,7 @@ export function createWorkQueues(): WorkQueues {
       bytes: packet.bytes.slice(),
       attempt,
       key,
+      place: seq,
       working() {},
       async ack() {
         if (isCurrent()) items.delete(seq);
@@ -138,6 +141,10 @@ export function createWorkQueues(): WorkQueues {
         takers.add(taker);
         match();
       });
+    },
+    next(subject, from) {
+      const item = under(subject).find(({ seq }) => seq >= from);
+      return item && { ...item.packet, key: item.key, place: item.seq };
     },
     count: (subject) => under(subject).length,
     texts: (subject) => under(subject).map(({ packet }) => new TextDecoder().decode(packet.bytes)),

@@ -56,7 +56,7 @@ describe('a NATS server that is killed and comes back', () => {
     }
     const sending = (async () => {
       for (let n = 0; n < total; n += 1) {
-        await sender.enqueue(names.agentRun('worker'), n, { messageId: `r:${n}` });
+        await sender.enqueue(names.agentRun('worker', 's'), n, { messageId: `r:${n}` });
       }
     })();
     await until(() => finished.size > total / 4, { what: 'a quarter of the work' });
@@ -151,7 +151,7 @@ describe('a NATS server that is killed and comes back', () => {
     const startedAt = performance.now();
     await Promise.all([
       expectCode(bus.publish('mesh.x', 1), 'unavailable', /away/),
-      expectCode(bus.enqueue(names.agentRun('worker'), 1, { messageId: 'x' }), 'unavailable', /away/),
+      expectCode(bus.enqueue(names.agentRun('worker', 's'), 1, { messageId: 'x' }), 'unavailable', /away/),
       expectCode(resultOf(bus.request(names.agentAsk('a'), 1)), 'unavailable', /away|no sign of life/),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(7_000);

@@ -3,6 +3,7 @@ import {
   type Attempt,
   answerToQuestion,
   checkAsk,
+  endOfRun,
   endsPart,
   heldSessions,
   type InvocationRef,
@@ -36,6 +37,7 @@ import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/p
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
+import { closeCalls } from '../runs/close-calls.ts';
 import { fencedSessions, tokenOf } from '../runs/fenced-sessions.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
 import { startNext } from '../runs/run-queue.ts';
@@ -147,7 +149,7 @@ async function* untilEnd(
     end = { status: 'failed', error: MeshError.from(error).toWire() };
     throw error;
   } finally {
-    await endAsk(mesh, ref, token, end, session.seq);
+    await endAsk(mesh, { ref, token, session }, end);
   }
 }
 
@@ -190,13 +192,13 @@ async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number>
 
 async function endAsk(
   mesh: Mesh,
-  ref: InvocationRef,
-  token: number,
+  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
   end: RunEnding,
-  lastSeq: number,
 ): Promise<void> {
-  await fencedSessions(mesh.sessions, token).invocations.end(ref, end);
-  await publishEnd(mesh, ref, { ...end, lastSeq }, {});
+  const sessions = fencedSessions(mesh.sessions, token);
+  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
+  const record = await sessions.invocations.end(ref, end);
+  await publishEnd(mesh, ref, { ...(endOfRun(record) ?? end), lastSeq: session.seq }, {});
   await startNext(mesh, ref);
 }
 

@@ -210,8 +210,10 @@ describe('a long-running tool in a process of its own', () => {
     const [pending] = await chat.world.sessions.pending.list(chat.ref);
     await cancelInvocation(chat.client, { ...chat.ref, invocationId: pending?.invocationId ?? '' }, 'enough');
     expect((await said).end.status).toBe('failed');
-    await until(async () => (await chat.world.sessions.pending.list(chat.ref)).length === 0);
-    expect((await chat.briefs()).at(-1)).toBe('solo: gets {"status":"cancelled","error":"enough"}');
+    expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
+    await until(() => chat.world.hub.queued(chat.client.subjects.toolJob('work')) === 0);
+    expect((await chat.briefs()).at(-1)).toBe('solo: fails cancelled');
+    expect(chat.world.lines).toEqual([]);
     expect(chat.model.requests).toHaveLength(1);
   });
 

@@ -142,7 +142,7 @@ export async function startRun(
   const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
     const command: RunCommandInput = { ...run, app, user, session, ...rest, message: sealed };
-    await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
+    await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
       messageId: `${runKey(run)}:0`,
       headers: {
         ...nextTrace(options.headers),

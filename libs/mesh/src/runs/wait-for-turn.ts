@@ -24,12 +24,14 @@ export function waitingRun(
  * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
  * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; a run with
  * `'interrupt'` also cancels the invocation that holds the session.
+ *
+ * @param isBehind true if an earlier run of the session has not arrived yet
  */
 export async function waitForTurn(
   mesh: Mesh,
   ref: InvocationRef,
   { whenBusy }: Run,
-  holder: string | undefined,
+  { holder, isBehind }: { holder?: string; isBehind: boolean },
   { carrier }: DeliveredRun,
 ): Promise<WorkOutcome> {
   if (whenBusy === 'reject') {
@@ -41,7 +43,10 @@ export async function waitForTurn(
     await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
     return done;
   }
-  if (holder === undefined) await startNext(mesh, ref);
+  if (holder === undefined) {
+    // An earlier run that has yet to arrive takes the session, and starts the next run at its end.
+    if (!isBehind) await startNext(mesh, ref);
+  }
   // A run of the same invocation is not a newer message.
   else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
     const interrupted = { ...ref, invocationId: holder, resume: undefined };

@@ -19,6 +19,7 @@ import {
   findSilentScript,
   giveBackScript,
   nextRunScript,
+  noteAskedScript,
   promoteScript,
   renewScript,
   takeScript,
@@ -112,15 +113,21 @@ export class RedisSessionLeases implements SessionLeases {
     await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
   }
 
-  async findSilent(ref: SessionRef, leaseMs = defaultLeaseMs): Promise<SilentHolder | undefined> {
+  async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {
     const { connection, keys } = this.#place;
     const { session, waitingRuns } = sessionKeys(keys, ref);
     const found = await connection.script<[string, string, number] | null>(
-      ...findSilentScript.call({ session, waitingRuns, leaseMs }),
+      ...findSilentScript.call({ session, waitingRuns }),
     );
     if (!found) return undefined;
-    const [name, run, times] = found;
-    return { ...runOfName(name), run, times };
+    const [name, run, asked] = found;
+    return { ...runOfName(name), run, asked };
+  }
+
+  async noteAsked(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<boolean> {
+    const { connection, keys } = this.#place;
+    const values = { session: keys.session(ref), run: runName(ref), leaseMs };
+    return (await connection.script<0 | 1>(...noteAskedScript.call(values))) === 1;
   }
 
   async abandon(ref: InvocationRef, end: RunEnd): Promise<boolean> {

@@ -8,8 +8,8 @@ interface Holder {
   run: string;
   /** Time after which the holder counts as silent, epoch ms. */
   until: number;
-  /** Number of times that it was found silent. */
-  silent: number;
+  /** Number of times that its run was asked for. */
+  asked: number;
 }
 
 interface WaitingRun {
@@ -70,7 +70,7 @@ export class LeaseTable {
   renew(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
     const { holder } = this.#leases.get(key) ?? {};
     if (holder?.id !== id) return false;
-    Object.assign(holder, { until: Date.now() + leaseMs, silent: 0 });
+    Object.assign(holder, { until: Date.now() + leaseMs, asked: 0 });
     return true;
   }
 
@@ -136,19 +136,18 @@ export class LeaseTable {
     lease.waiting.shift();
   }
 
-  /** Returns the silent holder, and counts it as asked. */
-  findSilent(key: string, leaseMs = defaultLeaseMs): Readonly<Holder> | undefined {
+  /** Returns the holder if it is silent. */
+  silentHolder(key: string): Readonly<Holder> | undefined {
     const { holder } = this.#leases.get(key) ?? {};
-    if (!holder || holder.until > Date.now()) return undefined;
-    holder.silent += 1;
-    holder.until = Date.now() + leaseMs * 2 ** (holder.silent - 1);
-    return holder;
+    return holder && holder.until <= Date.now() ? holder : undefined;
   }
 
-  /** Tells whether the run has the session, was found silent, and cannot be brought again. */
-  isAbandoned(key: string, id: string): boolean {
+  noteAsked(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
     const { holder } = this.#leases.get(key) ?? {};
-    return holder?.id === id && holder.silent > 0 && holder.run === '';
+    if (holder?.id !== id || holder.until > Date.now()) return false;
+    holder.until = Date.now() + leaseMs * 2 ** holder.asked;
+    holder.asked += 1;
+    return true;
   }
 
   sessionsWithWaiting(limit: number): SessionRef[] {
@@ -189,5 +188,5 @@ function scoreOf(whenBusy: TakeOptions['whenBusy'], place: number): number {
 }
 
 function holderOf(id: string, run: string, leaseMs = defaultLeaseMs): Holder {
-  return { id, run, until: Date.now() + leaseMs, silent: 0 };
+  return { id, run, until: Date.now() + leaseMs, asked: 0 };
 }

@@ -66,15 +66,20 @@ export class InMemorySessionLeases implements SessionLeases {
     if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
   }
 
-  async findSilent(ref: SessionRef, leaseMs?: number): Promise<SilentHolder | undefined> {
-    const holder = this.#tables.leases.findSilent(this.#tables.keys.session(ref), leaseMs);
-    return holder && { ...runOfName(holder.id), run: holder.run, times: holder.silent };
+  async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {
+    const holder = this.#tables.leases.silentHolder(this.#tables.keys.session(ref));
+    return holder && { ...runOfName(holder.id), run: holder.run, asked: holder.asked };
+  }
+
+  async noteAsked(ref: InvocationRef, leaseMs?: number): Promise<boolean> {
+    return this.#tables.leases.noteAsked(this.#tables.keys.session(ref), runName(ref), leaseMs);
   }
 
   async abandon(ref: InvocationRef, end: RunEnd): Promise<boolean> {
     const { keys, leases } = this.#tables;
     const key = keys.session(ref);
-    if (!leases.isAbandoned(key, runName(ref))) return false;
+    const silent = leases.silentHolder(key);
+    if (silent?.id !== runName(ref) || silent.asked === 0 || silent.run !== '') return false;
     endRun(this.#tables.invocation(ref), ref.resume ?? '', end);
     leases.leave(key, runName(ref));
     return true;

@@ -12,11 +12,11 @@ local function holder_of(session)
 end
 `;
 
-// Gives the session to a run. `silent` counts how often the holder was found silent.
+// Gives the session to a run. `asked` counts how often the run of a silent holder was asked for.
 const giveTo = `
 local function give_to(session, run, lease_ms)
   redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
-  redis.call('HDEL', session, 'silent')
+  redis.call('HDEL', session, 'asked')
 end
 `;
 
@@ -153,16 +153,26 @@ return redis.call('ZREM', waiting, run)
 `,
 );
 
-/** Returns the holder that has given no sign of life, its run's text, and how often it was found; or false. */
+/** Returns the silent holder, its run's text, and how often its run was asked for; or false. */
 export const findSilentScript = defineScript(
-  { keys: ['session', 'waitingRuns'], args: ['leaseMs'] },
+  { keys: ['session', 'waitingRuns'] },
+  `${clock}
+local holder, lease_end, asked = unpack(redis.call('HMGET', session, 'lease', 'until', 'asked'))
+if not holder or tonumber(lease_end) > now_ms() then return false end
+return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked or 0) }
+`,
+);
+
+/** Records that the run of a silent holder is asked for. Returns 1, or 0 when it is not silent any more. */
+export const noteAskedScript = defineScript(
+  { keys: ['session'], args: ['run', 'leaseMs'] },
   `${clock}
 local holder, lease_end = unpack(redis.call('HMGET', session, 'lease', 'until'))
-if not holder or tonumber(lease_end) > now_ms() then return false end
-local times = redis.call('HINCRBY', session, 'silent', 1)
-local pause = math.min(tonumber(lease_ms) * 2 ^ (times - 1), ${longestSilenceMs})
+if holder ~= run or tonumber(lease_end) > now_ms() then return 0 end
+local asked = redis.call('HINCRBY', session, 'asked', 1)
+local pause = math.min(tonumber(lease_ms) * 2 ^ (asked - 1), ${longestSilenceMs})
 redis.call('HSET', session, 'until', string.format('%d', now_ms() + pause))
-return { holder, redis.call('HGET', waiting_runs, holder) or '', times }
+return 1
 `,
 );
 
@@ -172,9 +182,10 @@ export const abandonScript = defineScript(
     keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
     args: ['sessionToken', 'runningMs', 'endedMs', 'run', 'resume', 'endJson'],
   },
-  `${touchInvocation}${leaveSession}
-local holder, silent = unpack(redis.call('HMGET', session, 'lease', 'silent'))
-if holder ~= run or not silent or redis.call('HEXISTS', waiting_runs, run) == 1 then return 0 end
+  `${touchInvocation}${leaveSession}${clock}
+local holder, lease_end, asked = unpack(redis.call('HMGET', session, 'lease', 'until', 'asked'))
+if holder ~= run or not asked or tonumber(lease_end) > now_ms() then return 0 end
+if redis.call('HEXISTS', waiting_runs, run) == 1 then return 0 end
 redis.call('HSETNX', invocation, end_field(resume), end_json)
 leave_session(session, waiting, waiting_runs, run)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
