@@ -93,7 +93,7 @@ export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { callAnsweredError } from './sessions/pending-calls.ts';
-export { unreadBefore } from './sessions/session.ts';
+export { incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
 export {
   historyGapError,

@@ -83,6 +83,11 @@ export class MemoryHub {
     return this.#queues.texts(subject);
   }
 
+  /** Removes the work items or dead letters under a subject, as an operator may do. */
+  remove(subject: string): void {
+    this.#queues.remove(subject);
+  }
+
   /** Opens a connection without our code above it, as a client in another language has it. */
   openLink(service: string): BrokerLink {
     return this.#open(service);

@@ -29,6 +29,8 @@ export interface WorkQueues {
   next(subject: string, from: number): StoredPacket | undefined;
   /** Returns the number of messages in the queue, including those in work. */
   count(subject: string): number;
+  /** Removes the same messages. */
+  remove(subject: string): void;
   /** Returns the same messages as text. */
   texts(subject: string): string[];
   /** Returns all messages that a connection holds to the queue. */
@@ -147,6 +149,12 @@ export function createWorkQueues(): WorkQueues {
       return item && { ...item.packet, key: item.key, place: item.seq };
     },
     count: (subject) => under(subject).length,
+    remove(subject) {
+      for (const { seq, timer } of under(subject)) {
+        clearTimeout(timer);
+        items.delete(seq);
+      }
+    },
     texts: (subject) => under(subject).map(({ packet }) => new TextDecoder().decode(packet.bytes)),
     release(owner) {
       for (const taker of takers) {

@@ -40,7 +40,7 @@ import { transferPort } from '../remote/transfer-port.ts';
 import { closeCalls } from '../runs/close-calls.ts';
 import { fencedSessions, tokenOf } from '../runs/fenced-sessions.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
-import { startNext } from '../runs/run-queue.ts';
+import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { askSession, stepOptions } from './ask-session.ts';
 
 /** Answers the ask of a program that is not an agent: such a program may not ask on behalf of an agent. */
@@ -181,9 +181,10 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
 /**
  * Takes the session for an ask. An ask is answered at once or refused: it cannot wait in the session's queue.
  */
-async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
-  const taken = await sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
+async function tokenFor(mesh: Mesh, ref: InvocationRef): Promise<number> {
+  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   if (taken.state === 'held') return taken.token;
+  await askSilentHolder(mesh, ref);
   throw new MeshError(
     'resource_exhausted',
     `another run is at work in session ${ref.sessionId}; ask again later, or without a session`,

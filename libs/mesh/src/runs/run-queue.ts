@@ -40,14 +40,22 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
   mesh.log.debug({ invocationId, to }, 'its turn has come');
 }
 
+/** Time that silent work gets to give a sign of life before it ends, in ms. */
+const defaultGraceMs = 15_000;
+
 /**
  * Asks for the work of a holder that has given no sign of life: its command may be lost, for example because
  * an operator removed it from its queue. Work that no command can bring again ends: a program asked for it,
  * and the process that did it is gone.
  *
- * @param own the only agent whose runs are published
+ * @param own the only agent whose runs are published; default: any agent
+ * @param graceMs time that silent work gets to give a sign of life before it ends, in ms
  */
-export async function askSilentHolder(mesh: Mesh, ref: SessionRef, own: string): Promise<void> {
+export async function askSilentHolder(
+  mesh: Mesh,
+  ref: SessionRef,
+  { own, graceMs = defaultGraceMs }: { own?: string; graceMs?: number } = {},
+): Promise<void> {
   const { leases } = mesh.sessions;
   const silent = await leases.findSilent(ref);
   if (!silent) return;
@@ -59,14 +67,11 @@ export async function askSilentHolder(mesh: Mesh, ref: SessionRef, own: string):
     return;
   }
   const { agent, command, headers } = parse(waitingRunSchema, JSON.parse(run), 'the silent run');
-  if (agent !== own || !(await leases.noteAsked(holder))) return;
+  if ((own !== undefined && agent !== own) || !(await leases.noteAsked(holder))) return;
   const messageId = `${runKey(command)}:${command.hop}:again:${randomUUID()}`;
   await mesh.bus.enqueue(mesh.subjects.agentRun(agent, ref.sessionId), command, { messageId, headers });
   mesh.log.warn({ invocationId, agent, times: asked + 1 }, 'a run gave no sign of life; published it again');
 }
-
-/** Time that silent work gets to give a sign of life before it ends, in ms. */
-const graceMs = 15_000;
 
 async function abandon(mesh: Mesh, holder: InvocationRef): Promise<void> {
   const error = {
@@ -98,6 +103,8 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
 
 /** Time between two searches for waiting runs that were not published, in ms. */
 export const defaultSweepMs = 5_000;
+/** Number of searches for which silent work is waited for, before it ends. */
+const sweepsOfGrace = 3;
 /** Number of sessions that one search reads. */
 const sweepSize = 100;
 
@@ -120,7 +127,7 @@ export function startSweeper(
       if (signal.aborted) return;
       try {
         await startNext(mesh, ref, agent);
-        await askSilentHolder(mesh, ref, agent);
+        await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
       } catch (error) {
         mesh.log.warn({ err: error, ...ref }, 'could not look for waiting runs');
       }

@@ -78,7 +78,7 @@ async function fail(
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
-  const token = delivery.token ?? (await tokenFor(served, ref));
+  const token = delivery.token ?? (await tokenFor(served, run, ref));
   const sessions = fencedSessions(mesh.sessions, token);
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
@@ -140,10 +140,14 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
 
 /**
  * Takes the session for a run that failed before it had the session, so that the failure can be committed.
- * Returns undefined if another run holds it: that run is not disturbed.
+ * Returns undefined if another run holds it, or the session is another one by now: nothing is disturbed.
  */
-async function tokenFor({ mesh }: ServedAgent, ref: InvocationRef): Promise<number | undefined> {
-  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
+async function tokenFor(
+  { mesh }: ServedAgent,
+  { incarnation }: Run,
+  ref: InvocationRef,
+): Promise<number | undefined> {
+  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', incarnation });
   return taken.state === 'held' ? taken.token : undefined;
 }
 

@@ -6,7 +6,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 import type { DeliveredRun, Run } from './run.ts';
-import { startNext } from './run-queue.ts';
+import { askSilentHolder, startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
 
@@ -41,6 +41,7 @@ export async function waitForTurn(
     };
     await mesh.sessions.invocations.end(ref, { status: 'failed', error });
     await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
+    await askSilentHolder(mesh, ref);
     return done;
   }
   if (holder === undefined) {

@@ -14,6 +14,7 @@ import {
   getOrCreateSession,
   newerAttemptError,
   noSession,
+  noteIncarnation,
   pendingChanges,
   pickScopes,
   recordedEnd,
@@ -101,8 +102,8 @@ export class RedisSessionService implements SessionService {
   async getSession({ config = {}, ...ref }: GetSessionRequest): Promise<Session | undefined> {
     const sessionPart = await this.log.readPart(ref, logPart(config));
     if (!sessionPart) return undefined;
-    const { log, ...session } = sessionPart;
-    return { ...session, events: chooseEvents(log, config) };
+    const { log, incarnation, ...session } = sessionPart;
+    return noteIncarnation({ ...session, events: chooseEvents(log, config) }, incarnation);
   }
 
   getOrCreateSession(request: CreateSessionRequest): Promise<Session> {

@@ -10,6 +10,8 @@ interface Holder {
   until: number;
   /** Number of times that its run was asked for. */
   asked: number;
+  /** Time from which its run may be asked for again, epoch ms. */
+  again: number;
 }
 
 interface WaitingRun {
@@ -70,7 +72,7 @@ export class LeaseTable {
   renew(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
     const { holder } = this.#leases.get(key) ?? {};
     if (holder?.id !== id) return false;
-    Object.assign(holder, { until: Date.now() + leaseMs, asked: 0 });
+    Object.assign(holder, { until: Date.now() + leaseMs, asked: 0, again: 0 });
     return true;
   }
 
@@ -139,13 +141,13 @@ export class LeaseTable {
   /** Returns the holder if it is silent. */
   silentHolder(key: string): Readonly<Holder> | undefined {
     const { holder } = this.#leases.get(key) ?? {};
-    return holder && holder.until <= Date.now() ? holder : undefined;
+    return holder && Math.max(holder.until, holder.again) <= Date.now() ? holder : undefined;
   }
 
   noteAsked(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
-    const { holder } = this.#leases.get(key) ?? {};
-    if (holder?.id !== id || holder.until > Date.now()) return false;
-    holder.until = Date.now() + leaseMs * 2 ** holder.asked;
+    const holder = this.silentHolder(key) as Holder | undefined;
+    if (holder?.id !== id) return false;
+    holder.again = Date.now() + leaseMs * 2 ** holder.asked;
     holder.asked += 1;
     return true;
   }
@@ -188,5 +190,5 @@ function scoreOf(whenBusy: TakeOptions['whenBusy'], place: number): number {
 }
 
 function holderOf(id: string, run: string, leaseMs = defaultLeaseMs): Holder {
-  return { id, run, until: Date.now() + leaseMs, asked: 0 };
+  return { id, run, until: Date.now() + leaseMs, asked: 0, again: 0 };
 }

@@ -12,11 +12,20 @@ local function holder_of(session)
 end
 `;
 
-// Gives the session to a run. `asked` counts how often the run of a silent holder was asked for.
+// Gives the session to a run. `asked` counts how often the run of a silent holder was asked for; `again` is the
+// time of the next time.
 const giveTo = `
 local function give_to(session, run, lease_ms)
   redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
-  redis.call('HDEL', session, 'asked')
+  redis.call('HDEL', session, 'asked', 'again')
+end
+`;
+
+// Tells whether a holder has given no sign of life, and was not asked for just now.
+const isSilent = `
+local function is_silent(session)
+  local times = redis.call('HMGET', session, 'until', 'again')
+  return tonumber(times[1] or 0) <= now_ms() and tonumber(times[2] or 0) <= now_ms()
 end
 `;
 
@@ -156,9 +165,9 @@ return redis.call('ZREM', waiting, run)
 /** Returns the silent holder, its run's text, and how often its run was asked for; or false. */
 export const findSilentScript = defineScript(
   { keys: ['session', 'waitingRuns'] },
-  `${clock}
-local holder, lease_end, asked = unpack(redis.call('HMGET', session, 'lease', 'until', 'asked'))
-if not holder or tonumber(lease_end) > now_ms() then return false end
+  `${clock}${isSilent}
+local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
+if not holder or not is_silent(session) then return false end
 return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked or 0) }
 `,
 );
@@ -166,12 +175,11 @@ return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked 
 /** Records that the run of a silent holder is asked for. Returns 1, or 0 when it is not silent any more. */
 export const noteAskedScript = defineScript(
   { keys: ['session'], args: ['run', 'leaseMs'] },
-  `${clock}
-local holder, lease_end = unpack(redis.call('HMGET', session, 'lease', 'until'))
-if holder ~= run or tonumber(lease_end) > now_ms() then return 0 end
+  `${clock}${isSilent}
+if redis.call('HGET', session, 'lease') ~= run or not is_silent(session) then return 0 end
 local asked = redis.call('HINCRBY', session, 'asked', 1)
 local pause = math.min(tonumber(lease_ms) * 2 ^ (asked - 1), ${longestSilenceMs})
-redis.call('HSET', session, 'until', string.format('%d', now_ms() + pause))
+redis.call('HSET', session, 'again', string.format('%d', now_ms() + pause))
 return 1
 `,
 );
@@ -182,9 +190,9 @@ export const abandonScript = defineScript(
     keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
     args: ['sessionToken', 'runningMs', 'endedMs', 'run', 'resume', 'endJson'],
   },
-  `${touchInvocation}${leaveSession}${clock}
-local holder, lease_end, asked = unpack(redis.call('HMGET', session, 'lease', 'until', 'asked'))
-if holder ~= run or not asked or tonumber(lease_end) > now_ms() then return 0 end
+  `${touchInvocation}${leaveSession}${clock}${isSilent}
+local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
+if holder ~= run or not asked or not is_silent(session) then return 0 end
 if redis.call('HEXISTS', waiting_runs, run) == 1 then return 0 end
 redis.call('HSETNX', invocation, end_field(resume), end_json)
 leave_session(session, waiting, waiting_runs, run)
