@@ -78,8 +78,8 @@ describe('the operator command', () => {
     await bury({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' }, 'one');
     await bury('rubbish', 'two');
     expect(await command('dead-letters', 'list')).toEqual([
-      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
-      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
+      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
+      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
     ]);
     expect(await command('dead-letters', 'list', '1')).toHaveLength(1);
     expect(JSON.parse((await command('dead-letters', 'show', '2')).join(''))).toMatchObject({

@@ -249,7 +249,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       const step = nextStep(contexts.forStep);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
-      // Not earlier: a run whose last word is committed has ended, and nothing is left to abort.
+      // Not earlier: after the last word nothing is left to abort.
       context.abortSignal?.throwIfAborted();
       const earlierTools = tools;
       tools = step.kind === 'call-tools' && earlierTools ? earlierTools : await resolveTools(this, context);
@@ -275,7 +275,6 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const step = nextStep(context);
     const to = step.kind === 'transfer' ? step.to : transferTo;
     if (to === undefined) return;
-    context.abortSignal?.throwIfAborted();
     const inTree = this.rootAgent.findAgent(to);
     if (!inTree || inTree.isRemote) {
       if (!transfers) throw remoteError(to);
@@ -288,8 +287,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     try {
       yield* target.runAsync(context);
     } catch (error) {
-      context.abortSignal?.throwIfAborted();
-      if (error instanceof MeshError && error.retryable) throw error;
+      if (context.abortSignal?.aborted || (error instanceof MeshError && error.retryable)) throw error;
       const { invocationId, branch } = context;
       yield createEvent({
         invocationId,
