@@ -9,7 +9,6 @@ import {
   endProcess,
   pauseProcess,
   type RestartableServer,
-  type Server,
   spawnGuarded,
   startNats,
   startRedis,
@@ -24,7 +23,7 @@ const main = join(import.meta.dirname, 'effects/src/main.ts');
 /** Longer than the lease of a call, and than a try to store a result; see `effects/src/main.ts`. */
 const outageMs = 1_500;
 
-let nats: Server;
+let nats: RestartableServer;
 let redis: RestartableServer;
 let bus: Bus;
 let admin: Redis;
@@ -33,7 +32,7 @@ const effectsFile = join(folder, 'effects');
 const replicas: ReturnType<typeof spawnGuarded>[] = [];
 
 beforeAll(async () => {
-  nats = await startNats();
+  nats = await startRestartable(startNats);
   redis = await startRestartable((place) => startRedis({ ...place, appendOnly: true }));
   admin = new Redis(redis.url);
   admin.on('error', () => {});
@@ -47,7 +46,7 @@ afterAll(async () => {
   admin?.disconnect();
   await bus?.[Symbol.asyncDispose]();
   await redis?.[Symbol.asyncDispose]();
-  await nats?.stop();
+  await nats?.[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -83,14 +82,18 @@ async function callUntilAnswered(tool: string, callId: string): Promise<unknown>
   }
 }
 
-/** The ways in which Redis takes no result for a while. */
+async function restart(...servers: RestartableServer[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.kill()));
+  await delay(outageMs);
+  await Promise.all(servers.map((server) => server.start()));
+}
+
+/** The ways in which servers fail for a while. */
 const outages: Record<string, () => Promise<void>> = {
-  async 'is killed'() {
-    await redis.kill();
-    await delay(outageMs);
-    await redis.start();
-  },
-  async 'is full'() {
+  'Redis is killed': () => restart(redis),
+  'NATS is killed': () => restart(nats),
+  'both servers are killed': () => restart(redis, nats),
+  async 'Redis is full'() {
     await admin.config('SET', 'maxmemory', '1');
     await delay(outageMs);
     await admin.config('SET', 'maxmemory', '0');
@@ -98,7 +101,7 @@ const outages: Record<string, () => Promise<void>> = {
 };
 
 describe.each(['pay', 'export'])('a call of the tool %s is carried out once', (tool) => {
-  it.each(Object.keys(outages))('when Redis %s between the effect and the result', async (outage) => {
+  it.each(Object.keys(outages))('when %s between the effect and the result', async (outage) => {
     await Promise.all([serve(), serve()]);
     const callId = randomUUID();
     const answer = callUntilAnswered(tool, callId);
