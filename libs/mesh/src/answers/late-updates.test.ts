@@ -86,6 +86,22 @@ describe('an update after the end of its call', () => {
   });
 });
 
+describe('a ticket that its worker publishes twice', () => {
+  it('wakes the agent once, also when the queue does not know it any more', async () => {
+    const chat = await ticketed(says('ticket 8'), says('approved!'));
+    await chat.say('buy it');
+    for (const id of ['job:1', 'the same, after the time for which the queue knows ids']) {
+      await chat.update({ final: false, wake: true, response: { ticket: 8 }, seq: 1 }, undefined, id);
+      await chat.drained();
+    }
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: ticket 8');
+    await chat.update(approved);
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+    expect((await chat.briefs()).filter((line) => line === 'solo: ticket 8')).toHaveLength(1);
+    expect(chat.model.requests).toHaveLength(4);
+  });
+});
+
 describe('an update of a deleted session', () => {
   it.each([
     ['the end of a job', { ...approved, seq: 1 }, 0],

@@ -228,7 +228,9 @@ async function takeProgress(
   const headers = traceHeaders(item.headers);
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
-    const run = await runFor(mesh, call, pending, item.key);
+    // A worker may publish its ticket again after the queue has forgotten the id: this is the same run.
+    const key = seq === undefined ? item.key : `progress/${update.answers ?? 0}/${seq}`;
+    const run = await runFor(mesh, call, pending, key);
     const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
     await startAnswerRun(served, { ...call, pending }, runOutcome);
   } else {

@@ -3,6 +3,7 @@ import { header, MeshError, toolResultSchema } from '@agentmesh/protocol';
 import { intercept, until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { memoryMesh } from '../harness.fixture.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import { type ServeToolOptions, serveTool } from '../serve/serve-tool.ts';
 
 const context = { app: 'app', user: 'u', session: 's', invocationId: 'e-1', agent: 'a', state: {} };
@@ -28,6 +29,13 @@ async function workplace(finish: (context: Context) => Promise<unknown>, options
         },
       });
       return { mesh, ...(await serveTool(mesh, tool, { leaseMs: 60, ...options })) };
+    },
+    /** Takes the store away from a replica. */
+    cutOff({ bus: { replica } }: Mesh, isAway: () => boolean) {
+      intercept(world.callResults, 'take', (take) => async (...args) => {
+        if (isAway() && args[2].startsWith(replica)) return await away();
+        return await take(...args);
+      });
     },
     async call(callId = 'c', headers: Record<string, string> = {}) {
       const frames = await Array.fromAsync(
@@ -111,10 +119,7 @@ describe('a call whose lease has lapsed', () => {
     const place = await workplace(() => gate.promise);
     const first = await place.serve();
     let isAway = false;
-    intercept(place.callResults, 'take', (take) => async (...args) => {
-      if (isAway && args[2].startsWith(first.mesh.bus.replica)) return await away();
-      return await take(...args);
-    });
+    place.cutOff(first.mesh, () => isAway);
     const lost = place.call();
     lost.catch(() => {});
     await until(() => place.effects.length === 1);
@@ -188,6 +193,23 @@ describe('a call that is stopped', () => {
     expect(await call).toMatchObject(cancelled);
     await place.serve();
     for (let n = 0; n < 5; n += 1) expect(await place.call()).toMatchObject(cancelled);
+    expect(place.effects).toHaveLength(1);
+  });
+
+  it('while its process was gone is not begun by another', async () => {
+    const place = await workplace(untilAborted);
+    const first = await place.serve();
+    place.call().catch(() => {});
+    await until(() => place.effects.length === 1);
+    const { get } = place.sessions.invocations;
+    place.sessions.invocations.get = async (ref) => ({
+      ...(await get.call(place.sessions.invocations, ref)),
+      cancelled: 'enough',
+    });
+    place.cutOff(first.mesh, () => true);
+    place.hub.kill(first.mesh.bus);
+    await place.serve();
+    expect(await place.call()).toMatchObject({ failed: { code: 'cancelled', message: 'enough' } });
     expect(place.effects).toHaveLength(1);
   });
 

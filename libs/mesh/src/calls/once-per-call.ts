@@ -128,7 +128,12 @@ async function workOn({ requestSignal, work }: HeldCall, cancelled: AbortSignal)
 }
 
 /** The turn of a process at a call: it has the lease on the work, or the work is done. */
-type Turn = { isFirst: boolean } | { stored: ToolResult };
+type Turn =
+  | {
+      /** False if the process had to wait, or took the work over: the call may be cancelled by now. */
+      isFirst: boolean;
+    }
+  | { stored: ToolResult };
 
 /**
  * Waits until this process has the lease on the call's work, or the call has a result. Waits also while the
@@ -143,6 +148,7 @@ async function waitForTurn(
   cancelled: AbortSignal,
 ): Promise<Turn> {
   const { callResults: results, bus, log } = mesh;
+  const since = performance.now();
   let isFirst = true;
   const take = (gone?: string) => {
     if (gone !== undefined) isFirst = false;
@@ -152,7 +158,8 @@ async function waitForTurn(
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
     const taken = await untilDone(look, { signal, log, step: `take a call of ${tool}` });
     if (taken.state === 'done') return { stored: taken.result };
-    if (taken.state === 'taken' && bus.status().connected) return { isFirst };
+    if (taken.state === 'taken' && bus.status().connected)
+      return { isFirst: isFirst && performance.now() - since < leaseMs };
     isFirst = false;
     // Without NATS the others take this process for gone: it must not begin, and one of them may.
     if (taken.state === 'taken')
