@@ -76,6 +76,19 @@ describe('the NATS user of a tool', () => {
     await expect(tool.request(subject, '{}', { timeout: 5_000 })).rejects.toThrow(/permissions violation/i);
   });
 
+  it('may ask whether a replica of its own service is gone, and about no other service', async () => {
+    await using bus = await connectNats({
+      url: mesh.natsUrl,
+      service: 'tool_get_weather',
+      cards: false,
+      ...mesh.login('tool_get_weather'),
+    });
+    await until(() => bus.isGone('get_weather', 'tool_get_weather-1-00000000'));
+    await expect(bus.isGone('weather_agent', 'agent_weather_agent-1-00000000')).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+  });
+
   it('gets a clear error at once from our own client too', async () => {
     await using bus = await connectNats({
       url: mesh.natsUrl,

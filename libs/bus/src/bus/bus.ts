@@ -193,13 +193,24 @@ export interface Bus extends AsyncDisposable {
   /** Opens a bucket of small values with conditional changes, which the provisioning step has made. */
   records(bucket: string): RecordBucket;
 
-  /** Answers $SRV.PING, INFO and STATS for this service. */
+  /**
+   * Answers $SRV.PING, INFO and STATS for this service. After the stop the replica still answers a PING to
+   * itself alone, until its bus is closed: {@link Bus.isGone} tells about processes, not about services.
+   */
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;
   /**
    * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
    * about a millisecond.
    */
   isServed(name: string): Promise<boolean>;
+  /**
+   * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
+   * paused process keeps its connection, so it is not gone. Also false for two seconds after this process has
+   * connected, since the other processes may need this time to come back after a restart of the server.
+   *
+   * @throws MeshError `unavailable` while this process has no connection
+   */
+  isGone(service: string, replica: string): Promise<boolean>;
 }
 
 /** The interval of heartbeats in a reply stream while the handler is silent, in ms. */

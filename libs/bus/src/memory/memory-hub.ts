@@ -60,6 +60,7 @@ export class MemoryHub {
       directory,
       onError,
       heartbeatMs,
+      reconnects: false,
     });
     this.#links.set(bus, link);
     return bus;

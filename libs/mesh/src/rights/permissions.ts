@@ -127,6 +127,8 @@ export function permissionsOf(
     return {
       publish: [
         announces,
+        // Needed to find out whether another replica that has begun a call or a job is gone.
+        `$SRV.PING.${names.shownAs(name)}.*`,
         ...artifactRights(names),
         ...claimRights(names),
         // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
