@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { provisionUser } from '@agentmesh/mesh';
 import {
   type KillPoint,
   killPoints,
@@ -89,7 +90,7 @@ function choose(target: Target, random: Random): Choice {
 }
 
 async function strike(field: Field, { target, which, point, passes, downMs }: Choice): Promise<void> {
-  if (target === 'redis') return await restart(field.redis, downMs);
+  if (target === 'redis') return await restart(await field.redis.primary(), downMs);
   if (target === 'nats') return await restart(await natsServerOf(field, which), downMs);
   const places = target === 'gateway' ? field.gateways : field.parts[target];
   const place = places[which % places.length];
@@ -98,11 +99,11 @@ async function strike(field: Field, { target, which, point, passes, downMs }: Ch
 }
 
 /** Returns a NATS server to kill. In a cluster, every second time it is the leader of the runs. */
-async function natsServerOf({ nats, natsUrl }: Field, which: number): Promise<RestartableServer> {
+async function natsServerOf({ nats, natsUrl, login }: Field, which: number): Promise<RestartableServer> {
   const [first] = nats;
   if (!first) throw new Error('there is no NATS server');
   if (nats.length === 1) return first;
-  const leader = which % 2 === 0 ? await leaderOf(natsUrl) : undefined;
+  const leader = which % 2 === 0 ? await leaderOf(natsUrl, login(provisionUser)) : undefined;
   return nats.find((node) => 'name' in node && node.name === leader) ?? nats[which % nats.length] ?? first;
 }
 

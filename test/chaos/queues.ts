@@ -2,6 +2,7 @@ import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { agentNames } from './agents.ts';
+import type { Login } from './field.ts';
 
 const { workStream, workConsumer } = subjects();
 const runStream = workStream('run');
@@ -32,9 +33,14 @@ export interface Queues extends AsyncDisposable {
   kept(): Promise<number>;
 }
 
+function connectAs(url: string, login: Login, timeout = 20_000) {
+  const inboxPrefix = subjects().inboxPrefix(login.user);
+  return connect({ servers: url.split(','), ...login, inboxPrefix, timeout });
+}
+
 /** Returns the name of the server that leads the stream of runs; undefined while there is no leader. */
-export async function leaderOf(url: string): Promise<string | undefined> {
-  const connection = await connect({ servers: url.split(','), timeout: 1_000 }).catch(() => undefined);
+export async function leaderOf(url: string, login: Login): Promise<string | undefined> {
+  const connection = await connectAs(url, login, 1_000).catch(() => undefined);
   if (!connection) return undefined;
   try {
     const answer = await connection.request(`$JS.API.STREAM.INFO.${runStream}`, '', { timeout: 1_000 });
@@ -46,8 +52,8 @@ export async function leaderOf(url: string): Promise<string | undefined> {
   }
 }
 
-export async function openQueues(url: string): Promise<Queues> {
-  const connection = await connect({ servers: url.split(',') });
+export async function openQueues(url: string, login: Login): Promise<Queues> {
+  const connection = await connectAs(url, login);
   const info = async <T>(of: string): Promise<T> => {
     let answer: T | undefined;
     // A cluster that has just lost a server takes some time to answer.

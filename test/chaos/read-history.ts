@@ -1,5 +1,6 @@
 import type { SessionService } from '@agentmesh/agent';
 import type { StoredEvent } from '@agentmesh/agent/internal';
+import { provisionUser } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { agentNames, countingTools, onceTools } from './agents.ts';
@@ -36,7 +37,7 @@ export async function readHistory(
   await Promise.all(field.replicas.map((replica) => replica.ready()));
   await using store = await connectRedisStore({ url: field.redis.url });
   const { sessions } = store;
-  await using queues = await openQueues(field.natsUrl);
+  await using queues = await openQueues(field.natsUrl, field.login(provisionUser));
   const unsettled = await settle({
     queues,
     timeoutMs: settleMs,
