@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import type { Execution } from './check/history.ts';
+import type { Execution } from './check/old-history.ts';
 
 /** The outside effect of a counting tool. */
 export type CountWork = (tool: string, callId: string) => Promise<void>;

@@ -4,7 +4,7 @@ import { keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { type RedisCluster, startRedisCluster, until } from '@agentmesh/testing';
 import { checkDeltas, type DeltaHistory, type DeltaWrite } from './check/deltas.ts';
-import type { Violation } from './check/history.ts';
+import type { Violation } from './check/old-history.ts';
 
 export interface FailoverOptions {
   /** The number of replicas that must have a commit before it is acknowledged; 0 for no wait. */

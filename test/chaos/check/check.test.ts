@@ -11,7 +11,7 @@ import {
   said,
   sessionOf,
 } from './hand-made.fixture.ts';
-import type { History } from './history.ts';
+import type { History } from './old-history.ts';
 import { check, rules } from './rules.ts';
 
 const found = (history: History) => check(history).map(({ rule, what }) => `${rule}: ${what}`);

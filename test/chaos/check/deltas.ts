@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionRef } from '@agentmesh/protocol';
-import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
 import { eventsOnce, withoutGap } from './log-rules.ts';
+import { type History, nameOf, type SessionHistory, type Violation } from './old-history.ts';
 import { stateIsSum } from './state-is-sum.ts';
 
 /** One delta that a writer tried to commit. No two deltas write the same value to the same key. */

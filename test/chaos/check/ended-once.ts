@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
-import { type History, type InvocationHistory, nameOf, type Violation } from './history.ts';
 import { isEnd, ofInvocation } from './log.ts';
+import { type History, type InvocationHistory, nameOf, type Violation } from './old-history.ts';
 
 type Found = Omit<Violation, 'rule'>;
 

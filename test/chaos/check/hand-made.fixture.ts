@@ -1,7 +1,7 @@
 import { createEvent } from '@agentmesh/agent';
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
-import type { History, SessionHistory } from './history.ts';
+import type { History, SessionHistory } from './old-history.ts';
 
 export const ref = { appName: 'app', userId: 'u', sessionId: 's' };
 export const invocationId = 'e-1';

@@ -1,4 +1,4 @@
-import { type History, nameOf, type Violation } from './history.ts';
+import { type History, nameOf, type Violation } from './old-history.ts';
 
 type Found = Omit<Violation, 'rule'>;
 

@@ -1,6 +1,6 @@
 import { endedOnce } from './ended-once.ts';
-import type { History, Violation } from './history.ts';
 import { eventsOnce, withoutGap } from './log-rules.ts';
+import type { History, Violation } from './old-history.ts';
 import { sawAllOnce } from './saw-all-once.ts';
 import { stateIsSum } from './state-is-sum.ts';
 import { countedOnce, oneResponse } from './tool-rules.ts';

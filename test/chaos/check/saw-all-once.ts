@@ -1,5 +1,5 @@
-import { type History, nameOf, type Violation } from './history.ts';
 import { ofInvocation } from './log.ts';
+import { type History, nameOf, type Violation } from './old-history.ts';
 
 /**
  * Finds clients that missed or repeated events. A client that got the end must have seen each committed event

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
+import { type History, nameOf, type SessionHistory, type Violation } from './old-history.ts';
 
 type Found = Omit<Violation, 'rule'>;
 

@@ -1,5 +1,5 @@
-import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
 import { callsOf, responsesOf } from './log.ts';
+import { type History, nameOf, type SessionHistory, type Violation } from './old-history.ts';
 
 type Found = Omit<Violation, 'rule'>;
 
