@@ -6,12 +6,11 @@ import { connectRedisStore } from '@agentmesh/store';
 import { agentNames, countingTools, onceTools } from './agents.ts';
 import { callsOf } from './check/log.ts';
 import { type History, type InvocationHistory, nameOf, type SessionHistory } from './check/old-history.ts';
-import type { Attempt } from './client.ts';
 import type { Effects } from './effects.ts';
 import type { Field } from './field.ts';
 import { openQueues } from './queues.ts';
 import { settle } from './settle.ts';
-import type { Traffic } from './traffic.ts';
+import type { Attempt, Traffic } from './traffic.ts';
 
 /** The time limit for all accepted work to end after the last kill, in ms. */
 const defaultSettleMs = 45_000;

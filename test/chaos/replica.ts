@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { endProcess, hasEnded, type KillPoint, pauseProcess, spawnGuarded } from '@agentmesh/testing';
-import { beginStretch, type Life } from './field/lives.ts';
+import { type Life, now } from './check/history.ts';
+import { beginSpan } from './field/lives.ts';
 
 export interface ReplicaOptions {
   /** The name of the place: `front_agent/1`. */
@@ -51,7 +52,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   function start() {
     lives += 1;
     const life = `${name}#${lives}`;
-    const record: Life = { replica: life, startedAt: performance.now(), pauses: [], cutOffs: [] };
+    const record: Life = { replica: name, life, startedAt: now(), pauses: [], cutOffs: [] };
     options.lives?.push(record);
     const { args, cwd, env } = options.command(life);
     const child = spawnGuarded([process.execPath, ...args], {
@@ -73,7 +74,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     child.once('exit', () => {
       ready.reject(new Error(`${life} ended before it served`));
       dead.push(life);
-      record.diedAt = performance.now();
+      record.diedAt = now();
       if (!closed) current = start();
     });
     return { child, life, record, ready: ready.promise };
@@ -109,7 +110,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       const { child, record } = current;
       if (child.pid === undefined || hasEnded(child)) return () => {};
       const paused = pauseProcess(child.pid);
-      const end = beginStretch(record.pauses);
+      const end = beginSpan(record.pauses);
       return () => {
         paused.resume();
         end();

@@ -18,13 +18,19 @@ export interface Figures {
   reconnects: number;
   events: number;
   redeliveries: number;
-  kills: number;
+  faults: number;
   /** The numbers of calls whose work was done more than once, by tool. */
   repeats: Record<string, number>;
   violations: number;
 }
 
-export function figuresOf({ traffic, history, violations, kills, redeliveries }: ChaosResult): Figures {
+export function figuresOf({
+  traffic,
+  history,
+  violations,
+  observations,
+  redeliveries,
+}: ChaosResult): Figures {
   const status = new Map(history.invocations.map((each) => [each.invocationId, each.status]));
   const taken = traffic.operations.filter(({ attempts }) => attempts.at(-1)?.invocationId !== undefined);
   const statusOf = (wanted: string) =>
@@ -43,7 +49,7 @@ export function figuresOf({ traffic, history, violations, kills, redeliveries }:
     reconnects: sum(attempts.map(({ view }) => view.reconnects)),
     events: sum(history.sessions.map(({ events }) => events.length)),
     redeliveries,
-    kills: sum(Object.values(kills)),
+    faults: observations.faults.length,
     repeats: repeats(history),
     violations: violations.length,
   };
@@ -52,14 +58,16 @@ export function figuresOf({ traffic, history, violations, kills, redeliveries }:
 /** Returns the figures as lines of text. */
 export function describe(result: ChaosResult): string {
   const figures = figuresOf(result);
-  const { traffic, kills, ghosts, unsettled, trafficMs, totalMs, violations } = result;
+  const { traffic, observations, ghosts, unsettled, trafficMs, totalMs, violations } = result;
+  const kinds = Object.groupBy(observations.faults, ({ kind }) => kind);
+  const faults = Object.fromEntries(Object.entries(kinds).map(([kind, found]) => [kind, found?.length ?? 0]));
   const times = traffic.operations.map(({ ms }) => ms).sort((one, other) => one - other);
   const quantile = (share: number) => Math.round(times[Math.floor(share * (times.length - 1))] ?? 0);
   const lines = [
     `offered       ${figures.offered}, acknowledged ${figures.acknowledged}, completed ${figures.completed} (${(100 * figures.share).toFixed(1)} %), failed ${figures.failed}`,
     `clients       ${figures.refused} attempts refused, came back ${figures.reconnects} times; an operation took ${quantile(0.5)} ms p50, ${quantile(0.99)} ms p99, ${quantile(1)} ms at most`,
     `log           ${figures.events} events in ${result.history.sessions.length} sessions, ${result.history.invocations.length} invocations`,
-    `killed        ${figures.kills} times: ${listOf(kills)}`,
+    `faults        ${figures.faults}: ${listOf(faults) || 'none'}`,
     `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${ghosts}`,
     `time          ${(trafficMs / 1_000).toFixed(1)} s of work, ${(totalMs / 1_000).toFixed(1)} s in all`,
     ...unsettled.map((what) => `unsettled     ${what}`),

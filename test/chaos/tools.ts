@@ -1,13 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BaseTool, type Context, FunctionTool, LongRunningFunctionTool } from '@agentmesh/agent';
 import { z } from 'zod';
+import { turnsKey } from './check/history.ts';
 import type { CountWork } from './effects.ts';
-
-/**
- * The key of the session's counter. A run reads the counter and writes the next number, so two runs at the same
- * time would lose an update.
- */
-export const counterKey = 'count';
 
 /** Notes a call in the session's state, and under a key that the user's sessions share. */
 function noteCall(tool: string, op: string, context: Context | undefined): void {
@@ -16,7 +11,10 @@ function noteCall(tool: string, op: string, context: Context | undefined): void 
   context?.state.set(`user:last_${tool}`, callId);
 }
 
-/** Makes a tool of the agent's own process. It counts its calls and increments the session's counter. */
+/**
+ * Makes a tool of the agent's own process. It counts its calls and raises the counter of the session. Two runs at
+ * the same time would lose an update.
+ */
 export function localCounter(name: string, count: CountWork): BaseTool {
   return new FunctionTool({
     name,
@@ -26,7 +24,7 @@ export function localCounter(name: string, count: CountWork): BaseTool {
       const callId = context?.functionCallId ?? '';
       await count(name, callId);
       noteCall(name, op, context);
-      context?.state.set(counterKey, Number(context.state.get(counterKey) ?? 0) + 1);
+      context?.state.set(turnsKey, Number(context.state.get(turnsKey) ?? 0) + 1);
       return { counted: callId };
     },
   });

@@ -2,7 +2,6 @@ import { startTcpProxy, type TcpProxy } from '@agentmesh/testing';
 
 /** The servers to which a process has connections of its own. */
 export type Side = 'nats' | 'redis';
-export const sides: readonly Side[] = ['nats', 'redis'];
 
 /** The proxies between one place and the servers. A process without proxies is connected directly. */
 export type Links = Partial<Record<Side, TcpProxy>>;
