@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { deadlineSignal } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
 
 export interface DoorOptions {
   gateways: readonly string[];
   /** The number of the gateway to begin with. */
   first: number;
+  /** The longest time of all requests together, in ms. */
+  patienceMs: number;
   /** Ends all requests. */
   signal: AbortSignal;
 }
@@ -23,17 +26,24 @@ export interface Answered {
 }
 
 /** One client's way to the gateways. Any of them may die at any time. */
-export class GatewayDoor {
+export class GatewayDoor implements Disposable {
   readonly #options: DoorOptions;
+  // `AbortSignal.any` over a signal that lives long keeps this process busy for a minute at its end.
+  readonly #until: ReturnType<typeof deadlineSignal>;
   #gateway: number;
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    this.#until = deadlineSignal(options.patienceMs, options.signal);
     this.#gateway = options.first % options.gateways.length;
   }
 
   get signal(): AbortSignal {
-    return this.#options.signal;
+    return this.#until.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#until[Symbol.dispose]();
   }
 
   /** Goes to the next gateway, after a pause. */
@@ -43,18 +53,13 @@ export class GatewayDoor {
   }
 
   /** Sends one request to the current gateway. Returns undefined when the connection fails. */
-  async send(
-    method: string,
-    path: string,
-    body?: unknown,
-    leave?: AbortSignal,
-  ): Promise<Response | undefined> {
+  async send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
     const { gateways, signal } = this.#options;
     signal.throwIfAborted();
     try {
       return await fetch(`${gateways[this.#gateway]}${path}`, {
         method,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(silenceMs), ...(leave ? [leave] : [])]),
+        signal: within(signal, silenceMs),
         ...(body !== undefined && {
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(body),
@@ -94,6 +99,14 @@ export class GatewayDoor {
       await this.elsewhere();
     }
   }
+}
+
+/** Returns a signal that aborts with another signal, and after a time in ms. */
+function within(signal: AbortSignal, ms: number): AbortSignal {
+  const over = new AbortController();
+  setTimeout(() => over.abort(), ms).unref();
+  signal.addEventListener('abort', () => over.abort(signal.reason), { once: true });
+  return over.signal;
 }
 
 /** Returns the path of a session. */
