@@ -106,9 +106,10 @@ function countingTool(name: string, count: CountWork): BaseTool {
     parameters: z.object({ op: z.string() }),
     async execute({ op }, toolContext) {
       const callId = toolContext?.functionCallId ?? '';
-      await count(name, callId);
+      const end = count(name, { callId, invocationId: toolContext?.invocationId ?? '' });
       toolContext?.state.set(`${name}_${op}`, callId);
       toolContext?.state.set(`user:last_${name}`, callId);
+      end();
       return { counted: callId };
     },
   });

@@ -45,6 +45,8 @@ export interface Field extends AsyncDisposable {
   readonly gateways: Replica[];
   readonly gatewayUrls: string[];
   readonly parts: Record<PartName, Replica[]>;
+  /** The folder of the notes about effects. */
+  readonly effects: string;
   /** All processes except the servers. */
   readonly replicas: Replica[];
 }
@@ -71,7 +73,8 @@ export async function startField(options: FieldOptions): Promise<Field> {
     // There are many starts; with the cache they do not compile the same files again.
     NODE_COMPILE_CACHE: cache,
   };
-  const urls = { natsUrl, redisUrl: redis.url, modelUrl: model.url };
+  const effects = join(cache, 'effects');
+  const urls = { natsUrl, redisUrl: redis.url, modelUrl: model.url, effects };
   const workers = parts.flatMap((part) =>
     Array.from({ length: count }, (_, at) =>
       owners.use(
@@ -92,7 +95,7 @@ export async function startField(options: FieldOptions): Promise<Field> {
   await Promise.all(replicas.map((replica) => replica.ready()));
   const all = owners.move();
   return {
-    ...{ nats, natsUrl, redis, model, gateways, replicas },
+    ...{ nats, natsUrl, redis, model, gateways, replicas, effects },
     gatewayUrls: ports.map((port) => `http://127.0.0.1:${port}`),
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,

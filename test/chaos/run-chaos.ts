@@ -2,7 +2,6 @@ import { seededRandom } from '@agentmesh/testing';
 import type { History, Violation } from './check/old-history.ts';
 import { check } from './check/rules.ts';
 import type { ComeBack } from './client.ts';
-import { openEffects } from './effects.ts';
 import { type Kills, killNowAndThen } from './fault-loop.ts';
 import { startField } from './field.ts';
 import { chaosModel } from './model.ts';
@@ -61,7 +60,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...(options.natsServers !== undefined && { natsServers: options.natsServers }),
     ...(onLine && { onLine }),
   });
-  using effects = openEffects(field.redis.url);
   const over = new AbortController();
   const faults = killNowAndThen({
     field,
@@ -85,7 +83,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   }
   options.signal?.throwIfAborted();
   const trafficMs = performance.now() - at;
-  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, effects, traffic);
+  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, traffic);
   const violations = check(history);
   const totalMs = performance.now() - begin;
   return {

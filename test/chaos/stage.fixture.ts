@@ -5,7 +5,6 @@ import { app } from './agents.ts';
 import type { Violation } from './check/old-history.ts';
 import { check } from './check/rules.ts';
 import { type Attempt, ChaosClient } from './client.ts';
-import { openEffects } from './effects.ts';
 import { type Field, startField } from './field.ts';
 import { chaosModel, type OpKind, wordsOf } from './model.ts';
 import { readHistory } from './read-history.ts';
@@ -47,7 +46,6 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
     }),
   );
   const store = owners.use(await connectRedisStore({ url: field.redis.url }));
-  const effects = owners.use(openEffects(field.redis.url));
   const gone = new AbortController();
   const traffic: Traffic = { operations: [], sessions: new Map() };
   const send: Stage['send'] = (kind) => {
@@ -78,7 +76,7 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   return {
     ...{ field, lines, send, writerOf },
     holdNextAnswer: gate.hold,
-    verdict: async (settleMs) => check(await readHistory(field, effects, traffic, settleMs)),
+    verdict: async (settleMs) => check(await readHistory(field, traffic, settleMs)),
     async [Symbol.asyncDispose]() {
       gone.abort();
       gate.open();

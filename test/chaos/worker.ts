@@ -18,6 +18,8 @@ export interface WorkerOrder {
   replica: string;
   natsUrl: string;
   redisUrl: string;
+  /** The folder of the notes about effects. */
+  effects: string;
   modelUrl: string;
   sabotage?: Sabotage;
 }
@@ -31,7 +33,7 @@ async function main(order: WorkerOrder): Promise<void> {
     onError: (error) => onError(error),
   });
   const bus = await connectNats({ url: natsUrl, service: name, onError });
-  const effects = openEffects(redisUrl);
+  const effects = openEffects(order.effects, replica);
   if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults });
   intercept(bus, 'consumeRuns', (call) => (agent, handler, options) => {
     const counted = (item: Parameters<typeof handler>[0]) => {
@@ -40,7 +42,7 @@ async function main(order: WorkerOrder): Promise<void> {
     };
     return call(agent, counted, options);
   });
-  const part = makePart(name, modelUrl, effects.count(replica));
+  const part = makePart(name, modelUrl, effects.count);
   const killer = createKiller();
   addKillPoints(killer, { sessions, bus, ...part });
   createInterface(process.stdin).on('line', (line) => {
