@@ -59,7 +59,7 @@ export function makePart(name: PartName, modelUrl: string, count: CountWork): Pa
 /** Returns the manifests of the parts, from which the rights of their NATS users follow. */
 export function manifestsOf(parts: readonly PartName[]): ServiceManifest[] {
   return parts.map((name) => {
-    const { service } = makePart(name, 'http://127.0.0.1:1', async () => {});
+    const { service } = makePart(name, 'http://127.0.0.1:1', () => () => {});
     if (service instanceof BaseAgent) return agentManifest(service);
     if (service instanceof BaseTool) return toolManifest(service);
     throw new Error(`${name} is neither an agent nor a tool`);

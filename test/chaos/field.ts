@@ -60,6 +60,8 @@ export interface Field extends AsyncDisposable {
   readonly gateways: Replica[];
   readonly gatewayUrls: string[];
   readonly parts: Record<PartName, Replica[]>;
+  /** The folder of the notes about effects. */
+  readonly effects: string;
   /** All processes except the servers. */
   readonly replicas: Replica[];
   /** The proxies between the processes and the servers. */
@@ -101,7 +103,8 @@ export async function startField(options: FieldOptions): Promise<Field> {
   const log: FieldLog = { lives: [], faults: [] };
   // There are many starts; with the cache they do not compile the same files again.
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: cache };
-  const setting: Setting = { options, owners, network, log, login, env, modelUrl: model.url };
+  const effects = join(cache, 'effects');
+  const setting: Setting = { options, owners, network, log, login, env, effects, modelUrl: model.url };
   const workers = await startWorkers(setting, parts);
   const { gateways, gatewayUrls } = await startGateways(setting);
   const replicas = [...workers, ...gateways];
@@ -109,7 +112,7 @@ export async function startField(options: FieldOptions): Promise<Field> {
   const all = owners.move();
   return {
     ...{ nats: nats.nodes, natsUrl: nats.url, redis, model, gateways, gatewayUrls, replicas },
-    ...{ network, log, login },
+    ...{ network, log, login, effects },
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,
       Replica[]
@@ -126,6 +129,7 @@ interface Setting {
   log: FieldLog;
   login: Field['login'];
   env: NodeJS.ProcessEnv;
+  effects: string;
   modelUrl: string;
 }
 
@@ -160,6 +164,7 @@ async function startWorkers(setting: Setting, parts: readonly PartName[]): Promi
         ...(await setting.network.connect(name)),
         login: setting.login(serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part)),
         modelUrl: setting.modelUrl,
+        effects: setting.effects,
         ...(waitReplicas !== undefined && { waitReplicas }),
         ...(sabotage && { sabotage }),
       };

@@ -6,7 +6,7 @@ import { connectRedisStore } from '@agentmesh/store';
 import { agentNames, countingTools, onceTools } from './agents.ts';
 import { callsOf } from './check/log.ts';
 import { type History, type InvocationHistory, nameOf, type SessionHistory } from './check/old-history.ts';
-import type { Effects } from './effects.ts';
+import { readEffects } from './effects.ts';
 import type { Field } from './field.ts';
 import { openQueues } from './queues.ts';
 import { settle } from './settle.ts';
@@ -29,7 +29,6 @@ export interface FinalHistory extends History {
  */
 export async function readHistory(
   field: Field,
-  effects: Effects,
   traffic: Traffic,
   settleMs = defaultSettleMs,
 ): Promise<FinalHistory> {
@@ -47,10 +46,13 @@ export async function readHistory(
   const invocations = await Promise.all(
     roots.map((ref) => readInvocations(sessions, ref, histories, traffic)),
   );
+  const { executions, redeliveries } = readEffects(field.effects);
   return {
     sessions: histories,
     invocations: invocations.flat(),
-    ...(await effects.read()),
+    executions: executions.map(({ tool, callId, life }) => ({ tool, callId, replica: life })),
+    counted: [...new Set(executions.map(({ callId }) => callId))],
+    redeliveries,
     ghosts: await queues.kept(),
     unsettled,
     countingTools,

@@ -3,7 +3,6 @@ import { now, type Observations } from './check/history.ts';
 import type { History, Violation } from './check/old-history.ts';
 import { check } from './check/rules.ts';
 import { openNatsDoor } from './clients/nats-door.ts';
-import { openEffects } from './effects.ts';
 import { carryOut } from './faults/carry-out.ts';
 import { fillableBytes } from './faults/fill.ts';
 import { type Field, startField } from './field.ts';
@@ -59,7 +58,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...(settings.mixes.includes('full') && { maxFileBytes: fillableBytes }),
     ...(onLine && { onLine }),
   });
-  using effects = openEffects(field.redis.url);
   await using nats = await openNatsDoor(field.natsUrl, field.login('client'));
   const traffic = emptyTraffic();
   const at = now();
@@ -78,7 +76,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
-  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, effects, traffic);
+  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, traffic);
   return {
     ...{ traffic, history, observations, redeliveries, ghosts, unsettled, trafficMs },
     violations: check(history),

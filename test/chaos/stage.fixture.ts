@@ -10,7 +10,6 @@ import { makeMilestones } from './clients/milestones.ts';
 import { openNatsDoor } from './clients/nats-door.ts';
 import { newPlace, type World } from './clients/place.ts';
 import { doorOf, sendRun } from './clients/say.ts';
-import { openEffects } from './effects.ts';
 import { type Field, startField } from './field.ts';
 import { chaosModel, type OpKind, wordsOf } from './model.ts';
 import { readHistory } from './read-history.ts';
@@ -52,7 +51,6 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
     }),
   );
   const store = owners.use(await connectRedisStore({ url: field.redis.url }));
-  const effects = owners.use(openEffects(field.redis.url));
   const gone = new AbortController();
   const nats = owners.use(await openNatsDoor(field.natsUrl, field.login('client')));
   const traffic = emptyTraffic();
@@ -87,7 +85,7 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   return {
     ...{ field, lines, send, writerOf },
     holdNextAnswer: gate.hold,
-    verdict: async (settleMs) => check(await readHistory(field, effects, traffic, settleMs)),
+    verdict: async (settleMs) => check(await readHistory(field, traffic, settleMs)),
     async [Symbol.asyncDispose]() {
       gone.abort();
       gate.open();

@@ -1,8 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BaseTool, type Context, FunctionTool, LongRunningFunctionTool } from '@agentmesh/agent';
 import { z } from 'zod';
-import { turnsKey } from './check/history.ts';
+import { counterKey } from './check/history.ts';
 import type { CountWork } from './effects.ts';
+
+/** Notes the effect of a call. The returned function notes that the tool has returned. */
+function begin(count: CountWork, tool: string, context: Context | undefined): () => void {
+  const { functionCallId: callId = '', invocationId = '' } = context ?? {};
+  return count(tool, { callId, invocationId });
+}
 
 /** Notes a call in the session's state, and under a key that the user's sessions share. */
 function noteCall(tool: string, op: string, context: Context | undefined): void {
@@ -21,11 +27,11 @@ export function localCounter(name: string, count: CountWork): BaseTool {
     description: 'Counts this call.',
     parameters: z.object({ op: z.string() }),
     async execute({ op }, context) {
-      const callId = context?.functionCallId ?? '';
-      await count(name, callId);
+      const end = begin(count, name, context);
       noteCall(name, op, context);
-      context?.state.set(turnsKey, Number(context.state.get(turnsKey) ?? 0) + 1);
-      return { counted: callId };
+      context?.state.set(counterKey, Number(context.state.get(counterKey) ?? 0) + 1);
+      end();
+      return { counted: context?.functionCallId };
     },
   });
 }
@@ -37,10 +43,10 @@ export function remoteCounter(name: string, count: CountWork): BaseTool {
     description: 'Counts this call.',
     parameters: z.object({ op: z.string(), bytes: z.number().optional() }),
     async execute({ op, bytes = 0 }, context) {
-      const callId = context?.functionCallId ?? '';
-      await count(name, callId);
+      const end = begin(count, name, context);
       noteCall(name, op, context);
-      return { counted: callId, ...(bytes > 0 && { padding: 'x'.repeat(bytes) }) };
+      end();
+      return { counted: context?.functionCallId, ...(bytes > 0 && { padding: 'x'.repeat(bytes) }) };
     },
   });
 }
@@ -59,9 +65,10 @@ export function longWork(name: string, count: CountWork): BaseTool {
     parameters: z.object({ op: z.string(), pieces: z.number().optional() }),
     answerWithinMs,
     async execute({ op, pieces }, context) {
-      const callId = context?.functionCallId ?? '';
-      await count(name, callId);
-      return pieces === undefined ? { status: 'pending', ticket: op } : workOn(op, pieces, context);
+      const end = begin(count, name, context);
+      if (pieces !== undefined) return workOn(op, pieces, context, end);
+      end();
+      return { status: 'pending', ticket: op };
     },
   });
 }
@@ -69,12 +76,16 @@ export function longWork(name: string, count: CountWork): BaseTool {
 /** The time for one piece of a job, in ms. */
 const pieceMs = 150;
 
-async function* workOn(op: string, pieces: number, context: Context | undefined) {
+async function* workOn(op: string, pieces: number, context: Context | undefined, end: () => void) {
   const { abortSignal: signal, lastProgress } = context ?? {};
   let done = Number((lastProgress as { done?: number } | undefined)?.done ?? 0);
-  for (; done < pieces; done += 1) {
-    yield { status: 'running', done };
-    await pause(pieceMs, undefined, { ...(signal && { signal }) });
+  try {
+    for (; done < pieces; done += 1) {
+      yield { status: 'running', done };
+      await pause(pieceMs, undefined, { ...(signal && { signal }) });
+    }
+  } finally {
+    end();
   }
   return { status: 'completed', outcome: op };
 }
@@ -92,9 +103,8 @@ export function confirmedCounter(name: string, count: CountWork): BaseTool {
         return { status: 'somebody has to agree' };
       }
       if (!answer.confirmed) return { status: 'refused', op };
-      const callId = context?.functionCallId ?? '';
-      await count(name, callId);
-      return { counted: callId };
+      begin(count, name, context)();
+      return { counted: context?.functionCallId };
     },
   });
 }

@@ -22,6 +22,8 @@ export interface WorkerOrder {
   /** The NATS user of the part. */
   login: Login;
   waitReplicas?: number;
+  /** The folder of the notes about effects. */
+  effects: string;
   modelUrl: string;
   sabotage?: Sabotage;
 }
@@ -43,7 +45,7 @@ async function main(order: WorkerOrder): Promise<void> {
   const kind = name.endsWith('_agent') ? 'agent' : 'tool';
   const service = serviceName(kind, name);
   const bus = await connectNats({ url: natsUrl, service, ...login, cards: kind === 'agent', onError });
-  const effects = openEffects(redisUrl);
+  const effects = openEffects(order.effects, replica);
   if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults });
   intercept(bus, 'consumeRuns', (call) => (agent, handler, options) => {
     const counted = (item: Parameters<typeof handler>[0]) => {
@@ -52,7 +54,7 @@ async function main(order: WorkerOrder): Promise<void> {
     };
     return call(agent, counted, options);
   });
-  const part = makePart(name, modelUrl, effects.count(replica));
+  const part = makePart(name, modelUrl, effects.count);
   const killer = createKiller();
   addKillPoints(killer, { sessions, bus, ...part });
   createInterface(process.stdin).on('line', (line) => {

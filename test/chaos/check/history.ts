@@ -11,7 +11,7 @@ export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 export type Span = [from: number, to: number];
 
 /** The key of the counter that the local counting tool raises by one: it reads the state and writes it back. */
-export const turnsKey = 'turns';
+export const counterKey = 'count';
 
 /** The end of a run. A failure has an error code of the mesh. */
 export interface Ending {
@@ -19,6 +19,11 @@ export interface Ending {
   resume?: string;
   status: 'completed' | 'failed';
   code?: string;
+}
+
+/** An end that a client was told, or that was published as news. */
+export interface ToldEnd extends Ending {
+  at: number;
 }
 
 /** The outcome, or the progress, that a message gives to a pending call. */
@@ -50,14 +55,17 @@ export interface Message {
    * acknowledgement of JetStream. Absent when the client knows nothing.
    */
   acceptedAt?: number;
-  /** Set when the sender was told that the message was refused. A run that ended later with a failure is not refused. */
+  /**
+   * Set when the sender was told that no run begins: a 4xx without an invocation id. After a 5xx or a lost
+   * connection the sender knows nothing, and a run that ended with a failure is not refused.
+   */
   refused?: { code: string };
   invocationId?: string;
   /** The id of the run, for an answer that continues its invocation. */
   resume?: string;
   /** The possible texts of the run's last words; each last word of a completed run is one of them. */
   expected?: string[];
-  /** The number by which the run raises the counter {@link turnsKey} when it completes; default 0. */
+  /** The number by which the run raises the counter {@link counterKey} when it completes; default 0. */
   counts?: number;
   /** The code of the dead letter that the message provokes on purpose. */
   deadLetter?: string;
@@ -89,7 +97,7 @@ export interface ClientView {
    * All ends that the client was told, in order, repetitions included. An error frame of a gateway that lost
    * its stream is no end: the client comes back and asks for the status.
    */
-  ends: Ending[];
+  ends: ToldEnd[];
   /** The number of reconnects. */
   reconnects: number;
   connections: Connection[];
@@ -99,7 +107,8 @@ export interface ClientView {
 
 /** One act of a client that is not a message. */
 export interface Act {
-  kind: 'cancel' | 'delete' | 'fork' | 'rewind';
+  /** `create` only for the creation of a session under the id of a deleted one. */
+  kind: 'cancel' | 'delete' | 'create' | 'fork' | 'rewind';
   session: SessionRef;
   /** The cancelled invocation; the invocation before which a rewind or a fork cuts. */
   invocationId?: string;
@@ -153,15 +162,15 @@ export interface InvocationHistory extends SessionRef {
 }
 
 /** An end that was published to the watchers of an invocation; a repetition is in the list again. */
-export interface EndNews extends Ending {
+export interface EndNews extends ToldEnd {
   invocationId: string;
-  at: number;
 }
 
 /** One execution of a counting tool. */
 export interface Execution {
   tool: string;
   callId: string;
+  invocationId: string;
   /** The place of the process: `add_remote/1`. */
   replica: string;
   /** The process: `add_remote/1#3`. */

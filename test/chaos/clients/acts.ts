@@ -9,11 +9,12 @@ import { makeMilestones } from './milestones.ts';
 import { beginAct, type Place, type World } from './place.ts';
 import { doorOf, sendRun, sessionOf } from './say.ts';
 
-/** Notes the answer to an act. */
+/** Notes the answer to an act. After a repetition, a refusal tells nothing about the first request. */
 function endAct(act: Act, answer: Answered | undefined): void {
   if (!answer) return;
   act.doneAt = now();
   if (answer.status >= 500) return;
+  if (answer.status >= 300 && answer.isRepeat) return;
   act.outcome = answer.status < 300 ? 'done' : 'refused';
   const code = codeOf(answer);
   if (act.outcome === 'refused' && code !== undefined) act.code = code;
@@ -50,8 +51,9 @@ export async function remove(world: World, place: Place, { again }: Delete): Pro
   const answer = await door.insist('DELETE', pathOf(session));
   endAct(act, answer);
   if (again && act.outcome === 'done') {
-    const made = await door.insist('POST', pathOf(session), {});
-    if (made && made.status < 300) {
+    const creation = beginAct(world, { kind: 'create', session });
+    endAct(creation, await door.insist('POST', pathOf(session), {}));
+    if (creation.outcome === 'done') {
       place.deletedAt.set(session.sessionId, now());
       return;
     }

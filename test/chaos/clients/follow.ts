@@ -115,7 +115,7 @@ function endOf({ status, body }: Answered): Ending | undefined {
 }
 
 function tellEnd({ view, milestones }: Follower, connection: Connection | undefined, end: Ending): void {
-  view.ends.push(end);
+  view.ends.push({ ...end, at: now() });
   view.finished = true;
   if (connection) connection.ended = true;
   milestones.pass('over');

@@ -22,6 +22,8 @@ const tries = 8;
 /** An answer of a gateway, with its body as JSON; undefined without an answer. */
 export interface Answered {
   status: number;
+  /** True when an earlier request was sent that nobody answered: it may have been carried out. */
+  isRepeat?: boolean;
   body: Record<string, unknown>;
 }
 
@@ -84,7 +86,7 @@ export class GatewayDoor implements Disposable {
   async insist(method: string, path: string, body?: unknown): Promise<Answered | undefined> {
     for (let attempt = 1; attempt <= tries; attempt += 1) {
       const answer = await this.ask(method, path, body);
-      if (answer && answer.status < 500) return answer;
+      if (answer && answer.status < 500) return { ...answer, isRepeat: attempt > 1 };
       await this.elsewhere();
     }
     return undefined;

@@ -173,7 +173,8 @@ async function sayOnNats(trial: Trial): Promise<Sent> {
   accept(trial, invocationId);
   const end = await Promise.race([told, trial.milestones.reached('over').then(() => undefined)]);
   if (end) {
-    trial.attempt.view.ends.push(end);
+    const { invocationId: _id, ...told } = end;
+    trial.attempt.view.ends.push(told);
     // The record of the end is written before the news of it, so the gateway has it.
     await delay(1);
   }
