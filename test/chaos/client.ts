@@ -3,7 +3,7 @@ import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { Random } from '@agentmesh/testing';
 import { framesOf } from '../sse-client.ts';
 import { app } from './agents.ts';
-import type { ClientView } from './check/old-history.ts';
+import type { ClientView } from './check/history.ts';
 
 /**
  * The way in which a client continues after a lost connection: it returns to the invocation's events, or

@@ -4,7 +4,7 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { agentNames, countingTools, onceTools } from './agents.ts';
 import { callsOf } from './check/log.ts';
-import { type History, type InvocationHistory, nameOf, type SessionHistory } from './check/old-history.ts';
+import { type History, type InvocationHistory, nameOf, type SessionHistory } from './check/history.ts';
 import type { Attempt } from './client.ts';
 import { readEffects } from './effects.ts';
 import type { Field } from './field.ts';

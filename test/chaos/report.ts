@@ -1,5 +1,5 @@
-import type { History, Violation } from './check/old-history.ts';
-import { nameOf } from './check/old-history.ts';
+import type { History, Violation } from './check/history.ts';
+import { nameOf } from './check/history.ts';
 import { repeats } from './check/tool-rules.ts';
 import type { ChaosResult } from './run-chaos.ts';
 

@@ -1,5 +1,5 @@
 import { seededRandom } from '@agentmesh/testing';
-import type { History, Violation } from './check/old-history.ts';
+import type { History, Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
 import type { ComeBack } from './client.ts';
 import { type Kills, killNowAndThen } from './fault-loop.ts';

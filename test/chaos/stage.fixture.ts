@@ -2,7 +2,7 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { seededRandom, until } from '@agentmesh/testing';
 import { app } from './agents.ts';
-import type { Violation } from './check/old-history.ts';
+import type { Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
 import { type Attempt, ChaosClient } from './client.ts';
 import { type Field, startField } from './field.ts';
