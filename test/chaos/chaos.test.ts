@@ -1,11 +1,17 @@
 import { expect, it } from 'vitest';
+import { readMixes } from './plan/mixes.ts';
+import { makePlan } from './plan/plan.ts';
 import { describe as figures, figuresOf } from './report.ts';
-import { runChaos } from './run-chaos.ts';
+import { defaultSettings, runChaos } from './run-chaos.ts';
 
 it('keeps all rules while replicas, gateways and servers are killed', async () => {
-  const result = await runChaos({ runs: 100, seed: 4, killEveryMs: 700, ackWaitMs: 1_500, thinkMs: 60 });
+  const plan = makePlan({
+    ...{ ...defaultSettings, seed: 4, runs: 100, mixes: readMixes('kills') },
+    visits: ['talk', 'doors', 'readers'],
+  });
+  const result = await runChaos({ plan });
   expect(result.violations, figures(result)).toEqual([]);
-  const { share, kills } = figuresOf(result);
-  expect(share, figures(result)).toBeGreaterThanOrEqual(0.95);
-  expect(kills).toBeGreaterThan(3);
-}, 120_000);
+  const { share, faults } = figuresOf(result);
+  expect(share, figures(result)).toBeGreaterThanOrEqual(0.9);
+  expect(faults).toBeGreaterThan(5);
+}, 180_000);

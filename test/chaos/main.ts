@@ -1,12 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describe, figuresOf, violatingHistory } from './report.ts';
-import { type ChaosOptions, runChaos } from './run-chaos.ts';
-
-/** The least share of the offered work that must be completed, so that a run cannot pass by doing nothing. */
-const leastShare = 0.95;
+import { redisKinds } from './field/servers.ts';
+import { readMixes } from './plan/mixes.ts';
+import { makePlan, type Plan, readPlan, writePlan } from './plan/plan.ts';
+import { readVisitKinds } from './plan/visit-kinds.ts';
+import { describe, violatingHistory } from './report.ts';
+import { type ChaosResult, defaultSettings, runChaos } from './run-chaos.ts';
 
 const number = (value: string | undefined, fallback: number): number => {
   const read = value === undefined ? fallback : Number(value);
@@ -14,63 +15,72 @@ const number = (value: string | undefined, fallback: number): number => {
   return read;
 };
 
-function readOptions(): ChaosOptions & { verbose: boolean } {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({
-    options: {
-      ...{
-        runs: text,
-        seed: text,
-        clients: text,
-        'at-once': text,
-        'kill-every': text,
-        'come-back': text,
-        'nats-servers': text,
-      },
-      verbose: { type: 'boolean', default: false },
-    },
-  });
-  return {
-    runs: number(values.runs, 2_000),
+const text = { type: 'string' } as const;
+const optionNames = {
+  ...{ runs: text, seed: text, mix: text, clients: text, 'fault-every': text, 'longest-outage': text },
+  ...{ 'nats-servers': text, redis: text, visits: text, 'wait-replicas': text, replay: text },
+  verbose: { type: 'boolean', default: false },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof optionNames }>>['values'];
+
+/** Returns the plan of the command line: the plan of a file, or a new one. */
+function planOf(values: Values): Plan {
+  if (values.replay !== undefined) return readPlan(values.replay);
+  const redisKind = redisKinds.find((kind) => kind === (values.redis ?? 'single'));
+  if (!redisKind) throw new Error(`--redis ${values.redis}: use ${redisKinds.join(', ')}`);
+  const everyMs = values['fault-every'];
+  return makePlan({
+    ...defaultSettings,
+    runs: number(values.runs, 300),
     seed: number(values.seed, Math.floor(Math.random() * 1e9)),
-    clients: number(values.clients, 12),
-    atOnce: number(values['at-once'], 1),
-    killEveryMs: number(values['kill-every'], 1_000),
+    mixes: readMixes(values.mix ?? 'all'),
+    ...(values.visits !== undefined && { visits: readVisitKinds(values.visits) }),
+    clients: number(values.clients, defaultSettings.clients),
+    ...(everyMs !== undefined && { everyMs: number(everyMs, 0) }),
+    longestMs: 1_000 * number(values['longest-outage'], defaultSettings.longestMs / 1_000),
     natsServers: number(values['nats-servers'], 1),
-    comeBack: values['come-back'] === 'poll' ? 'poll' : 'reattach',
-    verbose: values.verbose,
-  };
+    redisKind,
+    waitReplicas: number(values['wait-replicas'], redisKind === 'single' ? 0 : 1),
+  });
 }
 
 async function main(signal: AbortSignal): Promise<number> {
-  const { verbose, ...options } = readOptions();
-  const { seed, runs } = options;
-  console.log(`npm run chaos -- --runs ${runs} --seed ${seed}`);
+  const { values } = parseArgs({ options: optionNames });
+  const plan = planOf(values);
+  const { seed, runs, mixes } = plan.settings;
+  console.log(`npm run chaos -- --runs ${runs} --mix ${mixes.join(',')} --seed ${seed}`);
   const result = await runChaos({
-    ...options,
+    plan,
     signal,
     onDone: (done) => {
       if (done % 100 === 0) console.log(`  ${done} of ${runs}`);
     },
-    ...(verbose && {
-      onFault: (what: string) => console.log(`  killing ${what}`),
+    ...(values.verbose && {
+      onFault: (what: string) => console.log(`  ${what}`),
       onLine: (replica: string, line: string) => console.log(`  ${replica}  ${line}`),
     }),
   });
+  return judge(result);
+}
+
+/** Prints the figures and the violations, and writes the files of a failing run. Returns the exit code. */
+function judge(result: ChaosResult): number {
   console.log(describe(result));
-  const { history, violations } = result;
-  const { share } = figuresOf(result);
+  const { history, violations, plan } = result;
+  const { seed } = plan.settings;
   if (violations.length > 0) {
-    const file = join(tmpdir(), `agentmesh-chaos-${seed}.json`);
-    await writeFile(file, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
     for (const { rule, invocationId, what } of violations.slice(0, 20)) {
       console.log(`  ${rule}: ${invocationId ?? ''} ${what}`);
     }
-    console.log(`seed ${seed}; the history is in ${file}`);
+    const [historyFile, planFile] = ['history', 'plan'].map((what) =>
+      join(tmpdir(), `agentmesh-chaos-${seed}.${what}.json`),
+    ) as [string, string];
+    writeFileSync(historyFile, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
+    writePlan(planFile, plan);
+    console.log(`seed ${seed}; the history is in ${historyFile}; npm run chaos -- --replay ${planFile}`);
   }
-  if (share < leastShare)
-    console.log(`only ${(100 * share).toFixed(1)} % of the work was completed (seed ${seed})`);
-  return violations.length > 0 || share < leastShare ? 1 : 0;
+  return violations.length > 0 ? 1 : 0;
 }
 
 const stop = new AbortController();

@@ -14,7 +14,7 @@ import {
 import { textOf } from './log.ts';
 import { calls, emptyView, responds, said } from './parts.fixture.ts';
 
-export const user = { appName: 'shop', userId: 'ann' };
+const user = { appName: 'shop', userId: 'ann' };
 
 /** A message that was accepted, with the run that it begins. */
 export type Sent = Message & { invocationId: string; text: string };

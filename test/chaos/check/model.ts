@@ -125,7 +125,7 @@ function partsOf(session: SessionHistory): Part[] {
 }
 
 /** Tells whether the log has events of an invocation, and none of a run: a rewind, or events of the original. */
-function isBesideRuns(session: SessionHistory | undefined, invocationId: string): boolean {
+export function isBesideRuns(session: SessionHistory | undefined, invocationId: string): boolean {
   const own = ofInvocation(session?.events ?? [], invocationId);
   const isBeside = own.every(({ event }) => isAside(event) || isRewind(event));
   return own.length > 0 && (isBeside || isCopied(session, invocationId));

@@ -30,14 +30,14 @@ export function viewOf({ view }: Message): ClientView {
   return view;
 }
 
-export function recordOf({ history }: Story, { invocationId }: Sent): InvocationHistory {
+function recordOf({ history }: Story, { invocationId }: Sent): InvocationHistory {
   const record = history.invocations.find((each) => each.invocationId === invocationId);
   if (!record) throw new Error(`invocation ${invocationId} has no record`);
   return record;
 }
 
 /** Takes the events that match out of a log. */
-export function drop(session: SessionHistory, matches: (event: Event) => boolean): void {
+function drop(session: SessionHistory, matches: (event: Event) => boolean): void {
   session.events = session.events.filter(({ event }) => !matches(event));
   renumber(session);
 }

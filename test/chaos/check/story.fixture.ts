@@ -67,7 +67,7 @@ export function tellStory(): Story {
   };
 }
 
-export const lastPending = (session: SessionHistory) => session.pending.at(-1)?.callId ?? '';
+const lastPending = (session: SessionHistory) => session.pending.at(-1)?.callId ?? '';
 
 /** Sends two messages before the first run begins. */
 function sendTwo(builder: HistoryBuilder, session: SessionHistory) {

@@ -71,8 +71,8 @@ export function workDone(model: Model): Found[] {
   const repeated = new Set(messages.map(({ repeats }) => repeats));
   const wanted = messages.filter((message) => !repeated.has(message.id) && isWanted(model, message));
   const completed = wanted.filter((message) => model.runOf(message)?.ends[0]?.status === 'completed').length;
-  const share = wanted.length === 0 ? 0 : completed / wanted.length;
-  if (share >= leastShare && share > 0) return [];
+  const share = completed / Math.max(1, wanted.length);
+  if (share >= leastShare) return [];
   const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
   const what = `${completed} of ${wanted.length} messages were completed (${percent(share)}), and ${percent(leastShare)} are demanded`;
   return [{ what }];
