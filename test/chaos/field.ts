@@ -129,6 +129,7 @@ interface Setting {
   log: FieldLog;
   login: Field['login'];
   env: NodeJS.ProcessEnv;
+  /** The folder of the notes about effects. */
   effects: string;
   modelUrl: string;
 }

@@ -4,7 +4,7 @@ import { keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { type RedisCluster, startRedisCluster, until } from '@agentmesh/testing';
 import { checkDeltas, type DeltaHistory, type DeltaWrite } from './check/deltas.ts';
-import type { Violation } from './check/old-history.ts';
+import type { Violation } from './check/history.ts';
 
 export interface FailoverOptions {
   /** The number of replicas that must have a commit before it is acknowledged; 0 for no wait. */
@@ -181,7 +181,7 @@ async function readAll(
     refs.map(async (ref) => {
       const state = (await sessions.getSession(ref))?.state ?? {};
       const events = await sessions.log.readEvents({ ...ref, limit: 100_000 });
-      return { ...ref, state, events, initialState: {} };
+      return { ...ref, state, events, initialState: {}, pending: [] };
     }),
   );
 }

@@ -1,6 +1,5 @@
 import { app } from './agents.ts';
-import { now, type Observations } from './check/history.ts';
-import type { History, Violation } from './check/old-history.ts';
+import { type History, now, type Observations, type Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
 import { type NatsDoor, openNatsDoor } from './clients/nats-door.ts';
 import { carryOut } from './faults/carry-out.ts';
@@ -26,19 +25,17 @@ export interface ChaosOptions {
 export interface ChaosResult {
   traffic: Traffic;
   history: History;
-  observations: Observations;
   violations: Violation[];
   /** The plan, with the faults that were carried out. */
   plan: Plan;
   redeliveries: number;
-  /** The number of acknowledged commands that NATS still keeps. */
-  ghosts: number;
-  /** The work that had not ended when the history was read. */
-  unsettled: string[];
   /** The time from the first operation to the end of the last one, in ms. */
   trafficMs: number;
   totalMs: number;
 }
+
+/** The least share of the messages that must be completed, so that a run cannot pass by doing nothing. */
+const leastShare = 0.7;
 
 /** The settings of a plan, apart from its seed, its mixes and its runs. */
 export const defaultSettings = {
@@ -97,9 +94,9 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
-  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, traffic);
+  const { redeliveries, ...history } = await readHistory(field, observations, { leastShare });
   return {
-    ...{ traffic, history, observations, redeliveries, ghosts, unsettled, trafficMs },
+    ...{ traffic, history, redeliveries, trafficMs },
     violations: check(history),
     plan: { ...plan, faults },
     totalMs: now() - begin,

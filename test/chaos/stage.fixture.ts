@@ -2,8 +2,7 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { until } from '@agentmesh/testing';
 import { app } from './agents.ts';
-import { type Message, now } from './check/history.ts';
-import type { Violation } from './check/old-history.ts';
+import { type Message, now, type Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
 import { emptyView } from './clients/follow.ts';
 import { makeMilestones } from './clients/milestones.ts';
@@ -85,7 +84,12 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   return {
     ...{ field, lines, send, writerOf },
     holdNextAnswer: gate.hold,
-    verdict: async (settleMs) => check(await readHistory(field, traffic, settleMs)),
+    verdict: async (settleMs) => {
+      const { messages, acts } = traffic;
+      const { lives, faults } = field.log;
+      const observations = { messages, acts, news: nats.news, lives, faults };
+      return check(await readHistory(field, observations, { settleMs, leastShare: 0 }));
+    },
     async [Symbol.asyncDispose]() {
       gone.abort();
       gate.open();

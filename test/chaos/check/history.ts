@@ -38,12 +38,14 @@ export interface GivenAnswer {
 export interface Message {
   /** A unique id. */
   id: string;
+  /** The id of the message of which this one is a further try. */
+  repeats?: string;
   session: SessionRef;
   via: 'http' | 'nats';
   kind: 'message' | 'answer';
   /** The kind of the operation for which the message asks. */
   op: string;
-  /** The text of the message. No two messages have the same text. */
+  /** The text of the message. No two messages to one session have the same text. */
   text?: string;
   answers?: GivenAnswer[];
   whenBusy: 'enqueue' | 'reject' | 'interrupt';
@@ -65,7 +67,10 @@ export interface Message {
   resume?: string;
   /** The possible texts of the run's last words; each last word of a completed run is one of them. */
   expected?: string[];
-  /** The number by which the run raises the counter {@link counterKey} when it completes; default 0. */
+  /**
+   * The number by which the run raises the counter {@link counterKey} when it completes; absent when the sender
+   * does not know.
+   */
   counts?: number;
   /** The code of the dead letter that the message provokes on purpose. */
   deadLetter?: string;
@@ -271,5 +276,8 @@ export interface Violation {
   invocationId?: string;
   what: string;
 }
+
+/** A violation without its rule. */
+export type Found = Omit<Violation, 'rule'>;
 
 export const nameOf = ({ appName, userId, sessionId }: SessionRef) => `${appName}/${userId}/${sessionId}`;
