@@ -94,7 +94,9 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
-  const { redeliveries, ...history } = await readHistory(field, observations, { leastShare });
+  const { redeliveries, ...read } = await readHistory(field, observations, { leastShare });
+  // The next round on the same mesh empties these lists.
+  const history: History = { ...read, news: [...read.news], faults: [...read.faults] };
   return {
     ...{ traffic, history, redeliveries, trafficMs },
     violations: check(history),

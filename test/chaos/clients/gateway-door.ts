@@ -95,7 +95,7 @@ export class GatewayDoor implements Disposable {
   /** Makes a session, at whichever gateway answers. */
   async createSession(appName: string, userId: string): Promise<SessionRef> {
     for (;;) {
-      const answer = await this.insist('POST', `/apps/${appName}/users/${userId}/sessions`, {});
+      const answer = await this.insist('POST', `${pathOfUser(appName, userId)}/sessions`, {});
       const id = answer?.body.id;
       if (typeof id === 'string') return { appName, userId, sessionId: id };
       await this.elsewhere();
@@ -111,9 +111,12 @@ function within(signal: AbortSignal, ms: number): AbortSignal {
   return over.signal;
 }
 
+/** Returns the path of a user. */
+export const pathOfUser = (appName: string, userId: string) => `/apps/${appName}/users/${userId}`;
+
 /** Returns the path of a session. */
 export const pathOf = ({ appName, userId, sessionId }: SessionRef) =>
-  `/apps/${appName}/users/${userId}/sessions/${sessionId}`;
+  `${pathOfUser(appName, userId)}/sessions/${sessionId}`;
 
 /** Reads an object; empty for any other text. */
 function readObject(text: string): Record<string, unknown> {
