@@ -1,6 +1,6 @@
 import type { Execution } from './history.ts';
 import { emptyView, responds } from './parts.fixture.ts';
-import { eventsOf, insertAfter, renumber, type Spoil, sessionOf, viewOf } from './spoils.fixture.ts';
+import { eventsOf, insertAfter, renumber, type Spoil, sessionOf, viewOf } from './spoil-tools.fixture.ts';
 import type { Story } from './story.fixture.ts';
 
 /** Returns the execution of a run's only call of a remote tool. */

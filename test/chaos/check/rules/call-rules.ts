@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Found, type GivenAnswer, nameOf, type SessionHistory } from '../history.ts';
+import {
+  type DeadLetter,
+  type Found,
+  type GivenAnswer,
+  type Message,
+  nameOf,
+  type SessionHistory,
+} from '../history.ts';
 import { callsOf, closedCallsOf, type LoggedCall, type LoggedResponse, responsesOf } from '../log.ts';
 import { isCopied, type Model } from '../model.ts';
 
@@ -161,17 +168,32 @@ function isDead({ pending }: SessionHistory, id: string): boolean {
   return call?.hasJob === false && call.kind === 'result' && call.deadline === undefined;
 }
 
-/** Finds dead letters that no message provoked on purpose. */
+/**
+ * Finds dead letters that no message provoked: on purpose, or as an outcome of a call that has another outcome
+ * already. A job's own report is never such an outcome, since the job belongs to its call.
+ */
 export function deadLetters({ history }: Model): Found[] {
-  const provoked = history.messages.filter(({ deadLetter }) => deadLetter !== undefined);
-  return history.rest.deadLetters.flatMap(({ subject, code, message, payload }): Found[] => {
-    const isProvoked = provoked.some(({ deadLetter, invocationId, text, answers = [] }) => {
-      const names = [invocationId, text, ...answers.map(({ callId }) => callId)];
-      return (
-        deadLetter === code &&
-        names.some((each) => each !== undefined && `${subject} ${payload}`.includes(each))
-      );
-    });
+  const outcomes = history.sessions.flatMap(({ events }) => responsesOf(events));
+  return history.rest.deadLetters.flatMap((letter): Found[] => {
+    const isProvoked = history.messages.some((message) => provokes(message, letter, outcomes));
+    const { subject, code, message } = letter;
     return isProvoked ? [] : [{ what: `${subject} became a dead letter (${code}): ${message}` }];
   });
+}
+
+function provokes(
+  { via, deadLetter, invocationId, text, answers = [] }: Message,
+  { subject, code, payload }: DeadLetter,
+  outcomes: readonly LoggedResponse[],
+): boolean {
+  const names = [invocationId, text, ...answers.map(({ callId }) => callId)];
+  const isAbout = names.some((each) => each !== undefined && `${subject} ${payload}`.includes(each));
+  const isLate = ({ callId, response }: GivenAnswer) => {
+    const outcome = outcomes.find(({ id }) => id === callId);
+    return (
+      outcome && payload.includes(JSON.stringify(response)) && !isDeepStrictEqual(outcome.response, response)
+    );
+  };
+  if (deadLetter === code && isAbout) return true;
+  return code === 'failed_precondition' && via === 'nats' && isAbout && answers.some(isLate);
 }
