@@ -51,14 +51,16 @@ function withoutEffect({ history }: Model): Found[] {
 }
 
 function strayEffects(model: Model, calls: Calls): Found[] {
+  const { messages, executions } = model.history;
   // The logs of deleted sessions are gone.
-  const deleted = new Set(
-    model.history.messages.flatMap((message) =>
-      model.isDeleted(message.session, message) ? (message.invocationId ?? []) : [],
-    ),
-  );
-  const stray = model.history.executions.filter(
-    ({ callId, invocationId }) => !calls.has(callId) && !deleted.has(invocationId),
+  const gone = messages.filter((message) => model.isDeleted(message.session, message) && !message.refused);
+  const deleted = new Set(gone.map(({ invocationId }) => invocationId));
+  // A client that was never answered does not know its invocation.
+  const isUnknown = (id: string) =>
+    deleted.has(undefined) && !model.runs.some(({ invocationId }) => invocationId === id);
+  const stray = executions.filter(
+    ({ callId, invocationId }) =>
+      !calls.has(callId) && !deleted.has(invocationId) && !isUnknown(invocationId),
   );
   return [...Map.groupBy(stray, ({ callId }) => callId).values()].flatMap(([first]): Found[] =>
     first
