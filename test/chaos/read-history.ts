@@ -3,6 +3,7 @@ import { endOfRun, type InvocationRecord, type StoredEvent } from '@agentmesh/ag
 import { provisionUser } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
+import { until } from '@agentmesh/testing';
 import { agentNames, countingTools, onceTools } from './agents.ts';
 import {
   type Act,
@@ -12,18 +13,24 @@ import {
   type Message,
   nameOf,
   type Observations,
+  type Rest,
   type SessionHistory,
 } from './check/history.ts';
 import { callsOf } from './check/log.ts';
 import { isBesideRuns } from './check/model.ts';
 import { readEffects } from './effects.ts';
 import type { Field } from './field.ts';
-import { openQueues } from './queues.ts';
+import { openQueues, type Queues } from './queues.ts';
 import { readRedisRest } from './redis-rest.ts';
 import { settle } from './settle.ts';
 
 /** The time limit for all accepted work to end after the last fault, in ms. */
 const defaultSettleMs = 45_000;
+/**
+ * The time for what goes away by itself, in ms: a claim ends with its lease, an object is removed after the
+ * acknowledgement of its message, a sweep finds waiting runs.
+ */
+const clearMs = 10_000;
 const pageSize = 1_000;
 
 /** The history, with a figure that the rules do not use. */
@@ -50,27 +57,36 @@ export async function readHistory(
   await using store = await connectRedisStore({ url: field.redis.url });
   const { sessions } = store;
   await using queues = await openQueues(field.natsUrl, field.login(provisionUser));
-  let found = await readSessions(sessions, observations);
   const running = async () => {
-    found = await readSessions(sessions, observations);
-    return found.invocations.flatMap(({ status, invocationId }) =>
-      status === 'running' ? invocationId : [],
-    );
+    const { invocations } = await readSessions(sessions, observations);
+    return invocations.flatMap(({ status, invocationId }) => (status === 'running' ? invocationId : []));
   };
   const { streams, unsettled } = await settle({ queues, timeoutMs: settleMs, running });
-  found = await readSessions(sessions, observations);
+  const rest = await readRest(field, queues);
   return {
     ...observations,
-    ...found,
+    ...(await readSessions(sessions, observations)),
     ...readEffects(field.effects),
     ...{ countingTools, onceTools, unsettled, leastShare },
-    rest: {
-      streams,
-      redis: await readRedisRest(field.redis.nodes),
-      deadLetters: await queues.deadLetters(),
-      objects: await queues.objects(),
-    },
+    rest: { streams, ...rest },
   };
+}
+
+/** Reads what is left when all work has ended. Waits for what still goes away by itself. */
+async function readRest({ redis }: Field, queues: Queues): Promise<Omit<Rest, 'streams'>> {
+  const read = async () => ({
+    redis: await readRedisRest(redis.nodes),
+    objects: await queues.objects(),
+    deadLetters: await queues.deadLetters(),
+  });
+  let rest = await read();
+  const isClear = async () => {
+    rest = await read();
+    return [rest.objects, ...Object.values(rest.redis)].every(({ length }) => length === 0);
+  };
+  // The rules report what stays.
+  await until(isClear, { timeoutMs: clearMs, intervalMs: 500 }).catch(() => {});
+  return rest;
 }
 
 /** Reads all sessions that the clients know, and the records of their invocations. */

@@ -43,7 +43,7 @@ export async function settle({ queues, running, timeoutMs }: SettleOptions): Pro
     return true;
   };
   // The checker judges the work that has not ended.
-  await until(look, { timeoutMs, intervalMs: 100 }).catch(() => {});
+  await until(look, { timeoutMs, intervalMs: 200 }).catch(() => {});
   return { streams, unsettled: [...streams.flatMap(describe), ...open.map((id) => `${id} is running`)] };
 }
 

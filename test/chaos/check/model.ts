@@ -24,8 +24,11 @@ export interface Model {
   roots: SessionHistory[];
   runs: RunHistory[];
   session(ref: SessionRef): SessionHistory | undefined;
-  /** Tells whether the session was deleted, or a deletion of it was tried. */
-  isDeleted(ref: SessionRef): boolean;
+  /**
+   * Tells whether the session was deleted after a message to it was sent, or may have been. Without a message:
+   * whether it was ever deleted.
+   */
+  isDeleted(ref: SessionRef, message?: Message): boolean;
   runOf(message: Message): RunHistory | undefined;
   /** Returns the place of a run for a violation. */
   place(run: RunHistory): { session: string; invocationId: string };
@@ -45,11 +48,7 @@ const keyOf = (session: SessionRef, run: Pick<RunHistory, 'invocationId' | 'resu
 export function modelOf(history: History): Model {
   const sessions = new Map(history.sessions.map((session) => [nameOf(session), session]));
   const roots = rootsOf(history.sessions).filter(({ deleted }) => !deleted);
-  const deletions = new Set(
-    history.acts.flatMap(({ kind, outcome, session }) =>
-      kind === 'delete' && outcome !== 'refused' ? [nameOf(session)] : [],
-    ),
-  );
+  const deletions = history.acts.filter(({ kind, outcome }) => kind === 'delete' && outcome !== 'refused');
   const runs = new Map<string, RunHistory>();
   const runFor = (session: SessionRef, invocationId: string, resume: string | undefined) => {
     const made: RunHistory = {
@@ -85,7 +84,12 @@ export function modelOf(history: History): Model {
   return {
     ...{ history, roots, runs: [...runs.values()] },
     session: (ref) => sessions.get(nameOf(ref)),
-    isDeleted: (ref) => deletions.has(nameOf(ref)) || sessions.get(nameOf(ref))?.deleted === true,
+    isDeleted: (ref, message) =>
+      sessions.get(nameOf(ref))?.deleted === true ||
+      deletions.some(
+        ({ session, doneAt = Number.POSITIVE_INFINITY }) =>
+          doneAt >= (message?.sentAt ?? 0) && nameOf(session) === nameOf(ref),
+      ),
     runOf: (message) => ofMessage.get(message),
     place: ({ session, invocationId }) => ({ session: nameOf(session), invocationId }),
   };

@@ -1,6 +1,7 @@
+import { messageEventId } from '@agentmesh/agent/internal';
 import type { Execution } from './history.ts';
 import { emptyView, responds } from './parts.fixture.ts';
-import { eventsOf, insertAfter, renumber, type Spoil, sessionOf, viewOf } from './spoils.fixture.ts';
+import { eventsOf, insertAfter, type Spoil, sessionOf, viewOf } from './spoil-tools.fixture.ts';
 import type { Story } from './story.fixture.ts';
 
 /** Returns the execution of a run's only call of a remote tool. */
@@ -75,6 +76,20 @@ export const answerSpoils: Spoil[] = [
     'a ticket wakes its agent twice',
     'answered-once',
     ({ builder, main, calls }) => void builder.answer(main, calls.ticket, 'nats'),
+  ],
+  [
+    'a ticket wakes its agent again with its first response',
+    'answered-once',
+    ({ builder, main, calls }) => {
+      const message = builder.send(main, 'answer', { via: 'nats' });
+      Object.assign(message, { kind: 'answer', text: undefined, expected: undefined });
+      const content = responds(calls.openTicket, 'ticket', { status: 'pending' });
+      for (const { functionResponse } of content.parts)
+        if (functionResponse) functionResponse.willContinue = true;
+      builder.commit(main, message, { id: messageEventId(message, 'main'), author: 'user', content });
+      builder.speak(main, message, 'thanks');
+      builder.end(message, { status: 'completed' });
+    },
   ],
   [
     'an outcome that was accepted is lost',
@@ -220,75 +235,3 @@ export const clientSpoils: Spoil[] = [
     },
   ],
 ];
-
-/** The breaks of what is left at rest, of deletions, and of the work itself. */
-export const restSpoils: Spoil[] = [
-  [
-    'a deleted session is still there',
-    'stays-deleted',
-    ({ gone }) => {
-      delete gone.deleted;
-    },
-  ],
-  [
-    'an event of a deleted session is left',
-    'stays-deleted',
-    ({ gone, renewed }) => {
-      gone.events = renewed.events.slice(0, 1).map(({ seq, event }) => ({
-        seq,
-        event: { ...event, id: 'left', invocationId: 'e-left', content: { role: 'user', parts: [] } },
-      }));
-    },
-  ],
-  [
-    'an old message writes into a new session of a deleted id',
-    'stays-deleted',
-    ({ builder, renewed, runs }) => {
-      const events = renewed.events.splice(0);
-      runs.old.view = emptyView();
-      builder.begin(renewed, runs.old);
-      builder.speak(renewed, runs.old, `did ${runs.old.text}`);
-      builder.end(runs.old, { status: 'completed' });
-      renewed.events.push(...events);
-      renumber(renewed);
-    },
-  ],
-  ['a stream has a message', 'nothing-left', ({ history }) => bump(history.rest.streams, 'messages')],
-  [
-    'a delivery is not acknowledged',
-    'nothing-left',
-    ({ history }) => bump(history.rest.streams, 'ackPending'),
-  ],
-  ...(['holders', 'waitingRuns', 'claims', 'jobs', 'orphanKeys'] as const).map(
-    (kind): Spoil => [
-      `${kind} are left in Redis`,
-      'nothing-left',
-      ({ history }) => history.rest.redis[kind].push('x'),
-    ],
-  ),
-  ['an object is left', 'nothing-left', ({ history }) => history.rest.objects.push('MESH_CLAIMS_WORK/x')],
-  [
-    'there is no work',
-    'work-done',
-    ({ history }) =>
-      Object.assign(history, {
-        messages: [],
-        sessions: [],
-        invocations: [],
-        executions: [],
-        news: [],
-        acts: [],
-      }) && Object.assign(history.rest, { deadLetters: [] }),
-  ],
-  [
-    'too little work is completed',
-    'work-done',
-    ({ builder, main }) => {
-      for (let n = 0; n < 20; n += 1) builder.fail(main, builder.send(main, 'chat'), 'unavailable');
-    },
-  ],
-];
-
-function bump(streams: Story['history']['rest']['streams'], figure: 'messages' | 'ackPending'): void {
-  for (const stream of streams) stream[figure] += 1;
-}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerSpoils, clientSpoils, effectSpoils, restSpoils } from './outside-spoils.fixture.ts';
+import { answerSpoils, clientSpoils, effectSpoils } from './outside-spoils.fixture.ts';
+import { restSpoils } from './rest-spoils.fixture.ts';
 import { check, rules } from './rules.ts';
 import { callSpoils, runSpoils } from './spoils.fixture.ts';
 import { tellStory } from './story.fixture.ts';

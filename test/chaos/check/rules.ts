@@ -1,6 +1,7 @@
 import type { Found, History, Violation } from './history.ts';
 import { type Model, modelOf } from './model.ts';
-import { answeredOnce, deadLetters, oneResponse } from './rules/call-rules.ts';
+import { answeredOnce, oneResponse } from './rules/call-rules.ts';
+import { deadLetters } from './rules/dead-letters.ts';
 import { effectsOnce } from './rules/effects-once.ts';
 import { endedOnce } from './rules/ended-once.ts';
 import { eventsOnce, withoutGap } from './rules/log-rules.ts';

@@ -38,7 +38,7 @@ export function tellStory(): Story {
   const ticket = lastPending(main);
   builder.say(main, 'local');
   const answer = builder.answer(main, ticket, 'nats');
-  lateAnswer(builder, main, ticket);
+  lateAnswers(builder, main, ticket);
   const lastLocal = builder.say(main, 'local');
   builder.say(main, 'ticket');
   const openTicket = lastPending(main);
@@ -78,16 +78,25 @@ function sendTwo(builder: HistoryBuilder, session: SessionHistory) {
   return { first, second };
 }
 
-/** Gives a call an outcome after its answer: the update becomes a dead letter, as its sender expects. */
-function lateAnswer(builder: HistoryBuilder, session: SessionHistory, callId: string): void {
-  const late: Message = builder.send(session, 'late', { via: 'nats' });
-  const answers = [{ callId, response: { late: true } }];
-  Object.assign(late, { kind: 'answer', answers, deadLetter: 'failed_precondition' });
-  for (const key of ['text', 'invocationId', 'expected'] as const) delete late[key];
-  builder.history.rest.deadLetters.push({
-    ...{ subject: `operation.front.${callId}`, code: 'failed_precondition', payload: '{}' },
-    message: `call ${callId} was answered before`,
-  });
+/**
+ * Gives a call another outcome after its answer: the update becomes a dead letter. The sender of the first one
+ * expects this.
+ */
+function lateAnswers(builder: HistoryBuilder, session: SessionHistory, callId: string): void {
+  for (const deadLetter of ['failed_precondition', undefined]) {
+    const late: Message = builder.send(session, 'late', { via: 'nats' });
+    const response = { late: late.id };
+    Object.assign(late, {
+      kind: 'answer',
+      answers: [{ callId, response }],
+      ...(deadLetter && { deadLetter }),
+    });
+    for (const key of ['text', 'invocationId', 'expected'] as const) delete late[key];
+    builder.history.rest.deadLetters.push({
+      ...{ subject: `operation.front.${callId}`, code: 'failed_precondition' },
+      ...{ message: `call ${callId} was answered before`, payload: JSON.stringify({ response }) },
+    });
+  }
 }
 
 /** Does a job beside another run, and begins a job that goes on. Returns the id of the latter. */
@@ -127,7 +136,8 @@ function stopRuns(builder: HistoryBuilder, session: SessionHistory) {
   return { cancelled, waiting, turnedAway, closed };
 }
 
-function rewind(builder: HistoryBuilder, session: SessionHistory): void {
+/** Says something, takes it back by a rewind, and says something else. */
+export function rewind(builder: HistoryBuilder, session: SessionHistory): void {
   const message = builder.say(session, 'local');
   const { invocationId } = message;
   const before = Number(session.state.count) - 1;

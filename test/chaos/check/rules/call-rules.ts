@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { getFunctionResponses } from '@agentmesh/agent';
 import { type Found, type GivenAnswer, nameOf, type SessionHistory } from '../history.ts';
 import { callsOf, closedCallsOf, type LoggedCall, type LoggedResponse, responsesOf } from '../log.ts';
 import { isCopied, type Model } from '../model.ts';
@@ -31,7 +32,9 @@ export function oneResponse(model: Model): Found[] {
   const mayLack = unanswered(model, all);
   return all.flatMap((log) => {
     const known = new Set(log.calls.map(({ id }) => id));
-    const wrong = log.calls.flatMap(({ id, name, invocationId, isLong }) => {
+    // A session may be copied in the middle of a run.
+    const own = log.calls.filter(({ invocationId }) => !isCopied(log.session, invocationId));
+    const wrong = own.flatMap(({ id, name, invocationId, isLong }) => {
       const count = log.responses.get(id)?.length ?? 0;
       if (isLong || count === 1 || log.closed.has(id) || (count === 0 && mayLack(log, invocationId)))
         return [];
@@ -79,11 +82,31 @@ export function answeredOnce(model: Model): Found[] {
     const own = log.calls.filter(({ isLong, invocationId }) => isLong && !isCopied(session, invocationId));
     return [
       ...own.flatMap((call) => outcomes(log, call, given.get(call.id))),
+      ...own.flatMap((call) => wokenAgain(log, call)),
       ...own.flatMap((call) => openness(log, call, open.has(call.id), cancelled)),
       ...[...open]
         .filter((id) => !log.calls.some((call) => call.id === id))
         .map((id) => ({ session: nameOf(session), what: `call ${id} is pending and is not in the log` })),
     ];
+  });
+}
+
+/** Finds a first response, or progress, that woke an agent which had it already. */
+function wokenAgain(log: Logged, { id, name, invocationId }: LoggedCall): Found[] {
+  const all = log.session.events.flatMap(({ seq, event }) =>
+    getFunctionResponses(event)
+      .filter((response) => response.id === id)
+      .map(({ response, willContinue }) => ({
+        seq,
+        response,
+        wakes: event.author === 'user' && willContinue,
+      })),
+  );
+  return all.flatMap(({ seq, response, wakes }, at): Found[] => {
+    const first = all.slice(0, at).find((before) => isDeepStrictEqual(before.response, response));
+    if (!wakes || !first) return [];
+    const what = `call ${id} of ${name} woke its agent again, by event ${seq}, with the response of event ${first.seq}`;
+    return [{ ...where(log, invocationId), what }];
   });
 }
 
@@ -159,19 +182,4 @@ function openness(
 function isDead({ pending }: SessionHistory, id: string): boolean {
   const call = pending.find(({ callId }) => callId === id);
   return call?.hasJob === false && call.kind === 'result' && call.deadline === undefined;
-}
-
-/** Finds dead letters that no message provoked on purpose. */
-export function deadLetters({ history }: Model): Found[] {
-  const provoked = history.messages.filter(({ deadLetter }) => deadLetter !== undefined);
-  return history.rest.deadLetters.flatMap(({ subject, code, message, payload }): Found[] => {
-    const isProvoked = provoked.some(({ deadLetter, invocationId, text, answers = [] }) => {
-      const names = [invocationId, text, ...answers.map(({ callId }) => callId)];
-      return (
-        deadLetter === code &&
-        names.some((each) => each !== undefined && `${subject} ${payload}`.includes(each))
-      );
-    });
-    return isProvoked ? [] : [{ what: `${subject} became a dead letter (${code}): ${message}` }];
-  });
 }

@@ -1,6 +1,6 @@
 import { type Execution, type Found, type Life, nameOf, type Span } from '../history.ts';
 import { callsOf, type LoggedCall, responsesOf } from '../log.ts';
-import type { Model } from '../model.ts';
+import { isCopied, type Model } from '../model.ts';
 
 /**
  * Finds effects of counting tools that break the promise: a call with a result and without an effect, an
@@ -36,12 +36,12 @@ function withoutEffect({ history }: Model): Found[] {
   const { sessions, executions, countingTools } = history;
   const carriedOut = new Set(executions.map(({ callId }) => callId));
   return sessions.flatMap((session) => {
-    if (session.forkOf) return [];
     const succeeded = new Set(
       responsesOf(session.events).flatMap(({ id, response }) => ('counted' in response ? [id] : [])),
     );
     return callsOf(session.events)
       .filter(({ id, name }) => countingTools.includes(name) && succeeded.has(id) && !carriedOut.has(id))
+      .filter(({ invocationId }) => !isCopied(session, invocationId))
       .map(({ id, name, invocationId }) => ({
         session: nameOf(session),
         invocationId,
@@ -51,14 +51,16 @@ function withoutEffect({ history }: Model): Found[] {
 }
 
 function strayEffects(model: Model, calls: Calls): Found[] {
+  const { messages, executions } = model.history;
   // The logs of deleted sessions are gone.
-  const deleted = new Set(
-    model.history.messages.flatMap(({ session, invocationId = [] }) =>
-      model.isDeleted(session) ? invocationId : [],
-    ),
-  );
-  const stray = model.history.executions.filter(
-    ({ callId, invocationId }) => !calls.has(callId) && !deleted.has(invocationId),
+  const gone = messages.filter((message) => model.isDeleted(message.session, message) && !message.refused);
+  const deleted = new Set(gone.map(({ invocationId }) => invocationId));
+  // A client that was never answered does not know its invocation.
+  const isUnknown = (id: string) =>
+    deleted.has(undefined) && !model.runs.some(({ invocationId }) => invocationId === id);
+  const stray = executions.filter(
+    ({ callId, invocationId }) =>
+      !calls.has(callId) && !deleted.has(invocationId) && !isUnknown(invocationId),
   );
   return [...Map.groupBy(stray, ({ callId }) => callId).values()].flatMap(([first]): Found[] =>
     first

@@ -14,7 +14,7 @@ export function endedOnce(model: Model): Found[] {
   return [
     ...history.unsettled.map((what) => ({ what: `not settled: ${what}` })),
     ...history.messages.flatMap((message) => lost(model, message)),
-    ...runs.flatMap((run) => (model.isDeleted(run.session) ? [] : endOf(model, run))),
+    ...runs.flatMap((run) => (model.isDeleted(run.session, run.message) ? [] : endOf(model, run))),
     ...runs.flatMap((run) => told(model, run)),
     ...children.flatMap(lastWordsOfCall),
   ];
@@ -22,7 +22,7 @@ export function endedOnce(model: Model): Found[] {
 
 function lost(model: Model, message: Message): Found[] {
   const { session, text, acceptedAt, refused } = message;
-  if (model.isDeleted(session)) return [];
+  if (model.isDeleted(session, message)) return [];
   const log = model.session(session)?.events ?? [];
   const where = { session: nameOf(session), what: `message ${message.id}` };
   if (refused && text !== undefined && log.some(({ event }) => textOf(event) === text))

@@ -87,7 +87,7 @@ function isWanted(model: Model, message: Message): boolean {
     message.deadLetter !== undefined
   )
     return false;
-  return !model.isDeleted(session) && !isStopped(model.history, message);
+  return !model.isDeleted(session, message) && !isStopped(model.history, message);
 }
 
 /** Tells whether a client tried to cancel the run of a message, by an act or by a message that interrupts. */

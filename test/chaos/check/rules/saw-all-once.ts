@@ -18,7 +18,7 @@ export function sawAllOnce(model: Model): Found[] {
     if (!view) return isUntold(message) ? [{ ...where, what: `${who} was never told anything` }] : [];
     if (!view.left && (!view.finished || view.ends.length === 0))
       return [{ ...where, what: `${who} (back ${view.reconnects} times) was never told the end` }];
-    if (model.isDeleted(run.session)) return [];
+    if (model.isDeleted(run.session, message)) return [];
     return sawLog(model, run, view).map((what) => ({ ...where, what: `${who} ${what}` }));
   });
 }
