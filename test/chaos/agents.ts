@@ -1,28 +1,30 @@
 import {
   AgentTool,
+  BaseAgent,
   type BaseLlm,
-  type BaseTool,
-  FunctionTool,
+  BaseTool,
   Gemini,
   LlmAgent,
   ParallelAgent,
 } from '@agentmesh/agent';
-import { remoteAgent, remoteTool } from '@agentmesh/mesh';
-import { z } from 'zod';
+import { agentManifest, remoteAgent, remoteTool, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
 import type { CountWork } from './effects.ts';
+import { confirmedCounter, fileSaver, localCounter, longWork, remoteCounter } from './tools.ts';
 
 /** The app whose root agent is the front agent. */
 export const app = 'chaos_app';
 export const agentNames = ['front_agent', 'middle_agent', 'back_agent'] as const;
-export const toolNames = ['add_remote'] as const;
+export const toolNames = ['add_remote', 'long_work'] as const;
+/** The tools whose calls are jobs. */
+export const jobTools: readonly PartName[] = ['long_work'];
 /** The name of an agent or a tool. Each of them is a service with replicas. */
 export type PartName = (typeof agentNames)[number] | (typeof toolNames)[number];
 export const partNames: readonly PartName[] = [...agentNames, ...toolNames];
 
 /** The tools that count their calls. */
-export const countingTools = ['add_local', 'add_remote'];
+export const countingTools = ['add_local', 'add_remote', 'long_work'];
 /** The tools among them whose results are kept by call id. */
-export const onceTools = ['add_remote'];
+export const onceTools = ['add_remote', 'long_work'];
 
 /** A part of the mesh, with the members in which it can be made to fail. */
 export interface Part {
@@ -34,7 +36,8 @@ export interface Part {
 /**
  * Makes an agent or a tool. The front agent calls tools of its own process and of another process. It asks
  * the middle agent, which asks the back agent. It transfers to the middle agent, or to two agents that work
- * in parallel, one in its own process and one elsewhere.
+ * in parallel, one in its own process and one elsewhere. It also starts jobs, opens tickets, asks for
+ * confirmations, and saves files.
  */
 export function makePart(name: PartName, modelUrl: string, count: CountWork): Part {
   const models: BaseLlm[] = [];
@@ -43,8 +46,8 @@ export function makePart(name: PartName, modelUrl: string, count: CountWork): Pa
     models.push(model);
     return model;
   };
-  if (name === 'add_remote') {
-    const tool = countingTool(name, count);
+  if (name === 'add_remote' || name === 'long_work') {
+    const tool = name === 'add_remote' ? remoteCounter(name, count) : longWork(name, count);
     return { service: tool, models, tools: [tool] };
   }
   const remote = remoteTool('add_remote');
@@ -53,22 +56,35 @@ export function makePart(name: PartName, modelUrl: string, count: CountWork): Pa
   return { service: agent, models, tools: [remote, ...tools] };
 }
 
+/** Returns the manifests of the parts, from which the rights of their NATS users follow. */
+export function manifestsOf(parts: readonly PartName[]): ServiceManifest[] {
+  return parts.map((name) => {
+    const { service } = makePart(name, 'http://127.0.0.1:1', () => () => {});
+    if (service instanceof BaseAgent) return agentManifest(service);
+    if (service instanceof BaseTool) return toolManifest(service);
+    throw new Error(`${name} is neither an agent nor a tool`);
+  });
+}
+
 type ModelOf = (agent: string) => BaseLlm;
 
 function makeFront(modelOf: ModelOf, remote: BaseTool, count: CountWork) {
-  const local = countingTool('add_local', count);
+  const local = localCounter('add_local', count);
+  const work = remoteTool('long_work');
+  const confirmed = confirmedCounter('add_confirmed', count);
+  const files = fileSaver('save_file');
   const ask = new AgentTool({ agent: remoteAgent('middle_agent') });
   const left = new LlmAgent({ name: 'left_agent', model: modelOf('left_agent'), tools: [local] });
   const agent = new LlmAgent({
     name: 'front_agent',
     model: modelOf('front_agent'),
-    tools: [local, remote, ask],
+    tools: [local, remote, work, confirmed, files, ask],
     subAgents: [
       remoteAgent('middle_agent'),
       new ParallelAgent({ name: 'fan_agent', subAgents: [left, remoteAgent('back_agent')] }),
     ],
   });
-  return { agent, tools: [local, ask] };
+  return { agent, tools: [local, work, confirmed, files, ask] };
 }
 
 function makeMiddle(modelOf: ModelOf, remote: BaseTool) {
@@ -93,23 +109,4 @@ function makeBack(modelOf: ModelOf, remote: BaseTool) {
     disallowTransferToParent: true,
   });
   return { agent, tools: [] };
-}
-
-/**
- * Makes a tool that counts its calls, and notes the last one in the session's state and under a key that the
- * user's sessions share.
- */
-function countingTool(name: string, count: CountWork): BaseTool {
-  return new FunctionTool({
-    name,
-    description: 'Counts this call.',
-    parameters: z.object({ op: z.string() }),
-    async execute({ op }, toolContext) {
-      const callId = toolContext?.functionCallId ?? '';
-      await count(name, callId);
-      toolContext?.state.set(`${name}_${op}`, callId);
-      toolContext?.state.set(`user:last_${name}`, callId);
-      return { counted: callId };
-    },
-  });
 }

@@ -1,20 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ProvisionOptions, provision } from '@agentmesh/bus';
+import { busName, gatewayManifest, natsAccounts, provisionUser, serviceName } from '@agentmesh/mesh';
 import {
   freePort,
   type ModelScript,
   type RestartableServer,
   type ScriptedGemini,
-  startNats,
-  startNatsCluster,
-  startRedis,
-  startRestartable,
   startScriptedGemini,
   until,
 } from '@agentmesh/testing';
-import { agentNames, type PartName, partNames } from './agents.ts';
+import { agentNames, jobTools, manifestsOf, type PartName, partNames } from './agents.ts';
+import type { FieldLog } from './field/lives.ts';
+import { type Addresses, type Network, openNetwork } from './field/network.ts';
+import { type FieldRedis, type RedisKind, startFieldNats, startFieldRedis } from './field/servers.ts';
 import { type Replica, startReplica } from './replica.ts';
 import type { Sabotage } from './sabotage.ts';
 import type { WorkerOrder } from './worker.ts';
@@ -28,11 +29,25 @@ export interface FieldOptions {
   /** The number of gateways; default 2. */
   gateways?: number;
   /** The number of NATS servers; several form a cluster, with a copy of every stream on each. Default 1. */
-  natsServers?: number;
+  natsServers?: number | undefined;
+  /** The kind of Redis; default one server. */
+  redisKind?: RedisKind | undefined;
+  /** The number of Redis replicas that must have a write before it counts as done; default 0. */
+  waitReplicas?: number | undefined;
+  /** Tells whether each process reaches the servers through proxies of its own; default false. */
+  proxied?: boolean | undefined;
+  /** The space on disk for JetStream, in bytes; default the server's own choice. */
+  maxFileBytes?: number | undefined;
   /** The silence after which a run is delivered again, in ms. */
   ackWaitMs: number;
   sabotage?: Sabotage;
   onLine?: (replica: string, line: string) => void;
+}
+
+/** The name and password of a NATS user. */
+export interface Login {
+  user: string;
+  pass: string;
 }
 
 /** All parts that can be killed: servers with their data, and the processes that use them. */
@@ -40,60 +55,64 @@ export interface Field extends AsyncDisposable {
   /** The NATS server, or the nodes of a cluster. */
   readonly nats: readonly RestartableServer[];
   readonly natsUrl: string;
-  readonly redis: RestartableServer;
+  readonly redis: FieldRedis;
   readonly model: ScriptedGemini;
   readonly gateways: Replica[];
   readonly gatewayUrls: string[];
   readonly parts: Record<PartName, Replica[]>;
+  /** The folder of the notes about effects. */
+  readonly effects: string;
   /** All processes except the servers. */
   readonly replicas: Replica[];
+  /** The proxies between the processes and the servers. */
+  readonly network: Network;
+  /** The lives of all processes, and the faults that were carried out. */
+  readonly log: FieldLog;
+  /** Returns the login of a NATS user: `client`, `provision`, or the user of a service. */
+  login(user: string): Login;
 }
 
-/** Starts real servers, the gateways and the replicas of every part, each as a process. */
+/**
+ * Starts real servers, the gateways and the replicas of every part, each as a process with the rights of its
+ * own NATS user.
+ */
 export async function startField(options: FieldOptions): Promise<Field> {
-  const { parts = partNames, replicas: count = 2, gateways: gatewayCount = 2, ackWaitMs } = options;
+  const { parts = partNames, ackWaitMs, natsServers = 1, redisKind = 'single' } = options;
   await using owners = new AsyncDisposableStack();
   const cache = mkdtempSync(join(tmpdir(), 'agentmesh-chaos-'));
   owners.defer(() => rmSync(cache, { recursive: true, force: true }));
   const model = owners.use(await startScriptedGemini({ script: options.model }));
-  const { natsServers = 1 } = options;
-  const { nats, natsUrl } = await startBus(owners, natsServers);
-  const redis = owners.use(await startRestartable((place) => startRedis({ ...place, ...safeRedis })));
-  await until(
-    () => provisioned({ url: natsUrl, agents: [...agentNames], ackWaitMs, replicas: natsServers }),
-    {
-      what: 'NATS to be provisioned',
-      timeoutMs: 30_000,
-    },
-  );
-  const env = {
-    PATH: process.env.PATH,
-    // There are many starts; with the cache they do not compile the same files again.
-    NODE_COMPILE_CACHE: cache,
+  const login = makeLogins();
+  const configuration = natsAccounts({
+    services: manifestsOf(partNames),
+    password: (user) => login(user).pass,
+  });
+  const nats = await startFieldNats(owners, {
+    servers: natsServers,
+    configuration,
+    maxFileBytes: options.maxFileBytes,
+  });
+  const redis = await startFieldRedis(owners, redisKind);
+  const provisioning = {
+    ...{ url: nats.url, agents: [...agentNames], tools: [...jobTools], ackWaitMs, replicas: natsServers },
+    ...login(provisionUser),
   };
-  const urls = { natsUrl, redisUrl: redis.url, modelUrl: model.url };
-  const workers = parts.flatMap((part) =>
-    Array.from({ length: count }, (_, at) =>
-      owners.use(
-        startWorker(
-          { part, ...urls, ...(options.sabotage && { sabotage: options.sabotage }) },
-          at,
-          env,
-          options,
-        ),
-      ),
-    ),
-  );
-  const ports = await Promise.all(Array.from({ length: gatewayCount }, freePort));
-  const gateways = ports.map((port, at) =>
-    owners.use(startGateway(port, at, { ...env, NATS_URL: natsUrl, REDIS_URL: redis.url }, options)),
-  );
+  await until(() => provisioned(provisioning), { what: 'NATS to be provisioned', timeoutMs: 30_000 });
+  const direct = { natsUrl: nats.url, redisUrl: redis.url };
+  const network = openNetwork(owners, direct, options.proxied ?? false);
+  const log: FieldLog = { lives: [], faults: [] };
+  // There are many starts; with the cache they do not compile the same files again.
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: cache };
+  const effects = join(cache, 'effects');
+  const setting: Setting = { options, owners, network, log, login, env, effects, modelUrl: model.url };
+  const workers = await startWorkers(setting, parts);
+  const { gateways, gatewayUrls } = await startGateways(setting);
   const replicas = [...workers, ...gateways];
   await Promise.all(replicas.map((replica) => replica.ready()));
   const all = owners.move();
   return {
-    ...{ nats, natsUrl, redis, model, gateways, replicas },
-    gatewayUrls: ports.map((port) => `http://127.0.0.1:${port}`),
+    ...{ nats: nats.nodes, natsUrl: nats.url, redis, model, gateways, gatewayUrls, replicas },
+    ...{ network, log, login, effects },
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,
       Replica[]
@@ -102,13 +121,26 @@ export async function startField(options: FieldOptions): Promise<Field> {
   };
 }
 
-async function startBus(owners: AsyncDisposableStack, size: number) {
-  if (size === 1) {
-    const server = owners.use(await startRestartable((place) => startNats(place)));
-    return { nats: [server], natsUrl: server.url };
-  }
-  const cluster = owners.use(await startNatsCluster({ size }));
-  return { nats: cluster.nodes, natsUrl: cluster.url };
+/** The data that the starts of all processes share. */
+interface Setting {
+  options: FieldOptions;
+  owners: AsyncDisposableStack;
+  network: Network;
+  log: FieldLog;
+  login: Field['login'];
+  env: NodeJS.ProcessEnv;
+  /** The folder of the notes about effects. */
+  effects: string;
+  modelUrl: string;
+}
+
+function makeLogins(): Field['login'] {
+  const passwords = new Map<string, string>();
+  return (user) => {
+    const pass = passwords.get(user) ?? randomBytes(8).toString('hex');
+    passwords.set(user, pass);
+    return { user, pass };
+  };
 }
 
 /** Tells whether provisioning succeeds, which a cluster allows only after it has elected its leaders. */
@@ -121,37 +153,83 @@ async function provisioned(options: ProvisionOptions): Promise<boolean> {
   }
 }
 
-/** The settings with which Redis has each acknowledged write on the disk. */
-const safeRedis = { appendOnly: true, extraArgs: ['--appendfsync', 'always'] };
+async function startWorkers(setting: Setting, parts: readonly PartName[]): Promise<Replica[]> {
+  const { replicas = 2, sabotage, waitReplicas } = setting.options;
+  const places = parts.flatMap((part) =>
+    Array.from({ length: replicas }, (_, at) => ({ part, name: `${part}/${at + 1}` })),
+  );
+  return await Promise.all(
+    places.map(async ({ part, name }) => {
+      const order: Omit<WorkerOrder, 'replica'> = {
+        part,
+        ...(await setting.network.connect(name)),
+        login: setting.login(serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part)),
+        modelUrl: setting.modelUrl,
+        effects: setting.effects,
+        ...(waitReplicas !== undefined && { waitReplicas }),
+        ...(sabotage && { sabotage }),
+      };
+      return setting.owners.use(startWorker(setting, name, order));
+    }),
+  );
+}
 
 function startWorker(
+  { options: { onLine }, env, log }: Setting,
+  name: string,
   order: Omit<WorkerOrder, 'replica'>,
-  at: number,
-  env: NodeJS.ProcessEnv,
-  { onLine }: FieldOptions,
 ): Replica {
   return startReplica({
-    name: `${order.part}/${at + 1}`,
+    name,
     command: (replica) => ({
       args: ['worker.ts', JSON.stringify({ ...order, replica } satisfies WorkerOrder)],
       cwd: import.meta.dirname,
       env,
     }),
     isReady: (line) => line === 'started',
+    lives: log.lives,
     ...(onLine && { onLine }),
   });
 }
 
-function startGateway(port: number, at: number, env: NodeJS.ProcessEnv, { onLine }: FieldOptions): Replica {
+async function startGateways(setting: Setting) {
+  const { gateways: count = 2 } = setting.options;
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const gateways = await Promise.all(
+    ports.map(async (port, at) => {
+      const name = `gateway/${at + 1}`;
+      const addresses = await setting.network.connect(name);
+      return setting.owners.use(startGateway(setting, name, { ...addresses, port }));
+    }),
+  );
+  return { gateways, gatewayUrls: ports.map((port) => `http://127.0.0.1:${port}`) };
+}
+
+function startGateway(
+  { options: { onLine, waitReplicas = 0 }, env, log, login }: Setting,
+  name: string,
+  { natsUrl, redisUrl, port }: Addresses & { port: number },
+): Replica {
+  const { user, pass } = login(busName(gatewayManifest));
   return startReplica({
-    name: `gateway/${at + 1}`,
+    name,
     command: () => ({
       args: ['src/main.ts'],
       cwd: new URL('../../services/gateway', import.meta.url).pathname,
-      // A run must be accepted even while all replicas of its agent are dead.
-      env: { ...env, MESH_HTTP_PORT: String(port), MESH_WHEN_ABSENT: 'enqueue' },
+      env: {
+        ...env,
+        NATS_URL: natsUrl,
+        REDIS_URL: redisUrl,
+        MESH_NATS_USER: user,
+        MESH_NATS_PASSWORD: pass,
+        MESH_REDIS_WAIT_REPLICAS: String(waitReplicas),
+        MESH_HTTP_PORT: String(port),
+        // A run must be accepted even while all replicas of its agent are dead.
+        MESH_WHEN_ABSENT: 'enqueue',
+      },
     }),
     isReady: (line) => line.includes('"started"'),
+    lives: log.lives,
     ...(onLine && { onLine }),
   });
 }

@@ -1,40 +1,45 @@
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
-import { agentNames } from './agents.ts';
+import type { DeadLetter, StreamRest } from './check/history.ts';
+import type { Login } from './field.ts';
 
-const { workStream, workConsumer } = subjects();
+const { workStream, deadStream, claimBucket } = subjects();
 const runStream = workStream('run');
+const workStreams = (['run', 'operation', 'job'] as const).map(workStream);
 
 interface ConsumerInfo {
   num_pending: number;
   num_ack_pending: number;
-  delivered: { consumer_seq: number };
 }
 
-export interface QueueState {
-  agent: string;
-  /** The number of commands that were not delivered yet. */
-  waiting: number;
-  /** The number of commands that were delivered and not acknowledged. */
-  unacknowledged: number;
-  /** The number of deliveries. */
-  delivered: number;
+interface StreamInfo {
+  state: { messages: number; first_seq: number; last_seq: number; subjects?: Record<string, number> };
 }
 
-/** The agents' work queues, seen from outside. */
+/** The work queues and buckets, seen from outside. */
 export interface Queues extends AsyncDisposable {
-  states(): Promise<QueueState[]>;
+  /** Reads what each stream of work holds now. */
+  states(): Promise<StreamRest[]>;
+  deadLetters(): Promise<DeadLetter[]>;
+  /** Returns the names of the large payloads of work that are stored. */
+  objects(): Promise<string[]>;
   /**
-   * Returns the number of acknowledged commands that are still in the stream: a killed server may forget that
-   * it removed them.
+   * True for a server that may forget, when it is killed, that a command was acknowledged: up to 2.9. It keeps
+   * the command, or waits for its acknowledgement, for good; nobody gets it again. The history counts such
+   * commands as ghosts, which no rule judges, since nothing removes them yet.
    */
-  kept(): Promise<number>;
+  readonly keepsGhosts: boolean;
+}
+
+function connectAs(url: string, login: Login, timeout = 20_000) {
+  const inboxPrefix = subjects().inboxPrefix(login.user);
+  return connect({ servers: url.split(','), ...login, inboxPrefix, timeout });
 }
 
 /** Returns the name of the server that leads the stream of runs; undefined while there is no leader. */
-export async function leaderOf(url: string): Promise<string | undefined> {
-  const connection = await connect({ servers: url.split(','), timeout: 1_000 }).catch(() => undefined);
+export async function leaderOf(url: string, login: Login): Promise<string | undefined> {
+  const connection = await connectAs(url, login, 1_000).catch(() => undefined);
   if (!connection) return undefined;
   try {
     const answer = await connection.request(`$JS.API.STREAM.INFO.${runStream}`, '', { timeout: 1_000 });
@@ -46,38 +51,78 @@ export async function leaderOf(url: string): Promise<string | undefined> {
   }
 }
 
-export async function openQueues(url: string): Promise<Queues> {
-  const connection = await connect({ servers: url.split(',') });
-  const info = async <T>(of: string): Promise<T> => {
+/** Asks the API of JetStream. An answer with an error is no answer. */
+type Ask = <T>(of: string, request?: object) => Promise<T>;
+
+export async function openQueues(url: string, login: Login): Promise<Queues> {
+  const connection = await connectAs(url, login);
+  const ask: Ask = async <T>(of: string, request?: object) => {
     let answer: T | undefined;
+    const body = request ? JSON.stringify(request) : '';
     // A cluster that has just lost a server takes some time to answer.
-    const ask = async () => {
-      const reply = await connection.request(`$JS.API.${of}`, '', { timeout: 2_000 }).catch(() => undefined);
+    const tryOnce = async () => {
+      const reply = await connection
+        .request(`$JS.API.${of}`, body, { timeout: 2_000 })
+        .catch(() => undefined);
       answer = reply?.json<T & { error?: unknown }>();
       return answer !== undefined && !(answer as { error?: unknown }).error;
     };
-    await until(ask, { what: `NATS to tell ${of}`, timeoutMs: 30_000 });
+    await until(tryOnce, { what: `NATS to tell ${of}`, timeoutMs: 30_000 });
     return answer as T;
   };
+  const [, major = 0, minor = 0] = /^(\d+)\.(\d+)/.exec(connection.info?.version ?? '')?.map(Number) ?? [];
   return {
-    async states() {
-      return await Promise.all(
-        agentNames.map(async (agent) => {
-          const { num_pending, num_ack_pending, delivered } = await info<ConsumerInfo>(
-            `CONSUMER.INFO.${runStream}.${workConsumer(agent)}`,
-          );
-          return {
-            agent,
-            waiting: num_pending,
-            unacknowledged: num_ack_pending,
-            delivered: delivered.consumer_seq,
-          };
-        }),
-      );
-    },
-    async kept() {
-      return (await info<{ state: { messages: number } }>(`STREAM.INFO.${runStream}`)).state.messages;
-    },
+    states: () => Promise.all(workStreams.map((name) => stateOf(ask, name))),
+    deadLetters: () => readDeadLetters(ask),
+    objects: () => readObjects(ask),
+    keepsGhosts: major === 2 && minor < 10,
     [Symbol.asyncDispose]: () => connection.close(),
   };
 }
+
+async function stateOf(ask: Ask, name: string): Promise<StreamRest> {
+  const { state } = await ask<StreamInfo>(`STREAM.INFO.${name}`);
+  const consumers: ConsumerInfo[] = [];
+  for (let total = 1; consumers.length < total; ) {
+    const page = await ask<{ total: number; consumers?: ConsumerInfo[] }>(`CONSUMER.LIST.${name}`, {
+      offset: consumers.length,
+    });
+    total = page.consumers?.length ? page.total : 0;
+    consumers.push(...(page.consumers ?? []));
+  }
+  const waiting = sum(consumers.map(({ num_pending }) => num_pending));
+  const ackPending = sum(consumers.map(({ num_ack_pending }) => num_ack_pending));
+  return { name, messages: waiting, ackPending, ghosts: Math.max(0, state.messages - waiting - ackPending) };
+}
+
+async function readDeadLetters(ask: Ask): Promise<DeadLetter[]> {
+  const { state } = await ask<StreamInfo>(`STREAM.INFO.${deadStream}`);
+  const letters: DeadLetter[] = [];
+  for (let seq = state.first_seq; state.messages > 0 && seq <= state.last_seq; seq += 1) {
+    const { message } = await ask<{ message: { data: string } }>(`STREAM.MSG.GET.${deadStream}`, { seq });
+    const letter = JSON.parse(Buffer.from(message.data, 'base64').toString()) as Letter;
+    const { subject, error, payload } = letter;
+    letters.push({ subject, ...error, payload: JSON.stringify(payload) });
+  }
+  return letters;
+}
+
+interface Letter {
+  subject: string;
+  payload: unknown;
+  error: { code: string; message: string };
+}
+
+/**
+ * Finds the stored payloads by their pieces: the entry of a removed object stays in its bucket, its pieces do
+ * not. Payloads of news stay until their bucket drops them.
+ */
+async function readObjects(ask: Ask): Promise<string[]> {
+  const bucket = claimBucket('work');
+  const { state } = await ask<StreamInfo>(`STREAM.INFO.OBJ_${bucket}`, {
+    subjects_filter: `$O.${bucket}.C.>`,
+  });
+  return Object.keys(state.subjects ?? {}).map((subject) => `${bucket}/${subject.split('.').at(-1)}`);
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

@@ -181,7 +181,7 @@ async function readAll(
     refs.map(async (ref) => {
       const state = (await sessions.getSession(ref))?.state ?? {};
       const events = await sessions.log.readEvents({ ...ref, limit: 100_000 });
-      return { ...ref, state, events, initialState: {} };
+      return { ...ref, state, events, initialState: {}, pending: [] };
     }),
   );
 }

@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { endProcess, hasEnded, type KillPoint, spawnGuarded } from '@agentmesh/testing';
+import { endProcess, hasEnded, type KillPoint, pauseProcess, spawnGuarded } from '@agentmesh/testing';
+import { type Life, now } from './check/history.ts';
+import { beginSpan } from './field/lives.ts';
 
 export interface ReplicaOptions {
   /** The name of the place: `front_agent/1`. */
@@ -9,6 +11,8 @@ export interface ReplicaOptions {
   command: (life: string) => { args: string[]; cwd: string; env?: NodeJS.ProcessEnv };
   /** Tells whether a line of the output says that the process serves. */
   isReady: (line: string) => boolean;
+  /** The record to which the lives of this place are added; default none. */
+  lives?: Life[];
   /** Called for errors and warnings in the output. */
   onLine?: (name: string, line: string) => void;
 }
@@ -23,8 +27,14 @@ export interface Replica extends AsyncDisposable {
   readonly dead: string[];
   /** Resolves when the current process serves. */
   ready(): Promise<void>;
+  /** The record of the current process. */
+  readonly record: Life;
   /** Kills the current process (SIGKILL). */
   kill(): Promise<void>;
+  /** Asks the current process to end (SIGTERM). Kills it when it has not ended after `patienceMs`. */
+  stop(patienceMs: number): Promise<void>;
+  /** Stops the current process (SIGSTOP). Returns a function that continues it (SIGCONT). */
+  pause(): () => void;
   /** Makes the process die at the point, after it has passed it `passes` times. */
   arm(point: KillPoint, passes?: number): void;
   /** Does the same as `arm`, and kills the process after `patienceMs` if it has not reached the point. */
@@ -42,6 +52,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   function start() {
     lives += 1;
     const life = `${name}#${lives}`;
+    const record: Life = { replica: name, life, startedAt: now(), pauses: [], cutOffs: [] };
+    options.lives?.push(record);
     const { args, cwd, env } = options.command(life);
     const child = spawnGuarded([process.execPath, ...args], {
       cwd,
@@ -62,9 +74,10 @@ export function startReplica(options: ReplicaOptions): Replica {
     child.once('exit', () => {
       ready.reject(new Error(`${life} ended before it served`));
       dead.push(life);
+      record.diedAt = now();
       if (!closed) current = start();
     });
-    return { child, life, ready: ready.promise };
+    return { child, life, record, ready: ready.promise };
   }
 
   const arm = (point: KillPoint, passes = 0) => void current.child.stdin?.write(`arm ${point} ${passes}\n`);
@@ -88,7 +101,21 @@ export function startReplica(options: ReplicaOptions): Replica {
         }
       }
     },
+    get record() {
+      return current.record;
+    },
     kill: () => endProcess(current.child, 'SIGKILL'),
+    stop: (patienceMs) => endProcess(current.child, 'SIGTERM', patienceMs),
+    pause() {
+      const { child, record } = current;
+      if (child.pid === undefined || hasEnded(child)) return () => {};
+      const paused = pauseProcess(child.pid);
+      const end = beginSpan(record.pauses);
+      return () => {
+        paused.resume();
+        end();
+      };
+    },
     arm,
     async killAt(point, passes, patienceMs) {
       const { child } = current;

@@ -1,50 +1,48 @@
-import type { History, Violation } from './check/history.ts';
-import { nameOf } from './check/history.ts';
-import { repeats } from './check/tool-rules.ts';
+import { type History, nameOf, type Violation } from './check/history.ts';
+import { modelOf } from './check/model.ts';
+import { repeats } from './check/rules/effects-once.ts';
+import { recoveryTimes } from './recovery-times.ts';
 import type { ChaosResult } from './run-chaos.ts';
 
 /** The figures of a run. */
 export interface Figures {
+  /** The number of messages and answers that clients sent, further tries not counted. */
   offered: number;
-  /** The number of operations for which a client saw the first byte of an answer. */
-  acknowledged: number;
-  /** The number of operations whose invocation succeeded, and whose client got the end. */
+  /** The number of runs whose acceptance a client knows. */
+  accepted: number;
   completed: number;
   failed: number;
-  /** The completed share of the offered work, from 0 to 1. */
+  /** The completed share of the accepted runs, from 0 to 1. */
   share: number;
-  /** The number of attempts that no gateway accepted. */
   refused: number;
   reconnects: number;
   events: number;
   redeliveries: number;
-  kills: number;
-  /** The numbers of calls whose work was done more than once, by tool. */
+  faults: number;
+  /** The numbers of calls that had more than one effect, by tool. */
   repeats: Record<string, number>;
+  /** The number of acknowledged commands that NATS keeps. */
+  ghosts: number;
   violations: number;
 }
 
-export function figuresOf({ traffic, history, violations, kills, redeliveries }: ChaosResult): Figures {
-  const status = new Map(history.invocations.map((each) => [each.invocationId, each.status]));
-  const taken = traffic.operations.filter(({ attempts }) => attempts.at(-1)?.invocationId !== undefined);
-  const statusOf = (wanted: string) =>
-    taken.filter(({ done, attempts }) => done && status.get(attempts.at(-1)?.invocationId ?? '') === wanted)
-      .length;
-  const attempts = traffic.operations.flatMap((each) => each.attempts);
-  const offered = traffic.operations.length;
-  const completed = statusOf('completed');
+export function figuresOf({ history, violations, redeliveries }: ChaosResult): Figures {
+  const { messages } = history;
+  const { runOf } = modelOf(history);
+  const taken = messages.filter(({ acceptedAt }) => acceptedAt !== undefined);
+  const runs = new Set(taken.flatMap((message) => runOf(message) ?? []));
+  const ended = (wanted: string) => [...runs].filter(({ ends }) => ends[0]?.status === wanted).length;
+  const completed = ended('completed');
   return {
-    offered,
-    acknowledged: taken.length,
-    completed,
-    failed: statusOf('failed'),
-    share: completed / offered,
-    refused: attempts.filter(({ invocationId }) => invocationId === undefined).length,
-    reconnects: sum(attempts.map(({ view }) => view.reconnects)),
+    offered: messages.filter(({ repeats: first }) => first === undefined).length,
+    ...{ accepted: runs.size, completed, failed: ended('failed'), share: completed / Math.max(1, runs.size) },
+    refused: messages.filter(({ refused }) => refused).length,
+    reconnects: sum(messages.map(({ view }) => view?.reconnects ?? 0)),
     events: sum(history.sessions.map(({ events }) => events.length)),
     redeliveries,
-    kills: sum(Object.values(kills)),
-    repeats: repeats(history),
+    faults: history.faults.length,
+    repeats: repeats(history.executions),
+    ghosts: sum(history.rest.streams.map(({ ghosts }) => ghosts)),
     violations: violations.length,
   };
 }
@@ -52,37 +50,49 @@ export function figuresOf({ traffic, history, violations, kills, redeliveries }:
 /** Returns the figures as lines of text. */
 export function describe(result: ChaosResult): string {
   const figures = figuresOf(result);
-  const { traffic, kills, ghosts, unsettled, trafficMs, totalMs, violations } = result;
-  const times = traffic.operations.map(({ ms }) => ms).sort((one, other) => one - other);
-  const quantile = (share: number) => Math.round(times[Math.floor(share * (times.length - 1))] ?? 0);
+  const { history, traffic, trafficMs, totalMs, violations } = result;
+  const times = traffic.operations.map(({ ms }) => ms);
   const lines = [
-    `offered       ${figures.offered}, acknowledged ${figures.acknowledged}, completed ${figures.completed} (${(100 * figures.share).toFixed(1)} %), failed ${figures.failed}`,
-    `clients       ${figures.refused} attempts refused, came back ${figures.reconnects} times; an operation took ${quantile(0.5)} ms p50, ${quantile(0.99)} ms p99, ${quantile(1)} ms at most`,
-    `log           ${figures.events} events in ${result.history.sessions.length} sessions, ${result.history.invocations.length} invocations`,
-    `killed        ${figures.kills} times: ${listOf(kills)}`,
-    `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${ghosts}`,
+    `offered       ${figures.offered} messages, accepted ${figures.accepted} runs, completed ${figures.completed} (${(100 * figures.share).toFixed(1)} %), failed ${figures.failed}, refused ${figures.refused}`,
+    `clients       came back ${figures.reconnects} times; an operation took ${Math.round(quantile(times, 0.5))} ms p50, ${Math.round(quantile(times, 0.99))} ms p99, ${Math.round(quantile(times, 1))} ms at most`,
+    `log           ${figures.events} events in ${history.sessions.length} sessions, ${history.invocations.length} invocations`,
+    `faults        ${figures.faults}: ${listOf(countsOf(history.faults, ({ kind }) => kind)) || 'none'}`,
+    ...recoveryTimes(history).map(
+      ({ kind, count, p50, p99 }) =>
+        `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 to the next event of the slowest run`,
+    ),
+    `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${figures.ghosts}`,
     `time          ${(trafficMs / 1_000).toFixed(1)} s of work, ${(totalMs / 1_000).toFixed(1)} s in all`,
-    ...unsettled.map((what) => `unsettled     ${what}`),
-    `violations    ${violations.length}`,
+    `violations    ${violations.length}${violations.length > 0 ? `: ${listOf(countsOf(violations, ({ rule }) => rule))}` : ''}`,
   ];
   return lines.join('\n');
 }
 
+/** Returns the values' quantile; 0 for no values. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+}
+
+function countsOf<T>(all: readonly T[], nameOfOne: (one: T) => string): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(all, nameOfOne)].map(([name, found]) => [name, found.length]));
+}
+
 /**
- * Returns the part of a history to save after violations: the violations, and all data about their sessions.
+ * Returns the part of a history to save after violations: the violations, and all data about the users of
+ * their sessions. Executions, faults, lives and rest are complete.
  */
 export function violatingHistory(seed: number, history: History, violations: readonly Violation[]) {
-  const named = new Set(violations.flatMap(({ session = [] }) => session));
-  const callers = history.sessions.filter((session) => named.has(nameOf(session)));
-  const users = new Set(callers.map(({ appName, userId }) => `${appName}/${userId}/`));
+  const users = new Set(violations.flatMap(({ session }) => session?.replace(/[^/]*$/, '') ?? []));
   const isNear = (name: string) => [...users].some((user) => name.startsWith(user));
+  const { sessions, invocations, messages, acts } = history;
   return {
-    seed,
-    violations,
-    sessions: history.sessions.filter((session) => isNear(nameOf(session))),
-    invocations: history.invocations.filter((invocation) => isNear(nameOf(invocation))),
-    executions: history.executions,
-    killed: history.killed,
+    ...history,
+    ...{ seed, violations },
+    sessions: sessions.filter((session) => isNear(nameOf(session))),
+    invocations: invocations.filter((invocation) => isNear(nameOf(invocation))),
+    messages: messages.filter(({ session }) => isNear(nameOf(session))),
+    acts: acts.filter(({ session }) => isNear(nameOf(session))),
   };
 }
 

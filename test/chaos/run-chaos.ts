@@ -1,35 +1,22 @@
-import { seededRandom } from '@agentmesh/testing';
-import type { History, Violation } from './check/history.ts';
+import { app } from './agents.ts';
+import { type History, now, type Observations, type Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
-import type { ComeBack } from './client.ts';
-import { openEffects } from './effects.ts';
-import { type Kills, killNowAndThen } from './fault-loop.ts';
-import { startField } from './field.ts';
+import { type NatsDoor, openNatsDoor } from './clients/nats-door.ts';
+import { carryOut } from './faults/carry-out.ts';
+import { fillableBytes } from './faults/fill.ts';
+import { type Field, startField } from './field.ts';
 import { chaosModel } from './model.ts';
+import type { PlannedFault } from './plan/faults.ts';
+import type { Plan, PlanSettings } from './plan/plan.ts';
 import { readHistory } from './read-history.ts';
-import { driveTraffic, type Traffic } from './traffic.ts';
+import { driveTraffic, emptyTraffic, type Traffic } from './traffic.ts';
 
 export interface ChaosOptions {
-  seed: number;
-  /** The number of operations. */
-  runs: number;
-  /** The number of clients that work at the same time; default 12. */
-  clients?: number;
-  /** The number of messages sent to one session at the same time; default 1. */
-  atOnce?: number;
-  /** The mean time between two kills, in ms; default 1,000. */
-  killEveryMs?: number;
-  /** The silence after which a run is delivered again, in ms; default 2,000. */
-  ackWaitMs?: number;
-  /** The mean time of a model's answer, in ms; default 40. */
-  thinkMs?: number;
-  /** The longest time of one operation with all its attempts, in ms; default 60,000. */
+  plan: Plan;
+  /** The longest time of one step of a client, in ms; default 60,000. */
   patienceMs?: number;
-  /** The number of NATS servers; default 1. */
-  natsServers?: number;
-  comeBack?: ComeBack;
   /** Ends the run early. `runChaos` then throws the reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   onFault?: (what: string) => void;
   onDone?: (done: number) => void;
   onLine?: (replica: string, line: string) => void;
@@ -39,64 +26,98 @@ export interface ChaosResult {
   traffic: Traffic;
   history: History;
   violations: Violation[];
-  kills: Kills;
+  /** The plan, with the faults that were carried out. */
+  plan: Plan;
   redeliveries: number;
-  /** The number of acknowledged commands that NATS still keeps. */
-  ghosts: number;
-  /** The work that had not ended when the history was read. */
-  unsettled: string[];
   /** The time from the first operation to the end of the last one, in ms. */
   trafficMs: number;
   totalMs: number;
 }
 
-/** Starts a whole mesh, sends it work, kills its parts, and checks the history. */
+/** The least share of the messages that must be completed, so that a run cannot pass by doing nothing. */
+const leastShare = 0.7;
+
+/** The settings of a plan, apart from its seed, its mixes and its runs. */
+export const defaultSettings = {
+  ...{ clients: 24, longestMs: 8_000, ackWaitMs: 2_000, thinkMs: 40 },
+  ...{ natsServers: 1, redisKind: 'single', waitReplicas: 0 },
+} satisfies Partial<PlanSettings>;
+
+/** A mesh under chaos, with the clients' way to it. */
+export interface OpenMesh extends AsyncDisposable {
+  field: Field;
+  nats: NatsDoor;
+}
+
+/** Starts a whole mesh for the plans with these settings. */
+export async function openMesh(settings: PlanSettings, onLine?: ChaosOptions['onLine']): Promise<OpenMesh> {
+  await using owners = new AsyncDisposableStack();
+  const field = owners.use(
+    await startField({
+      ...settings,
+      model: chaosModel(settings.seed, settings.thinkMs),
+      proxied: settings.mixes.includes('network'),
+      ...(settings.mixes.includes('full') && { maxFileBytes: fillableBytes }),
+      ...(onLine && { onLine }),
+    }),
+  );
+  const nats = owners.use(await openNatsDoor(field.natsUrl, field.login('client')));
+  const all = owners.move();
+  return { field, nats, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** Starts a whole mesh, carries out the plan, and checks the history. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { seed, runs, clients = 12, atOnce = 1, killEveryMs = 1_000 } = options;
-  const { ackWaitMs = 2_000, thinkMs = 40, patienceMs = 60_000, comeBack = 'reattach', onLine } = options;
-  const begin = performance.now();
-  await using field = await startField({
-    model: chaosModel(seed, thinkMs),
-    ackWaitMs,
-    ...(options.natsServers !== undefined && { natsServers: options.natsServers }),
-    ...(onLine && { onLine }),
-  });
-  using effects = openEffects(field.redis.url);
-  const over = new AbortController();
-  const faults = killNowAndThen({
-    field,
-    random: seededRandom(seed).fork('faults'),
-    everyMs: killEveryMs,
-    signal: over.signal,
-    ...(options.onFault && { onFault: options.onFault }),
-  });
-  const at = performance.now();
+  const begin = now();
+  await using mesh = await openMesh(options.plan.settings, options.onLine);
+  const result = await playRound(mesh, options);
+  return { ...result, totalMs: now() - begin };
+}
+
+/** Carries out a plan on a mesh, waits for the end of all work, and checks the history. */
+export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions): Promise<ChaosResult> {
+  const { plan, patienceMs = 60_000, signal } = options;
+  const traffic = emptyTraffic();
+  const begin = now();
   let done = 0;
-  let traffic: Traffic;
-  try {
-    traffic = await driveTraffic({
-      ...{ seed, runs, clients, atOnce, comeBack, patienceMs, signal: options.signal },
-      gateways: field.gatewayUrls,
+  const faults = await underFaults(field, options, async () => {
+    const world = {
+      ...{ app, traffic, nats, patienceMs, gateways: field.gatewayUrls },
+      signal: signal ?? new AbortController().signal,
       onDone: () => options.onDone?.(++done),
-    });
+    };
+    await driveTraffic(world, plan.visits, plan.settings.clients);
+  });
+  signal?.throwIfAborted();
+  const trafficMs = now() - begin;
+  const observations: Observations = {
+    ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
+    ...{ lives: field.log.lives, faults: field.log.faults },
+  };
+  const { redeliveries, ...read } = await readHistory(field, observations, { leastShare });
+  // The next round on the same mesh empties these lists.
+  const history: History = { ...read, news: [...read.news], faults: [...read.faults] };
+  return {
+    ...{ traffic, history, redeliveries, trafficMs },
+    violations: check(history),
+    plan: { ...plan, faults },
+    totalMs: now() - begin,
+  };
+}
+
+/** Carries out the planned faults while the traffic lasts. Returns those that were carried out. */
+async function underFaults(
+  field: Field,
+  { plan, onFault }: ChaosOptions,
+  drive: () => Promise<void>,
+): Promise<PlannedFault[]> {
+  const over = new AbortController();
+  const faults = carryOut({ field, faults: plan.faults, signal: over.signal, onFault });
+  try {
+    await drive();
   } finally {
     over.abort();
     await faults;
   }
-  options.signal?.throwIfAborted();
-  const trafficMs = performance.now() - at;
-  const { redeliveries, ghosts, unsettled, ...history } = await readHistory(field, effects, traffic);
-  const violations = check(history);
-  const totalMs = performance.now() - begin;
-  return {
-    traffic,
-    history,
-    violations,
-    kills: await faults,
-    redeliveries,
-    ghosts,
-    unsettled,
-    trafficMs,
-    totalMs,
-  };
+  return await faults;
 }

@@ -1,16 +1,19 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
-import { seededRandom, until } from '@agentmesh/testing';
+import { until } from '@agentmesh/testing';
 import { app } from './agents.ts';
-import type { Violation } from './check/history.ts';
+import { type Message, now, type Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
-import { type Attempt, ChaosClient } from './client.ts';
-import { openEffects } from './effects.ts';
+import { emptyView } from './clients/follow.ts';
+import { makeMilestones } from './clients/milestones.ts';
+import { openNatsDoor } from './clients/nats-door.ts';
+import { newPlace, type World } from './clients/place.ts';
+import { doorOf, sendRun } from './clients/say.ts';
 import { type Field, startField } from './field.ts';
 import { chaosModel, type OpKind, wordsOf } from './model.ts';
 import { readHistory } from './read-history.ts';
 import type { Sabotage } from './sabotage.ts';
-import type { Traffic } from './traffic.ts';
+import { type Attempt, emptyTraffic } from './traffic.ts';
 
 /** A small mesh for one fault at a time: two replicas of the front agent and of the tool, and one gateway. */
 export interface Stage extends AsyncDisposable {
@@ -47,25 +50,28 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
     }),
   );
   const store = owners.use(await connectRedisStore({ url: field.redis.url }));
-  const effects = owners.use(openEffects(field.redis.url));
   const gone = new AbortController();
-  const traffic: Traffic = { operations: [], sessions: new Map() };
+  const nats = owners.use(await openNatsDoor(field.natsUrl, field.login('client')));
+  const traffic = emptyTraffic();
+  const world: World = {
+    ...{ app, traffic, nats, gateways: field.gatewayUrls, patienceMs: 60_000, signal: gone.signal },
+  };
   const send: Stage['send'] = (kind) => {
     const id = String(traffic.operations.length);
-    const ref: SessionRef = { appName: app, userId: 'u', sessionId: `s${id}` };
-    const attempt: Attempt = { ...ref, view: { seen: [], finished: false, reconnects: 0 } };
-    traffic.sessions.set(ref.sessionId, ref);
+    const session: SessionRef = { appName: app, userId: 'u', sessionId: `s${id}` };
+    const attempt: Attempt = { ...session, view: emptyView() };
+    traffic.sessions.set(session.sessionId, session);
     traffic.operations.push({ id, kind, attempts: [attempt], done: true, ms: 0 });
-    const client = new ChaosClient({
-      gateways: field.gatewayUrls,
-      comeBack: 'reattach',
-      random: seededRandom(id),
-      isOver: () => true,
-      signal: gone.signal,
-    });
+    const message: Message = {
+      ...{ id, session, via: 'http', kind: 'message', op: kind, whenBusy: 'enqueue', sentAt: now() },
+      text: wordsOf(kind, id),
+    };
+    traffic.messages.push(message);
     const run = async () => {
-      await store.sessions.createSession(ref);
-      await client.run(attempt, wordsOf(kind, id));
+      using door = doorOf(world, id);
+      const trial = { world, place: newPlace('u'), door, message, attempt, milestones: makeMilestones() };
+      await store.sessions.createSession(session);
+      await sendRun(trial, { parts: [{ text: message.text }] }, 'steady');
     };
     return { attempt, end: run() };
   };
@@ -78,7 +84,12 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
   return {
     ...{ field, lines, send, writerOf },
     holdNextAnswer: gate.hold,
-    verdict: async (settleMs) => check(await readHistory(field, effects, traffic, settleMs)),
+    verdict: async (settleMs) => {
+      const { messages, acts } = traffic;
+      const { lives, faults } = field.log;
+      const observations = { messages, acts, news: nats.news, lives, faults };
+      return check(await readHistory(field, observations, { settleMs, leastShare: 0 }));
+    },
     async [Symbol.asyncDispose]() {
       gone.abort();
       gate.open();

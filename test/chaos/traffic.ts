@@ -1,24 +1,20 @@
-import { getFunctionCalls } from '@agentmesh/agent';
-import type { Event, SessionRef } from '@agentmesh/protocol';
-import { type Random, seededRandom } from '@agentmesh/testing';
-import { isEnd } from './check/log.ts';
-import { type Attempt, ChaosClient, type ComeBack } from './client.ts';
-import { type OpKind, opKinds, wordsOf } from './model.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
+import type { Act, ClientView, Message } from './check/history.ts';
+import { answer, cancel, fork, outcome, remove, rewind, upload } from './clients/acts.ts';
+import { newPlace, type Place, type World } from './clients/place.ts';
+import { say } from './clients/say.ts';
+import type { OpKind } from './model.ts';
+import type { Step, Visit } from './plan/steps.ts';
 
-export interface TrafficOptions {
-  seed: number;
-  /** The number of operations. */
-  runs: number;
-  clients: number;
-  /** The number of messages that a client sends to one session at the same time. */
-  atOnce: number;
-  gateways: readonly string[];
-  comeBack: ComeBack;
-  /** The longest time of one operation with all its attempts, in ms. */
-  patienceMs: number;
-  /** Stops all clients. */
-  signal?: AbortSignal | undefined;
-  onDone?: () => void;
+/** One message of a client, with the client's knowledge about it. */
+export interface Attempt extends SessionRef {
+  /**
+   * The invocation's id, which comes with the first byte of the answer; unknown when the connection broke
+   * before.
+   */
+  invocationId?: string;
+  view: ClientView;
 }
 
 /** One operation of a client, and its result. */
@@ -31,84 +27,49 @@ export interface Operation {
   ms: number;
 }
 
+/** The record of all clients. */
 export interface Traffic {
   operations: Operation[];
   /** All sessions that the clients made. */
   sessions: Map<string, SessionRef>;
+  messages: Message[];
+  acts: Act[];
 }
 
-/** Sends the operations. Each client sends one message after the other, some of them in the same session. */
-export async function driveTraffic(options: TrafficOptions): Promise<Traffic> {
-  const { seed, runs, clients, atOnce, signal } = options;
-  const traffic: Traffic = { operations: [], sessions: new Map() };
-  let begun = 0;
-  const drive = async (number: number) => {
-    const random = seededRandom(`${seed}/client ${number}`);
-    while (begun < runs && !signal?.aborted) {
-      const session: Order['session'] = { ref: undefined };
-      for (let messages = random.integer(1, 4); messages > 0 && begun < runs; messages -= 1) {
-        const count = Math.min(atOnce, runs - begun);
-        const ids = Array.from({ length: count }, () => `${number}-${begun++}`);
-        await Promise.all(
-          ids.map((id) => operate(options, traffic, { id, user: `u${number}`, session, random })),
-        );
-      }
+export const emptyTraffic = (): Traffic => ({ operations: [], sessions: new Map(), messages: [], acts: [] });
+
+/** Makes the visits. Each client makes one after the other. */
+export async function driveTraffic(world: World, visits: Iterable<Visit>, clients: number): Promise<void> {
+  const queue = visits[Symbol.iterator]();
+  const drive = async () => {
+    for (let next = queue.next(); !next.done && !world.signal.aborted; next = queue.next()) {
+      await makeVisit(world, next.value);
     }
   };
-  await Promise.all(Array.from({ length: clients }, (_, number) => drive(number)));
-  return traffic;
+  await Promise.all(Array.from({ length: clients }, drive));
 }
 
-interface Order {
-  id: string;
-  user: string;
-  /**
-   * The session that the next message shares. After a failed message it is empty, because the message may
-   * have been accepted.
-   */
-  session: { ref: Promise<SessionRef> | undefined };
-  random: Random;
-}
-
-async function operate(options: TrafficOptions, traffic: Traffic, order: Order): Promise<void> {
-  const { id, user, session, random } = order;
-  const kind = random.pick(opKinds);
-  const operation: Operation = { id, kind, attempts: [], done: false, ms: 0 };
-  traffic.operations.push(operation);
-  const patience = AbortSignal.timeout(options.patienceMs);
-  const signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
-  const isOver = (events: readonly Event[], invocationId: string) =>
-    lastWords(events, invocationId) >= wordsNeeded(events);
-  const client = new ChaosClient({ ...options, random, isOver, signal });
-  const at = performance.now();
-  try {
-    while (!operation.done) {
-      session.ref ??= client.createSession(user);
-      const ref = await session.ref;
-      traffic.sessions.set(ref.sessionId, ref);
-      const attempt: Attempt = { ...ref, view: { seen: [], finished: false, reconnects: 0 } };
-      operation.attempts.push(attempt);
-      await client.run(attempt, wordsOf(kind, id));
-      operation.done = attempt.invocationId !== undefined;
-      if (!operation.done) session.ref = undefined;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    session.ref = undefined;
+async function makeVisit(world: World, { user, bursts }: Visit): Promise<void> {
+  const place = newPlace(user);
+  for (const burst of bursts) {
+    if (world.signal.aborted) return;
+    await Promise.all(burst.map((step) => takeStep(world, place, step)));
   }
-  operation.ms = performance.now() - at;
-  options.onDone?.();
 }
 
-/** Returns the number of last answers that a run has: parallel agents give one each. */
-function wordsNeeded(events: readonly Event[]): number {
-  const isFan = events.some((event) =>
-    getFunctionCalls(event).some(({ args }) => args?.agentName === 'fan_agent'),
-  );
-  const failed = events.some(({ errorCode }) => errorCode !== undefined);
-  return isFan && !failed ? 2 : 1;
+/** Takes one step at its time. A step that runs out of patience ends without an error; the history shows it. */
+async function takeStep(world: World, place: Place, step: Step): Promise<void> {
+  try {
+    // The time of a cancellation counts from the moment for which it waits.
+    if (step.atMs > 0 && !(step.do === 'cancel' && step.when !== 'accepted')) await delay(step.atMs);
+    await steps[step.do](world, place, step as never);
+  } catch (error) {
+    const isOver = world.signal.aborted || MeshError.from(error).code === 'deadline_exceeded';
+    if (!isOver) throw error;
+  }
 }
 
-function lastWords(events: readonly Event[], invocationId: string): number {
-  return events.filter((event) => event.invocationId === invocationId && isEnd(event)).length;
-}
+const steps = { say, answer, cancel, fork, outcome, rewind, upload, delete: remove } satisfies Record<
+  Step['do'],
+  (world: World, place: Place, step: never) => Promise<void>
+>;

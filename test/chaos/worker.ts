@@ -3,12 +3,13 @@
 import { createInterface } from 'node:readline';
 import { BaseTool } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
-import { createMesh, serveAgent, serveTool } from '@agentmesh/mesh';
+import { createMesh, serveAgent, serveTool, serviceName } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 import { addKillPoints, createKiller, intercept, type KillPoint, killPoints } from '@agentmesh/testing';
 import { app, makePart, type PartName } from './agents.ts';
 import { openEffects } from './effects.ts';
+import type { Login } from './field.ts';
 import { type Sabotage, sabotage } from './sabotage.ts';
 
 /** The order for a worker, as JSON on its command line. */
@@ -18,20 +19,33 @@ export interface WorkerOrder {
   replica: string;
   natsUrl: string;
   redisUrl: string;
+  /** The NATS user of the part. */
+  login: Login;
+  waitReplicas?: number;
+  /** The folder of the notes about effects. */
+  effects: string;
   modelUrl: string;
   sabotage?: Sabotage;
 }
 
+/** The time for which an agent waits for a job, in ms. Longer jobs end after the run that began them. */
+const patienceMs = 800;
+/** The time for the work of a process that was asked to end, in ms. */
+const graceMs = 2_000;
+
 async function main(order: WorkerOrder): Promise<void> {
-  const { part: name, replica, natsUrl, redisUrl, modelUrl } = order;
+  const { part: name, replica, natsUrl, redisUrl, login, modelUrl } = order;
   const log = createLogger({ service: name, replica, level: 'warn', destination: process.stderr });
   const onError = (error: unknown, where?: string) => log.error({ err: error, where }, 'defect reported');
   const { sessions, callResults, jobs } = await connectRedisStore({
     url: redisUrl,
+    waitReplicas: order.waitReplicas ?? 0,
     onError: (error) => onError(error),
   });
-  const bus = await connectNats({ url: natsUrl, service: name, onError });
-  const effects = openEffects(redisUrl);
+  const kind = name.endsWith('_agent') ? 'agent' : 'tool';
+  const service = serviceName(kind, name);
+  const bus = await connectNats({ url: natsUrl, service, ...login, cards: kind === 'agent', onError });
+  const effects = openEffects(order.effects, replica);
   if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults });
   intercept(bus, 'consumeRuns', (call) => (agent, handler, options) => {
     const counted = (item: Parameters<typeof handler>[0]) => {
@@ -40,7 +54,7 @@ async function main(order: WorkerOrder): Promise<void> {
     };
     return call(agent, counted, options);
   });
-  const part = makePart(name, modelUrl, effects.count(replica));
+  const part = makePart(name, modelUrl, effects.count);
   const killer = createKiller();
   addKillPoints(killer, { sessions, bus, ...part });
   createInterface(process.stdin).on('line', (line) => {
@@ -49,8 +63,14 @@ async function main(order: WorkerOrder): Promise<void> {
     if (known) killer.arm(known, Number(passes));
   });
   const mesh = createMesh({ bus, sessions, callResults, jobs, log });
-  if (part.service instanceof BaseTool) await serveTool(mesh, part.service);
-  else await serveAgent(mesh, part.service, name === 'front_agent' ? { app } : {});
+  const served =
+    part.service instanceof BaseTool
+      ? await serveTool(mesh, part.service, { patienceMs })
+      : await serveAgent(mesh, part.service, name === 'front_agent' ? { app } : {});
+  process.once('SIGTERM', async () => {
+    await served.stop({ graceMs });
+    process.exit(0);
+  });
   process.stdout.write('started\n');
 }
 

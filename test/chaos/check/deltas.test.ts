@@ -36,6 +36,7 @@ function good(): DeltaHistory {
     events: writes.filter(({ session }) => session === ref).map((each, at) => stored(each, at + 1)),
     state: { ...shared, last },
     initialState: {},
+    pending: [],
   });
   return { writes, sessions: [sessionOf(one, 'v3'), sessionOf(two, 'v4')] };
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionRef } from '@agentmesh/protocol';
-import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
-import { eventsOnce, withoutGap } from './log-rules.ts';
-import { stateIsSum } from './state-is-sum.ts';
+import { type Found, nameOf, type SessionHistory, type Violation } from './history.ts';
+import { eventsOnce, withoutGap } from './rules/log-rules.ts';
+import { stateIsSum } from './rules/state-is-sum.ts';
 
 /** One delta that a writer tried to commit. No two deltas write the same value to the same key. */
 export interface DeltaWrite {
@@ -24,12 +24,10 @@ export interface DeltaHistory {
   sessions: SessionHistory[];
 }
 
-type Found = Omit<Violation, 'rule'>;
-
 const rules: Record<string, (history: DeltaHistory) => Found[]> = {
-  'without-gap': onLogs(withoutGap),
-  'events-once': onLogs(eventsOnce),
-  'state-is-sum': onLogs(stateIsSum),
+  'without-gap': withoutGap,
+  'events-once': eventsOnce,
+  'state-is-sum': stateIsSum,
   'delta-lost': deltaLost,
   'delta-from-nowhere': deltaFromNowhere,
   'in-order': inOrder,
@@ -43,11 +41,6 @@ const rules: Record<string, (history: DeltaHistory) => Found[]> = {
  */
 export function checkDeltas(history: DeltaHistory): Violation[] {
   return Object.entries(rules).flatMap(([rule, find]) => find(history).map((found) => ({ rule, ...found })));
-}
-
-function onLogs(rule: (history: History) => Found[]): (history: DeltaHistory) => Found[] {
-  const none = { invocations: [], executions: [], counted: [], countingTools: [], onceTools: [], killed: [] };
-  return ({ sessions }) => rule({ ...none, sessions });
 }
 
 const byId = (writes: readonly DeltaWrite[]) => new Map(writes.map((write) => [write.eventId, write]));

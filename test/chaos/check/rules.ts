@@ -1,24 +1,43 @@
-import { endedOnce } from './ended-once.ts';
-import type { History, Violation } from './history.ts';
-import { eventsOnce, withoutGap } from './log-rules.ts';
-import { sawAllOnce } from './saw-all-once.ts';
-import { stateIsSum } from './state-is-sum.ts';
-import { countedOnce, oneResponse } from './tool-rules.ts';
+import type { Found, History, Violation } from './history.ts';
+import { type Model, modelOf } from './model.ts';
+import { answeredOnce, oneResponse } from './rules/call-rules.ts';
+import { deadLetters } from './rules/dead-letters.ts';
+import { effectsOnce } from './rules/effects-once.ts';
+import { endedOnce } from './rules/ended-once.ts';
+import { eventsOnce, withoutGap } from './rules/log-rules.ts';
+import { noLostUpdate } from './rules/no-lost-update.ts';
+import { inOrder, oneAtATime } from './rules/order-rules.ts';
+import { ownAnswer } from './rules/own-answer.ts';
+import { nothingLeft, staysDeleted, workDone } from './rules/rest-rules.ts';
+import { sawAllOnce } from './rules/saw-all-once.ts';
+import { stateIsSum } from './rules/state-is-sum.ts';
 
 /** The rules that each history must keep. */
 export const rules = {
   'ended-once': endedOnce,
-  'without-gap': withoutGap,
-  'events-once': eventsOnce,
+  'one-at-a-time': oneAtATime,
+  'in-order': inOrder,
+  'own-answer': ownAnswer,
+  'no-lost-update': noLostUpdate,
+  'state-is-sum': ({ history }) => stateIsSum(history),
+  'without-gap': ({ history }) => withoutGap(history),
+  'events-once': ({ history }) => eventsOnce(history),
+  'effects-once': effectsOnce,
   'one-response': oneResponse,
-  'counted-once': countedOnce,
-  'state-is-sum': stateIsSum,
+  'answered-once': answeredOnce,
+  'dead-letters': deadLetters,
   'saw-all-once': sawAllOnce,
-} satisfies Record<string, (history: History) => Omit<Violation, 'rule'>[]>;
+  'stays-deleted': staysDeleted,
+  'nothing-left': nothingLeft,
+  'work-done': workDone,
+} satisfies Record<string, (model: Model) => Found[]>;
+
+export type Rule = keyof typeof rules;
 
 /** Returns all violations in a history; none when it keeps the rules. */
 export function check(history: History): Violation[] {
+  const model = modelOf(history);
   return Object.entries(rules).flatMap(([rule, find]) =>
-    find(history).map((violation) => ({ rule, ...violation })),
+    find(model).map((violation) => ({ rule, ...violation })),
   );
 }

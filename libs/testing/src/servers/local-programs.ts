@@ -12,6 +12,7 @@ export async function startLocalNats({
   dataDir,
   port,
   jetstream = true,
+  maxFileBytes,
   onEnd,
   // The name proves that the server which answers is ours, and not another server that took the port first.
   name = `test-${randomUUID()}`,
@@ -28,7 +29,12 @@ export async function startLocalNats({
       const listen = `server_name: "${name}"\nlisten: "127.0.0.1:${place.port}"\n`;
       writePrivate(
         file,
-        listen + natsConfiguration(join(place.dataDir, 'jetstream'), { configuration, jetstream }),
+        listen +
+          natsConfiguration(join(place.dataDir, 'jetstream'), {
+            configuration,
+            jetstream,
+            ...(maxFileBytes !== undefined && { maxFileBytes }),
+          }),
       );
       return ['-c', file];
     },

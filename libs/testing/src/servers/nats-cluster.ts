@@ -2,10 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { freePort } from '../processes/free-port.ts';
 import { startLocalNats } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';
+import type { NatsOptions } from './server.ts';
 
 /** A node of a cluster, with the name by which JetStream reports leaders. */
 export interface ClusterNode extends RestartableServer {
   readonly name: string;
+}
+
+export interface NatsClusterOptions extends Pick<NatsOptions, 'configuration' | 'maxFileBytes'> {
+  /** The number of servers; default 3. */
+  size?: number;
 }
 
 export interface NatsCluster extends AsyncDisposable {
@@ -20,7 +26,7 @@ export interface NatsCluster extends AsyncDisposable {
  *
  * @throws Error that says what to install, or with the error of a server
  */
-export async function startNatsCluster({ size = 3 }: { size?: number } = {}): Promise<NatsCluster> {
+export async function startNatsCluster({ size = 3, ...more }: NatsClusterOptions = {}): Promise<NatsCluster> {
   const clusterName = `c-${randomUUID().slice(0, 8)}`;
   const ports = await Promise.all(Array.from({ length: size }, () => freePort()));
   const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');
@@ -28,8 +34,11 @@ export async function startNatsCluster({ size = 3 }: { size?: number } = {}): Pr
   const nodes = await Promise.all(
     ports.map(async (port, at) => {
       const name = `${clusterName}-${at + 1}`;
-      const configuration = `cluster { name: "${clusterName}", listen: "127.0.0.1:${port}", routes: [${routes}] }`;
-      const server = await startRestartable((place) => startLocalNats({ ...place, name, configuration }));
+      const cluster = `cluster { name: "${clusterName}", listen: "127.0.0.1:${port}", routes: [${routes}] }`;
+      const configuration = `${cluster}\n${more.configuration ?? ''}`;
+      const server = await startRestartable((place) =>
+        startLocalNats({ ...place, ...more, name, configuration }),
+      );
       return named(owners.use(server), name);
     }),
   );

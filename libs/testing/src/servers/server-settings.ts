@@ -5,9 +5,10 @@ import type { NatsOptions, RedisOptions } from './server.ts';
 /** Returns the part of nats-server.conf that is the same for a local server and for a container. */
 export function natsConfiguration(
   storeDir: string,
-  { configuration, jetstream = true }: NatsOptions,
+  { configuration, jetstream = true, maxFileBytes }: NatsOptions,
 ): string {
-  const store = jetstream ? `jetstream { store_dir: ${JSON.stringify(storeDir)} }\n` : '';
+  const limit = maxFileBytes === undefined ? '' : `, max_file_store: ${maxFileBytes}`;
+  const store = jetstream ? `jetstream { store_dir: ${JSON.stringify(storeDir)}${limit} }\n` : '';
   return `${store}${configuration ?? ''}\n`;
 }
 

@@ -24,6 +24,8 @@ export interface NatsOptions {
   port?: number;
   /** Tells whether JetStream is on; default true. */
   jetstream?: boolean;
+  /** The space on disk for JetStream, in bytes; default the server's own choice. */
+  maxFileBytes?: number;
   /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
 }

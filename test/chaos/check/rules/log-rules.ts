@@ -1,9 +1,10 @@
-import { type History, nameOf, type Violation } from './history.ts';
+import { type Found, type History, nameOf } from '../history.ts';
+import { isCopied } from '../model.ts';
 
-type Found = Omit<Violation, 'rule'>;
+type Logs = Pick<History, 'sessions'>;
 
 /** Finds sessions whose events are not numbered 1, 2, 3, … */
-export function withoutGap({ sessions }: History): Found[] {
+export function withoutGap({ sessions }: Logs): Found[] {
   return sessions.flatMap((session) => {
     const at = session.events.findIndex(({ seq }, index) => seq !== index + 1);
     if (at === -1) return [];
@@ -12,11 +13,12 @@ export function withoutGap({ sessions }: History): Found[] {
   });
 }
 
-/** Finds event ids that occur twice in all logs together. */
-export function eventsOnce({ sessions }: History): Found[] {
+/** Finds event ids that occur twice in all logs together. A forked session repeats the ids of its original. */
+export function eventsOnce({ sessions }: Logs): Found[] {
   const first = new Map<string, string>();
   return sessions.flatMap((session) =>
     session.events.flatMap(({ seq, event }) => {
+      if (isCopied(session, event.invocationId)) return [];
       const here = `${nameOf(session)} ${seq}`;
       const there = first.get(event.id);
       if (there === undefined) first.set(event.id, here);

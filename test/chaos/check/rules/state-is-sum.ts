@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type History, nameOf, type SessionHistory, type Violation } from './history.ts';
-
-type Found = Omit<Violation, 'rule'>;
+import { type Found, type History, nameOf, type SessionHistory } from '../history.ts';
 
 const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user:');
 
@@ -10,7 +8,7 @@ const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user
  * value of a key that sessions share must be the last one of a session that wrote the key, since the logs
  * give no order between sessions.
  */
-export function stateIsSum({ sessions }: History): Found[] {
+export function stateIsSum({ sessions }: Pick<History, 'sessions'>): Found[] {
   return [...sessions.flatMap(ownState), ...sharedState(sessions)];
 }
 

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { answerSpoils, clientSpoils, effectSpoils } from './outside-spoils.fixture.ts';
+import { restSpoils } from './rest-spoils.fixture.ts';
+import { check, rules } from './rules.ts';
+import { callSpoils, runSpoils } from './spoils.fixture.ts';
+import { tellStory } from './story.fixture.ts';
+
+const spoils = [
+  ...runSpoils,
+  ...callSpoils,
+  ...effectSpoils,
+  ...answerSpoils,
+  ...clientSpoils,
+  ...restSpoils,
+];
+
+it('finds nothing in a history that keeps all rules', () => {
+  const { history } = tellStory();
+  expect(check(history)).toEqual([]);
+  expect(history.messages.length).toBeGreaterThan(25);
+});
+
+describe('a spoilt history is reported by the rule that it breaks, and by no other:', () => {
+  it.each(spoils)('%s (%s)', (_name, rule, spoil) => {
+    const story = tellStory();
+    spoil(story);
+    const violations = check(story.history);
+    expect(new Set(violations.map((violation) => violation.rule)), JSON.stringify(violations)).toEqual(
+      new Set([rule]),
+    );
+  });
+
+  it('is there for every rule', () => {
+    expect(new Set(spoils.map(([, rule]) => rule))).toEqual(new Set(Object.keys(rules)));
+  });
+});

@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DeadLetter, Found, Message } from '../history.ts';
+import { closedCallsOf, type LoggedResponse, responsesOf } from '../log.ts';
+import type { Model } from '../model.ts';
+
+/**
+ * Finds dead letters that no message provoked: on purpose, or as the outcome of a call that has another outcome
+ * already, was closed, or is gone with its session. A job's own report is never such an outcome, since the job
+ * belongs to its call.
+ */
+export function deadLetters(model: Model): Found[] {
+  const { sessions, messages, rest } = model.history;
+  const outcomes = new Map(
+    sessions.flatMap(({ events }) => responsesOf(events)).map((response) => [response.id, response]),
+  );
+  const closed = new Set(sessions.flatMap(({ events }) => [...closedCallsOf(events)]));
+  return rest.deadLetters.flatMap((letter): Found[] => {
+    const isProvoked = messages.some(
+      (message) => isOnPurpose(message, letter) || isLate(model, message, letter, { outcomes, closed }),
+    );
+    const { subject, code, message } = letter;
+    return isProvoked ? [] : [{ what: `${subject} became a dead letter (${code}): ${message}` }];
+  });
+}
+
+function isOnPurpose({ deadLetter, invocationId, text, answers = [] }: Message, letter: DeadLetter): boolean {
+  const names = [invocationId, text, ...answers.map(({ callId }) => callId)];
+  return deadLetter === letter.code && names.some((name) => name !== undefined && holds(letter, name));
+}
+
+const holds = ({ subject, payload }: DeadLetter, name: string) => `${subject} ${payload}`.includes(name);
+
+/** Tells whether a message gave an outcome that came too late. */
+function isLate(
+  model: Model,
+  message: Message,
+  letter: DeadLetter,
+  { outcomes, closed }: { outcomes: ReadonlyMap<string, LoggedResponse>; closed: ReadonlySet<string> },
+): boolean {
+  if (message.via !== 'nats') return false;
+  return (message.answers ?? []).some(({ callId, response }) => {
+    if (!holds(letter, callId) || !holds(letter, JSON.stringify(response))) return false;
+    if (letter.code === 'not_found') return model.isDeleted(message.session, message);
+    const outcome = outcomes.get(callId);
+    const isOther = outcome && !isDeepStrictEqual(outcome.response, response);
+    return letter.code === 'failed_precondition' && (isOther || closed.has(callId));
+  });
+}
