@@ -20,6 +20,8 @@ function messageOf(model: Model, run: RunHistory): Found[] {
   const { message, events } = run;
   const where = model.place(run);
   const own = events.filter(({ event }) => event.author === 'user');
+  // A run that failed before its first step leaves only the reason.
+  if (events.length === 1 && events[0]?.event.errorCode !== undefined) return [];
   if (own.length === 0) return [{ ...where, what: 'its message is not in the log' }];
   if (own.length > 1) {
     const seqs = own.map(({ seq }) => seq).join(', ');
