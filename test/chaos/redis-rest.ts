@@ -110,12 +110,15 @@ async function judgePartOfSession({ key, all, rest }: Stored): Promise<void> {
 
 const sessionKey = new RegExp(pattern(({ session }) => session(ref)).source.replace(/\$$/, ''));
 
-/** Judges the record of an invocation: its session is there, and the record expires. */
+/**
+ * Judges the record of an invocation: its session is there, or the record tells the clients of a deleted
+ * session how their run ended; and the record expires.
+ */
 async function judgeInvocation(stored: Stored): Promise<void> {
   const { key, redis, all, rest } = stored;
-  const owner = await redis.hget(key, 'owner');
+  const [owner, end] = await redis.hmget(key, 'owner', 'end');
   const user = key.slice(0, key.indexOf('}') + 1);
-  if (owner !== null && !all.has(`${user}:session:${owner}`)) rest.orphanKeys.push(key);
+  if (owner && !end && !all.has(`${user}:session:${owner}`)) rest.orphanKeys.push(key);
   else await expires(stored);
 }
 
