@@ -58,6 +58,11 @@ export interface RedisConnection extends AsyncDisposable {
    * unknown
    */
   run<T>(command: (redis: RedisClient) => Promise<T>): Promise<T>;
+  /**
+   * Reads this key for a client of the mesh. Waits, as the options say, until the replicas have everything that
+   * the server had when it answered: no failover takes back what the client was told.
+   */
+  read<T>(key: string, command: Write<T>): Promise<T>;
   /** Runs a command that writes this key: waits for replicas as the options say. Otherwise as {@link run}. */
   write<T>(key: string, command: Write<T>): Promise<T>;
   /** Runs a script as {@link write} runs a command. Its keys, one at least, lie in one slot. */
@@ -113,6 +118,8 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
 
   return {
     run,
+    // WAIT counts from the last command of its connection, whether that command wrote or not.
+    read: write,
     write,
     script: (script, keys, args) =>
       write(keys[0] ?? '', (client, asking) =>

@@ -132,6 +132,31 @@ describe('a cluster', () => {
     expect(await idsOf(sessions, 'waiter')).toEqual(['e']);
   });
 
+  test('tells clients nothing that a failover may take back', async () => {
+    const ref = { appName, userId: 'reader', sessionId: 's' };
+    const hasty = await connect({ url: cluster.url });
+    const safe = await connect({ url: cluster.url, waitReplicas: 1, timeoutMs: 600 });
+    const session = await hasty.sessions.createSession(ref);
+    const replica = await replicaOf(cluster, await cluster.primaryOf(keys().session(ref)));
+    const reads = {
+      events: () => safe.sessions.log.readEvents(ref),
+      session: () => safe.sessions.getSession(ref),
+      record: () => safe.sessions.invocations.get({ ...ref, invocationId: 'inv-1' }),
+      pending: () => safe.sessions.pending.list(ref),
+      list: () => safe.sessions.listSessions(ref),
+    };
+    const frozen = pauseProcess(replica.pid);
+    try {
+      // The primary has the event, and loses it when it dies now.
+      await hasty.sessions.appendEvent({ session, event: eventOf('e') });
+      for (const [what, read] of Object.entries(reads))
+        await expect(read(), what).rejects.toMatchObject({ code: 'unavailable' });
+    } finally {
+      frozen.resume();
+    }
+    expect(await until(() => reads.events().catch(() => false))).toHaveLength(1);
+  });
+
   test('is unavailable in time while a part of it is gone, and works again afterwards', async () => {
     const { sessions, ping } = await connect({ url: cluster.url, timeoutMs: 500 });
     const ref = { appName, userId: 'patient', sessionId: 's' };

@@ -15,7 +15,8 @@ export type Outbox = [id: string, fields: string[]][];
  */
 export function appState(connection: RedisConnection, keys: Keys) {
   const readApp = async (appName: string): Promise<Record<string, unknown>> => {
-    const fields = await connection.run((redis) => redis.hgetall(keys.app(appName)));
+    const key = keys.app(appName);
+    const fields = await connection.read(key, (redis) => redis.hgetall(key));
     const values = Object.entries(fields).flatMap(([key, value]) => [key, withoutVersion(value)]);
     return stateOf('app', values);
   };

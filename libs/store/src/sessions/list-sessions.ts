@@ -15,17 +15,18 @@ export async function listSessions(
   const slice = sliceOf(request);
   const { appName, userId, limit, offset, order } = slice;
   const list = keys.sessions(appName, userId);
+  const ofUser = keys.user(appName, userId);
   const part = (redis: RedisClient, last: number) =>
     order === 'asc' ? redis.zrange(list, offset, String(last)) : redis.zrevrange(list, offset, last);
   await connection.script(dropEndedScript, [list, keys.sessionEnds(appName, userId)], []);
   const [totalItems, ids] = await Promise.all([
-    connection.run((redis) => redis.zcard(list)),
-    limit === 0 ? [] : connection.run((redis) => part(redis, offset + limit - 1)),
+    connection.read(list, (redis) => redis.zcard(list)),
+    limit === 0 ? [] : connection.read(list, (redis) => part(redis, offset + limit - 1)),
     app.sweep(appName, userId),
   ]);
   const [appFields, user, found] = await Promise.all([
     app.readApp(appName),
-    connection.run((redis) => redis.hgetall(keys.user(appName, userId))),
+    connection.read(ofUser, (redis) => redis.hgetall(ofUser)),
     Promise.all(ids.map((sessionId) => readHead(place, { appName, userId, sessionId }))),
   ]);
   const shared = { ...appFields, ...stateOf('user', Object.entries(user).flat()) };
@@ -40,9 +41,10 @@ export async function listSessions(
 
 /** Reads a session without its events and its shared state. */
 async function readHead({ connection, keys }: SessionPlace, ref: SessionRef): Promise<Session | undefined> {
+  const head = keys.session(ref);
   const [[updated, seq], state] = await Promise.all([
-    connection.run((redis) => redis.hmget(keys.session(ref), 'updated', 'seq')),
-    connection.run((redis) => redis.hgetall(keys.state(ref))),
+    connection.read(head, (redis) => redis.hmget(head, 'updated', 'seq')),
+    connection.read(head, (redis) => redis.hgetall(keys.state(ref))),
   ]);
   if (updated == null) return undefined;
   const sessionState = stateOf('session', Object.entries(state).flat());

@@ -74,7 +74,7 @@ export class RedisPendingCalls implements PendingCalls {
 
   async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
     const key = this.#keys.pending(appName, userId);
-    const all = await this.#connection.run((redis) => redis.hvals(key));
+    const all = await this.#connection.read(key, (redis) => redis.hvals(key));
     const calls = all
       .map((json) => JSON.parse(json) as PendingCall)
       .filter((call) => sessionId === undefined || call.sessionId === sessionId);
@@ -105,7 +105,7 @@ export class RedisPendingCalls implements PendingCalls {
 
   async get(ref: CallRef): Promise<PendingCall | undefined> {
     const key = this.#keys.pending(ref.appName, ref.userId);
-    const json = await this.#connection.run((redis) => redis.hget(key, fieldOf(ref)));
+    const json = await this.#connection.read(key, (redis) => redis.hget(key, fieldOf(ref)));
     return json === null ? undefined : (JSON.parse(json) as PendingCall);
   }
 

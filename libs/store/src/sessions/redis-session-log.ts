@@ -149,7 +149,7 @@ export class RedisSessionLog implements SessionLog {
     assertCount('limit', limit);
     const key = this.#keys.events(request);
     if (limit === 0) return [];
-    const log = await this.#connection.run((redis) =>
+    const log = await this.#connection.read(key, (redis) =>
       redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
     );
     return log.map(storedEventOf);
@@ -214,7 +214,7 @@ export class RedisSessionLog implements SessionLog {
 
   async initialState(ref: SessionRef): Promise<Record<string, unknown> | undefined> {
     const key = this.#keys.session(ref);
-    const [seq, initial] = await this.#connection.run((redis) => redis.hmget(key, 'seq', 'initial'));
+    const [seq, initial] = await this.#connection.read(key, (redis) => redis.hmget(key, 'seq', 'initial'));
     return seq == null ? undefined : JSON.parse(initial ?? '{}');
   }
 }

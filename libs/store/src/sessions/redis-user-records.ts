@@ -55,11 +55,11 @@ export class RedisUserRecords implements UserRecords {
 
   async runsIn(ref: SessionRef) {
     const { connection, keys } = this.#place;
-    const [[lease, until], waiting] = await Promise.all([
-      connection.run((redis) => redis.hmget(keys.session(ref), 'lease', 'until')),
+    const [lease, waiting] = await Promise.all([
+      connection.run((redis) => redis.hget(keys.session(ref), 'lease')),
       connection.run((redis) => redis.zrange(keys.waiting(ref), '0', '-1')),
     ]);
-    const holder = lease != null && Number(until) > Date.now() ? [lease] : [];
+    const holder = lease === null ? [] : [lease];
     return [...holder, ...waiting].map((name) => ({ ...ref, ...runOfName(name) }));
   }
 
