@@ -244,18 +244,22 @@ describe('a call that is stopped', () => {
 });
 
 describe('a stopping process', () => {
-  it('still stores the results that it has', async () => {
+  it.each([
+    ['whose caller waits', 60_000],
+    ['whose deadline has passed meanwhile', 200],
+  ])('still stores the result of a call %s', async (_who, untilDeadlineMs) => {
     const place = await workplace(async () => ({ paid: true }));
     const first = await place.serve();
     let puts = 0;
     intercept(place.callResults, 'put', (put) => async (...args) => {
       puts += 1;
-      return puts < 3 ? await away() : await put(...args);
+      return puts < 6 ? await away() : await put(...args);
     });
-    const call = place.call();
+    const call = place.call('c', { [header.deadline]: String(Date.now() + untilDeadlineMs) });
     call.catch(() => {});
-    await until(() => puts === 1);
-    await first.stop({ graceMs: 0 });
+    await until(() => puts === 3);
+    await first.stop({ graceMs: 5_000 });
+    expect(puts).toBe(6);
     await place.serve();
     expect((await place.call()).response).toEqual({ paid: true });
     expect(place.effects).toHaveLength(1);

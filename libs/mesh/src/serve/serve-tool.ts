@@ -133,11 +133,12 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
+      const graceEnds = performance.now() + graceMs;
       await Promise.all([
         stopAll([registration, calls], graceMs, stopping),
         stopAll(jobs, Math.min(graceMs, jobGraceMs), handingBack),
       ]);
-      await inHand.close();
+      await inHand.close(graceEnds - performance.now());
       await cancellations.stop();
     },
   };
