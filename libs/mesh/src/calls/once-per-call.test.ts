@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, FunctionTool } from '@agentmesh/agent';
 import { header, MeshError, toolResultSchema } from '@agentmesh/protocol';
 import { intercept, until } from '@agentmesh/testing';
@@ -240,6 +241,29 @@ describe('a call that is stopped', () => {
     ]);
     expect((await place.call()).response).toEqual({ paid: true });
     expect(place.effects).toHaveLength(2);
+  });
+});
+
+describe('a call that is handed back', () => {
+  it('is not taken again by a renewal that was on its way', async () => {
+    const place = await workplace(untilAborted);
+    const first = await place.serve();
+    const call = place.call();
+    call.catch(() => {});
+    await until(() => place.effects.length === 1);
+    let onTheWay = 0;
+    intercept(place.callResults, 'take', (take) => async (...args) => {
+      onTheWay += 1;
+      await delay(150);
+      return await take(...args).finally(() => {
+        onTheWay -= 1;
+      });
+    });
+    await until(() => onTheWay > 0);
+    await first.stop({ graceMs: 0 });
+    await until(() => onTheWay === 0);
+    const key = JSON.stringify(['app', 'u', 's', 'e-1', 'c']);
+    expect(await place.callResults.take('pay', key, 'other', 1)).toEqual({ state: 'taken' });
   });
 });
 

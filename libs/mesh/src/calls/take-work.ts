@@ -14,6 +14,33 @@ export function createHolder({ bus }: Pick<Mesh, 'bus'>): string {
   return `${bus.replica}/${randomUUID()}`;
 }
 
+/** The renewals of a lease. */
+export interface Renewals {
+  /**
+   * Ends the renewals. Resolves when none is on its way: a late one would make the lease anew after it was
+   * handed back, and nobody takes over from a process that lives.
+   */
+  stop(): Promise<void>;
+}
+
+/** Renews a lease in time. If a renewal fails, the next one makes up for it. */
+export function keepRenewed(renew: () => Promise<unknown>, leaseMs: number, log: Mesh['log']): Renewals {
+  let renewal: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    renewal ??= renew()
+      .catch((error) => log.debug({ err: error }, 'could not renew a lease'))
+      .finally(() => {
+        renewal = undefined;
+      });
+  }, leaseMs / 3);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await renewal;
+    },
+  };
+}
+
 /**
  * Takes work for this process, also from a holder whose lease has lapsed and whose process is gone. Work of a
  * process that is alive stays with it: it may be paused, or cut off from the store, between the effect of the
