@@ -11,7 +11,7 @@ import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
-import { createHolder, keepRenewed, type Renewals, takeWork } from './take-work.ts';
+import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { tellEnd, tellProgress } from './tell-job.ts';
 import { runTool } from './tool-call.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
@@ -27,6 +27,7 @@ export interface JobOptions {
   services: InvocationServices;
   leaseMs: number;
   inHand: WorkInHand;
+  takeWork: TakeWork;
   /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
   cancellations: Cancellations;
@@ -96,7 +97,7 @@ async function handBack({ mesh, tool, order, holder, inHand, renewals }: Attempt
 async function work(attempt: Attempt): Promise<WorkOutcome> {
   const { mesh, tool, order, holder, leaseMs, stopping } = attempt;
   const take = (gone?: string) => mesh.jobs.take(tool.name, order.job, holder, leaseMs, gone);
-  const taken = await takeWork(mesh, tool.name, take);
+  const taken = await attempt.takeWork(take);
   if (taken.state === 'busy') return { done: false, delayMs: retryMs };
   if (taken.state === 'done') {
     await tellEnd(attempt, taken, !(await isCancelled(attempt)));

@@ -4,7 +4,7 @@ import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { keyOf } from './call-key.ts';
 import { keepResult, stoppedCall } from './keep-result.ts';
-import { createHolder, keepRenewed, type Renewals, takeWork } from './take-work.ts';
+import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
 
 /** Pauses of a waiting replica between two looks for the result, in ms: the first and the longest. */
@@ -20,6 +20,7 @@ export interface OnceOptions {
   maxCalls: number;
   cancellations: Cancellations;
   inHand: WorkInHand;
+  takeWork: TakeWork;
 }
 
 /** The work of a call. Its signal aborts when the call is cancelled, at its deadline, and at a stop. */
@@ -142,7 +143,7 @@ type Turn =
  * @throws the abort reason of the request; the reason of a cancellation when another process has the work
  */
 async function waitForTurn(
-  { mesh, tool, leaseMs, inHand }: OnceOptions,
+  { mesh, tool, leaseMs, inHand, takeWork }: OnceOptions,
   holder: string,
   { key, requestSignal: signal }: HeldCall,
   cancelled: AbortSignal,
@@ -154,7 +155,7 @@ async function waitForTurn(
     if (gone !== undefined) isFirst = false;
     return results.take(tool, key, holder, leaseMs, gone);
   };
-  const look = () => takeWork(mesh, tool, take);
+  const look = () => takeWork(take);
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
     const taken = await untilDone(look, { signal, log, step: `take a call of ${tool}` });
     if (taken.state === 'done') return { stored: taken.result };
