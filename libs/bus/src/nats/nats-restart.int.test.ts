@@ -157,7 +157,7 @@ describe('a NATS server that is killed and comes back', () => {
     expect(await watcher.isGone('a', service.replica)).toBe(false);
     await until(() => watcher.isGone('a', 'nobody'), { what: 'the time to settle' });
     expect(await watcher.isGone('a', service.replica)).toBe(false);
-  }, 20_000);
+  }, 40_000);
 
   it('tells that a replica is gone whose machine does not answer the pings of the server', async () => {
     await using strict = await startNats({ configuration: 'ping_interval: "1s"\nping_max: 2\n' });
@@ -177,7 +177,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => watcher.isGone('a', service.replica), { intervalMs: 2_500 });
     proxy.heal();
     await Promise.all([service, watcher].map((bus) => bus[Symbol.asyncDispose]()));
-  }, 20_000);
+  }, 40_000);
 
   it('makes requests fail as unavailable after five seconds of absence', async () => {
     const bus = await connect('c');
