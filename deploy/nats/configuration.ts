@@ -16,6 +16,9 @@ export function natsConfiguration(): string {
 # Passwords come from the environment.
 max_payload: 1MB
 write_deadline: "10s"
+# A machine that is gone is noticed after two unanswered pings; its calls wait for so long.
+ping_interval: "20s"
+ping_max: 2
 lame_duck_duration: "30s"
 lame_duck_grace_period: "5s"
 

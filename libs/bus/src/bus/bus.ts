@@ -205,7 +205,7 @@ export interface Bus extends AsyncDisposable {
   isServed(name: string): Promise<boolean>;
   /**
    * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
-   * paused process keeps its connection, so it is not gone. Also false for two seconds after this process has
+   * paused process keeps its connection, so it is not gone. Also false for five seconds after this process has
    * connected, since the other processes may need this time to come back after a restart of the server.
    *
    * @throws MeshError `unavailable` while this process has no connection

@@ -110,7 +110,7 @@ export async function isServed(inbox: Inbox, caller: string, name: string): Prom
 }
 
 /** Time for which all processes may take to connect again after a restart of the server, in ms. */
-export const settlingMs = 2_000;
+export const settlingMs = 5_000;
 
 /** Tells whether the server knows no connection of the replica. See `Bus.isGone`. */
 export async function isGone(

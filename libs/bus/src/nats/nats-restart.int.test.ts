@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cardSchema, subjects } from '@agentmesh/protocol';
-import { until } from '@agentmesh/testing';
+import { startTcpProxy, until } from '@agentmesh/testing';
 import { type Server, startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bus } from '../bus/bus.ts';
@@ -157,7 +157,27 @@ describe('a NATS server that is killed and comes back', () => {
     expect(await watcher.isGone('a', service.replica)).toBe(false);
     await until(() => watcher.isGone('a', 'nobody'), { what: 'the time to settle' });
     expect(await watcher.isGone('a', service.replica)).toBe(false);
-  }, 20_000);
+  }, 40_000);
+
+  it('tells that a replica is gone whose machine does not answer the pings of the server', async () => {
+    await using strict = await startNats({ configuration: 'ping_interval: "1s"\nping_max: 2\n' });
+    await using proxy = await startTcpProxy({ host: strict.host, port: strict.port });
+    const [service, watcher] = await Promise.all(
+      [`nats://${proxy.host}:${proxy.port}`, strict.url].map((url) =>
+        connectNats({ url, service: 'tool_a', cards: false }),
+      ),
+    );
+    if (!service || !watcher) throw new Error('two connections');
+    await service.register({ kind: 'tool', name: 'a', version: '1.0.0', description: '' }, []);
+    await until(() => watcher.isGone('a', 'nobody'), { what: 'the time to settle' });
+    proxy.stall();
+    // No packet says that the machine is away.
+    expect(await watcher.isGone('a', service.replica)).toBe(false);
+    // The server sends no ping to a connection that it has just sent a message to, such as a question of ours.
+    await until(() => watcher.isGone('a', service.replica), { intervalMs: 2_500 });
+    proxy.heal();
+    await Promise.all([service, watcher].map((bus) => bus[Symbol.asyncDispose]()));
+  }, 40_000);
 
   it('makes requests fail as unavailable after five seconds of absence', async () => {
     const bus = await connect('c');

@@ -11,7 +11,7 @@ import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
-import { createHolder, takeWork } from './take-work.ts';
+import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { tellEnd, tellProgress } from './tell-job.ts';
 import { runTool } from './tool-call.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
@@ -27,6 +27,7 @@ export interface JobOptions {
   services: InvocationServices;
   leaseMs: number;
   inHand: WorkInHand;
+  takeWork: TakeWork;
   /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
   cancellations: Cancellations;
@@ -37,6 +38,8 @@ interface Attempt extends JobOptions {
   order: Job;
   holder: string;
   headers: Headers;
+  /** Present once this worker has the job. */
+  renewals?: Renewals;
 }
 
 /**
@@ -73,12 +76,16 @@ async function workOrHandBack(attempt: Attempt, log: Logger): Promise<WorkOutcom
     log.warn({ err: error, job: attempt.order.job }, 'could not continue a job; it will be tried again');
     await handBack(attempt);
     return { done: false, delayMs: retryMs };
+  } finally {
+    void attempt.renewals?.stop();
   }
 }
 
 /** Gives the lease up. Nobody takes the job over from a process that lives, so this is tried until it is done. */
-async function handBack({ mesh, tool, order: { job }, holder, inHand }: Attempt): Promise<void> {
+async function handBack({ mesh, tool, order, holder, inHand, renewals }: Attempt): Promise<void> {
   const { jobs, log } = mesh;
+  const { job } = order;
+  await renewals?.stop();
   const release = () => jobs.release(tool.name, job, holder);
   try {
     await untilDone(release, { signal: inHand.givenUp, log, step: `hand a job of ${tool.name} back` });
@@ -90,7 +97,7 @@ async function handBack({ mesh, tool, order: { job }, holder, inHand }: Attempt)
 async function work(attempt: Attempt): Promise<WorkOutcome> {
   const { mesh, tool, order, holder, leaseMs, stopping } = attempt;
   const take = (gone?: string) => mesh.jobs.take(tool.name, order.job, holder, leaseMs, gone);
-  const taken = await takeWork(mesh, tool.name, take);
+  const taken = await attempt.takeWork(take);
   if (taken.state === 'busy') return { done: false, delayMs: retryMs };
   if (taken.state === 'done') {
     await tellEnd(attempt, taken, !(await isCancelled(attempt)));
@@ -112,9 +119,10 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     cancel.signal,
   ]);
   let result: ToolResult;
-  using alive = keepJob(attempt, { jobLost, callAnswered, callGone, cancel });
+  const check = checkOf(attempt, { jobLost, callAnswered, callGone, cancel });
+  attempt.renewals = keepRenewed(check, attempt.leaseMs, mesh.log);
   // The job may have been in the queue for a long time.
-  await alive.check();
+  await check();
   // Without NATS the others take this process for gone, so it must not begin.
   if (!mesh.bus.status().connected) throw new MeshError('unavailable', 'the message server is away');
   try {
@@ -204,10 +212,10 @@ async function doWork(
 }
 
 /**
- * Renews the worker's lease on the job. Stops the work when another worker has the job, or when the call has
- * its answer, is cancelled or is gone.
+ * Returns a function that renews the worker's lease on the job. It stops the work when another worker has the
+ * job, or when the call has its answer, is cancelled or is gone.
  */
-function keepJob(
+function checkOf(
   { mesh, tool, order, holder, leaseMs }: Attempt,
   {
     jobLost,
@@ -215,8 +223,8 @@ function keepJob(
     callGone,
     cancel,
   }: Record<'jobLost' | 'callAnswered' | 'callGone', AbortController> & { cancel: CancelSignal },
-): Disposable & { check(): Promise<void> } {
-  const check = async () => {
+): () => Promise<void> {
+  return async () => {
     const held = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
     if (held.state !== 'taken')
       jobLost.abort(new MeshError('aborted', 'another worker has taken the job over'));
@@ -228,11 +236,6 @@ function keepJob(
     if (state === 'answered') callAnswered.abort(new MeshError('cancelled', 'the call has its answer'));
     if (state === 'unknown') callGone.abort(new MeshError('cancelled', 'the call is gone with its session'));
   };
-  const timer = setInterval(
-    () => void check().catch((error) => mesh.log.debug({ err: error }, 'could not renew a job')),
-    leaseMs / 3,
-  );
-  return { check, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Tells whether the invocation of the job is cancelled: then the end of the job does not wake the agent. */

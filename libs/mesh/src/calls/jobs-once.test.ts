@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import { intercept, until } from '@agentmesh/testing';
@@ -77,6 +78,35 @@ describe('a job whose lease has lapsed', () => {
     await chat.ends('solo: done');
     expect(begun).toEqual([1, 2]);
   }, 20_000);
+});
+
+describe('a job that is handed back', () => {
+  it('is not taken again by a renewal that was on its way', async () => {
+    const started = Promise.withResolvers<void>();
+    const work = (_args: unknown, context?: Context) =>
+      new Promise((_, reject) => {
+        context?.abortSignal?.addEventListener('abort', () => reject(new Error('stopped')));
+        started.resolve();
+      });
+    const chat = await workshop(work, { patienceMs: 0, leaseMs: 60 }, says('I will tell you'));
+    await chat.say('go');
+    await started.promise;
+    let onTheWay = 0;
+    const restore = intercept(chat.world.jobs, 'take', (take) => async (...args) => {
+      onTheWay += 1;
+      await delay(150);
+      return await take(...args).finally(() => {
+        onTheWay -= 1;
+      });
+    });
+    await until(() => onTheWay > 0);
+    await chat.first.stop({ graceMs: 0 });
+    await until(() => onTheWay === 0);
+    restore();
+    const [order = '{}'] = chat.world.hub.queuedTexts(chat.client.subjects.toolJob('work'));
+    const { job } = JSON.parse(order);
+    expect(await chat.world.jobs.take('work', job, 'other', 1)).toMatchObject({ state: 'taken' });
+  });
 });
 
 describe('a ticket of a job', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, FunctionTool } from '@agentmesh/agent';
 import { header, MeshError, toolResultSchema } from '@agentmesh/protocol';
 import { intercept, until } from '@agentmesh/testing';
@@ -133,7 +134,7 @@ describe('a call whose lease has lapsed', () => {
     // One of these calls comes to the second replica.
     const repeats = Array.from({ length: 20 }, () => place.call());
     for (const repeat of repeats) repeat.catch(() => {});
-    await until(() => asked > 2);
+    await until(() => asked > 0);
     expect(place.effects).toHaveLength(1);
     place.hub.kill(first.mesh.bus);
     await until(() => place.effects.length === 2);
@@ -243,19 +244,46 @@ describe('a call that is stopped', () => {
   });
 });
 
+describe('a call that is handed back', () => {
+  it('is not taken again by a renewal that was on its way', async () => {
+    const place = await workplace(untilAborted);
+    const first = await place.serve();
+    const call = place.call();
+    call.catch(() => {});
+    await until(() => place.effects.length === 1);
+    let onTheWay = 0;
+    intercept(place.callResults, 'take', (take) => async (...args) => {
+      onTheWay += 1;
+      await delay(150);
+      return await take(...args).finally(() => {
+        onTheWay -= 1;
+      });
+    });
+    await until(() => onTheWay > 0);
+    await first.stop({ graceMs: 0 });
+    await until(() => onTheWay === 0);
+    const key = JSON.stringify(['app', 'u', 's', 'e-1', 'c']);
+    expect(await place.callResults.take('pay', key, 'other', 1)).toEqual({ state: 'taken' });
+  });
+});
+
 describe('a stopping process', () => {
-  it('still stores the results that it has', async () => {
+  it.each([
+    ['whose caller waits', 60_000],
+    ['whose deadline has passed meanwhile', 200],
+  ])('still stores the result of a call %s', async (_who, untilDeadlineMs) => {
     const place = await workplace(async () => ({ paid: true }));
     const first = await place.serve();
     let puts = 0;
     intercept(place.callResults, 'put', (put) => async (...args) => {
       puts += 1;
-      return puts < 3 ? await away() : await put(...args);
+      return puts < 6 ? await away() : await put(...args);
     });
-    const call = place.call();
+    const call = place.call('c', { [header.deadline]: String(Date.now() + untilDeadlineMs) });
     call.catch(() => {});
-    await until(() => puts === 1);
-    await first.stop({ graceMs: 0 });
+    await until(() => puts === 3);
+    await first.stop({ graceMs: 5_000 });
+    expect(puts).toBe(6);
     await place.serve();
     expect((await place.call()).response).toEqual({ paid: true });
     expect(place.effects).toHaveLength(1);

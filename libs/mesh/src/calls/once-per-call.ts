@@ -4,7 +4,7 @@ import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { keyOf } from './call-key.ts';
 import { keepResult, stoppedCall } from './keep-result.ts';
-import { createHolder, takeWork } from './take-work.ts';
+import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
 
 /** Pauses of a waiting replica between two looks for the result, in ms: the first and the longest. */
@@ -20,6 +20,7 @@ export interface OnceOptions {
   maxCalls: number;
   cancellations: Cancellations;
   inHand: WorkInHand;
+  takeWork: TakeWork;
 }
 
 /** The work of a call. Its signal aborts when the call is cancelled, at its deadline, and at a stop. */
@@ -80,13 +81,12 @@ async function carryOut(options: OnceOptions, holder: string, held: HeldCall): P
   const { callResults: results, log } = mesh;
   const { call, key } = held;
   using cancel = options.cancellations.signalOf(call.context?.invocationId ?? '');
-  let renewal: ReturnType<typeof setInterval> | undefined;
+  let renewals: Renewals | undefined;
   let result: ToolResult | undefined;
   try {
     const turn = await waitForTurn(options, holder, held, cancel.signal);
     if ('stored' in turn) return turn.stored;
-    // If a renewal fails, the next renewal makes up for it: nobody takes the call over while this process lives.
-    renewal = setInterval(() => void results.take(tool, key, holder, leaseMs).catch(() => {}), leaseMs / 3);
+    renewals = keepRenewed(() => results.take(tool, key, holder, leaseMs), leaseMs, log);
     if (!turn.isFirst) await noteCancellation(options, held, cancel);
     const made = await workOn(held, cancel.signal);
     result = made;
@@ -101,10 +101,11 @@ async function carryOut(options: OnceOptions, holder: string, held: HeldCall): P
       },
     );
   } catch (error) {
+    await renewals?.stop();
     if (!result) await handBack(options, key, holder);
     throw error;
   } finally {
-    clearInterval(renewal);
+    void renewals?.stop();
   }
 }
 
@@ -142,7 +143,7 @@ type Turn =
  * @throws the abort reason of the request; the reason of a cancellation when another process has the work
  */
 async function waitForTurn(
-  { mesh, tool, leaseMs, inHand }: OnceOptions,
+  { mesh, tool, leaseMs, inHand, takeWork }: OnceOptions,
   holder: string,
   { key, requestSignal: signal }: HeldCall,
   cancelled: AbortSignal,
@@ -154,7 +155,7 @@ async function waitForTurn(
     if (gone !== undefined) isFirst = false;
     return results.take(tool, key, holder, leaseMs, gone);
   };
-  const look = () => takeWork(mesh, tool, take);
+  const look = () => takeWork(take);
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
     const taken = await untilDone(look, { signal, log, step: `take a call of ${tool}` });
     if (taken.state === 'done') return { stored: taken.result };

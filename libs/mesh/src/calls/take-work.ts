@@ -14,6 +14,33 @@ export function createHolder({ bus }: Pick<Mesh, 'bus'>): string {
   return `${bus.replica}/${randomUUID()}`;
 }
 
+/** The renewals of a lease. */
+export interface Renewals {
+  /**
+   * Ends the renewals. Resolves when none is on its way: a late one would make the lease anew after it was
+   * handed back, and nobody takes over from a process that lives.
+   */
+  stop(): Promise<void>;
+}
+
+/** Renews a lease in time. If a renewal fails, the next one makes up for it. */
+export function keepRenewed(renew: () => Promise<unknown>, leaseMs: number, log: Mesh['log']): Renewals {
+  let renewal: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    renewal ??= renew()
+      .catch((error) => log.debug({ err: error }, 'could not renew a lease'))
+      .finally(() => {
+        renewal = undefined;
+      });
+  }, leaseMs / 3);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await renewal;
+    },
+  };
+}
+
 /**
  * Takes work for this process, also from a holder whose lease has lapsed and whose process is gone. Work of a
  * process that is alive stays with it: it may be paused, or cut off from the store, between the effect of the
@@ -21,32 +48,52 @@ export function createHolder({ bus }: Pick<Mesh, 'bus'>): string {
  *
  * @param take takes the work; its argument is a holder that is gone
  */
-export async function takeWork<T extends { state: string }>(
-  mesh: Pick<Mesh, 'bus' | 'subjects' | 'log'>,
-  tool: string,
+export type TakeWork = <T extends { state: string }>(
   take: (gone?: string) => Promise<T | OtherHolder>,
-): Promise<T | OtherHolder> {
-  const found = await take();
-  if (!isOther(found) || !found.isLapsed || !(await isGone(mesh, tool, found.holder))) return found;
-  mesh.log.warn({ tool, holder: found.holder }, 'takes over the work of a replica that is gone');
-  return await take(found.holder);
+) => Promise<T | OtherHolder>;
+
+/** Makes the function by which a process takes calls and jobs of a tool. */
+export function createTakeWork(mesh: Pick<Mesh, 'bus' | 'subjects' | 'log'>, tool: string): TakeWork {
+  const isGone = createIsGone(mesh, tool);
+  return async (take) => {
+    const found = await take();
+    if (!isOther(found) || !found.isLapsed || !(await isGone(found.holder))) return found;
+    mesh.log.warn({ tool, holder: found.holder }, 'takes over the work of a replica that is gone');
+    return await take(found.holder);
+  };
 }
 
 function isOther(found: { state: string }): found is OtherHolder {
   return found.state === 'busy';
 }
 
-async function isGone(
-  { bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'log'>,
-  tool: string,
-  holder: string,
-): Promise<boolean> {
-  const replica = holder.slice(0, holder.indexOf('/'));
-  try {
-    return await bus.isGone(subjects.shownAs(tool), replica);
-  } catch (error) {
-    const level = MeshError.from(error).retryable ? 'debug' : 'error';
-    log[level]({ err: error, tool, holder }, 'could not ask whether a replica is gone');
-    return false;
-  }
+/** Pauses between two questions about a replica that is not gone, in ms: the first and the longest. */
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+
+/**
+ * Makes a function that asks NATS whether a holder is gone. It asks about a silent replica less and less
+ * often: nats-server 2.9 sends no ping of its own to a connection that it has just sent a message to, and so
+ * would never notice that the machine of a replica is gone.
+ */
+function createIsGone({ bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'log'>, tool: string) {
+  const asked = new Map<string, { nextAt: number; pauseMs: number }>();
+  return async (holder: string): Promise<boolean> => {
+    const replica = holder.slice(0, holder.indexOf('/'));
+    const now = performance.now();
+    for (const [key, { nextAt }] of asked) if (nextAt + longestPauseMs < now) asked.delete(key);
+    const { nextAt, pauseMs } = asked.get(replica) ?? { nextAt: 0, pauseMs: firstPauseMs };
+    if (now < nextAt) return false;
+    asked.set(replica, { nextAt: now + pauseMs, pauseMs: Math.min(pauseMs * 2, longestPauseMs) });
+    try {
+      const isGone = await bus.isGone(subjects.shownAs(tool), replica);
+      if (isGone) asked.delete(replica);
+      return isGone;
+    } catch (error) {
+      asked.delete(replica);
+      const level = MeshError.from(error).retryable ? 'debug' : 'error';
+      log[level]({ err: error, tool, holder }, 'could not ask whether a replica is gone');
+      return false;
+    }
+  };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 
-/** Time that a stopping process has to store its results and to hand its work back, in ms. */
+/** Shortest time that a stopping process has to store its results and to hand its work back, in ms. */
 const closingMs = 1_000;
 /** Pauses between two tries of a step, in ms: the first and the longest. */
 const firstPauseMs = 50;
@@ -14,8 +14,8 @@ export interface WorkInHand {
   readonly givenUp: AbortSignal;
   /** Notes work until it ends. */
   add<T>(work: Promise<T>): Promise<T>;
-  /** Waits for the work for a second at most, then gives up what is left. */
-  close(): Promise<void>;
+  /** Waits for the work for `withinMs` at most, and a second at least, then gives up what is left. */
+  close(withinMs: number): Promise<void>;
 }
 
 export function createWorkInHand(): WorkInHand {
@@ -28,11 +28,11 @@ export function createWorkInHand(): WorkInHand {
       atWork.add(ended);
       return work;
     },
-    async close() {
+    async close(withinMs) {
       const inTime = new AbortController();
       await Promise.race([
         Promise.all(atWork),
-        delay(closingMs, undefined, { signal: inTime.signal }).catch(() => {}),
+        delay(Math.max(withinMs, closingMs), undefined, { signal: inTime.signal }).catch(() => {}),
       ]);
       inTime.abort();
       givingUp.abort(new MeshError('unavailable', 'the replica stops; try again'));

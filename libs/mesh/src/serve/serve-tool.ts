@@ -14,7 +14,7 @@ import {
 import { followJob } from '../calls/follow-job.ts';
 import { handleJob } from '../calls/handle-job.ts';
 import { createOncePerCall, type OncePerCall } from '../calls/once-per-call.ts';
-import { defaultLeaseMs } from '../calls/take-work.ts';
+import { createTakeWork, defaultLeaseMs, type TakeWork } from '../calls/take-work.ts';
 import { runTool, waitsForPerson } from '../calls/tool-call.ts';
 import { createWorkInHand, type WorkInHand } from '../calls/work-in-hand.ts';
 import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
@@ -102,6 +102,7 @@ export async function serveTool(
   });
   const cancellations = await listenForCancellations(mesh);
   const inHand = createWorkInHand();
+  const takeWork = createTakeWork(mesh, name);
   const maxCalls = heldPerCall * maxInFlight;
   const served: ServedTool = {
     mesh,
@@ -111,7 +112,11 @@ export async function serveTool(
     patienceMs,
     leaseMs,
     inHand,
-    once: createOncePerCall({ mesh, tool: name, resultTtlMs, leaseMs, maxCalls, cancellations, inHand }),
+    takeWork,
+    once: createOncePerCall({
+      ...{ mesh, tool: name, resultTtlMs, leaseMs, maxCalls },
+      ...{ cancellations, inHand, takeWork },
+    }),
     stopping: stopSignal(stopping.signal),
   };
   // Comes before the first call: a replica that cannot be asked for counts as gone.
@@ -133,11 +138,12 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
+      const graceEnds = performance.now() + graceMs;
       await Promise.all([
         stopAll([registration, calls], graceMs, stopping),
         stopAll(jobs, Math.min(graceMs, jobGraceMs), handingBack),
       ]);
-      await inHand.close();
+      await inHand.close(graceEnds - performance.now());
       await cancellations.stop();
     },
   };
@@ -160,6 +166,7 @@ interface ServedTool {
   patienceMs: number;
   leaseMs: number;
   inHand: WorkInHand;
+  takeWork: TakeWork;
   once: OncePerCall;
   /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
