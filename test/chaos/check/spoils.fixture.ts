@@ -73,6 +73,14 @@ export const runSpoils: Spoil[] = [
     },
   ],
   [
+    'a message begins two runs',
+    'own-answer',
+    ({ builder, main, runs }) => {
+      const again = { ...runs.nats, invocationId: 'e-again' };
+      builder.work(main, again);
+    },
+  ],
+  [
     'the message of a user has other words',
     'own-answer',
     ({ main, runs }) => {
