@@ -153,6 +153,8 @@ export interface SessionHistory extends SessionRef {
   deleted?: boolean;
   /** The session of which this one is a copy. */
   forkOf?: SessionRef;
+  /** The invocations whose events a copy has from its original. */
+  copied?: string[];
   pending: PendingHistory[];
 }
 

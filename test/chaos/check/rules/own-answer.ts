@@ -1,4 +1,4 @@
-import { messageEventId, type StoredEvent } from '@agentmesh/agent/internal';
+import { failureEventId, messageEventId, type StoredEvent } from '@agentmesh/agent/internal';
 import { type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { isAside, isEnd, isRewind, textOf } from '../log.ts';
 import { isCopied, type Model, type RunHistory } from '../model.ts';
@@ -21,6 +21,8 @@ function messageOf(model: Model, run: RunHistory): Found[] {
   const { message, events } = run;
   const where = model.place(run);
   const own = events.filter(({ event }) => event.author === 'user');
+  // A run that ended before it began may have only the event of its failure.
+  if (events.length === 1 && events[0]?.event.id === failureEventId(run)) return [];
   if (own.length === 0) return [{ ...where, what: 'its message is not in the log' }];
   if (own.length > 1) {
     const seqs = own.map(({ seq }) => seq).join(', ');
