@@ -1,7 +1,7 @@
 import { app } from './agents.ts';
 import { type History, now, type Observations, type Violation } from './check/history.ts';
 import { check } from './check/rules.ts';
-import { openNatsDoor } from './clients/nats-door.ts';
+import { type NatsDoor, openNatsDoor } from './clients/nats-door.ts';
 import { carryOut } from './faults/carry-out.ts';
 import { fillableBytes } from './faults/fill.ts';
 import { type Field, startField } from './field.ts';
@@ -43,21 +43,42 @@ export const defaultSettings = {
   ...{ natsServers: 1, redisKind: 'single', waitReplicas: 0 },
 } satisfies Partial<PlanSettings>;
 
+/** A mesh under chaos, with the clients' way to it. */
+export interface OpenMesh extends AsyncDisposable {
+  field: Field;
+  nats: NatsDoor;
+}
+
+/** Starts a whole mesh for the plans with these settings. */
+export async function openMesh(settings: PlanSettings, onLine?: ChaosOptions['onLine']): Promise<OpenMesh> {
+  await using owners = new AsyncDisposableStack();
+  const field = owners.use(
+    await startField({
+      ...settings,
+      model: chaosModel(settings.seed, settings.thinkMs),
+      proxied: settings.mixes.includes('network'),
+      ...(settings.mixes.includes('full') && { maxFileBytes: fillableBytes }),
+      ...(onLine && { onLine }),
+    }),
+  );
+  const nats = owners.use(await openNatsDoor(field.natsUrl, field.login('client')));
+  const all = owners.move();
+  return { field, nats, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
 /** Starts a whole mesh, carries out the plan, and checks the history. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { plan, patienceMs = 60_000, signal, onLine } = options;
-  const { settings } = plan;
   const begin = now();
-  await using field = await startField({
-    ...settings,
-    model: chaosModel(settings.seed, settings.thinkMs),
-    proxied: settings.mixes.includes('network'),
-    ...(settings.mixes.includes('full') && { maxFileBytes: fillableBytes }),
-    ...(onLine && { onLine }),
-  });
-  await using nats = await openNatsDoor(field.natsUrl, field.login('client'));
+  await using mesh = await openMesh(options.plan.settings, options.onLine);
+  const result = await playRound(mesh, options);
+  return { ...result, totalMs: now() - begin };
+}
+
+/** Carries out a plan on a mesh, waits for the end of all work, and checks the history. */
+export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions): Promise<ChaosResult> {
+  const { plan, patienceMs = 60_000, signal } = options;
   const traffic = emptyTraffic();
-  const at = now();
+  const begin = now();
   let done = 0;
   const faults = await underFaults(field, options, async () => {
     const world = {
@@ -65,15 +86,17 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       signal: signal ?? new AbortController().signal,
       onDone: () => options.onDone?.(++done),
     };
-    await driveTraffic(world, plan.visits, settings.clients);
+    await driveTraffic(world, plan.visits, plan.settings.clients);
   });
   signal?.throwIfAborted();
-  const trafficMs = now() - at;
+  const trafficMs = now() - begin;
   const observations: Observations = {
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
-  const { redeliveries, ...history } = await readHistory(field, observations, { leastShare });
+  const { redeliveries, ...read } = await readHistory(field, observations, { leastShare });
+  // The next round on the same mesh empties these lists.
+  const history: History = { ...read, news: [...read.news], faults: [...read.faults] };
   return {
     ...{ traffic, history, redeliveries, trafficMs },
     violations: check(history),

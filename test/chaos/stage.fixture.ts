@@ -67,9 +67,9 @@ export async function openStage(sabotage?: Sabotage): Promise<Stage> {
       text: wordsOf(kind, id),
     };
     traffic.messages.push(message);
-    const door = doorOf(world, id);
-    const trial = { world, place: newPlace('u'), door, message, attempt, milestones: makeMilestones() };
     const run = async () => {
+      using door = doorOf(world, id);
+      const trial = { world, place: newPlace('u'), door, message, attempt, milestones: makeMilestones() };
       await store.sessions.createSession(session);
       await sendRun(trial, { parts: [{ text: message.text }] }, 'steady');
     };

@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type BaseTool, type Context, FunctionTool, LongRunningFunctionTool } from '@agentmesh/agent';
 import { z } from 'zod';
 import { counterKey } from './check/history.ts';
-import type { CountedCall, CountWork } from './effects.ts';
+import type { CountWork } from './effects.ts';
 
-/** Returns the call for which a tool is carried out. */
-function callOf(context: Context | undefined): CountedCall {
-  return { callId: context?.functionCallId ?? '', invocationId: context?.invocationId ?? '' };
+/** Notes the effect of a call. The returned function notes that the tool has returned. */
+function begin(count: CountWork, tool: string, context: Context | undefined): () => void {
+  const { functionCallId: callId = '', invocationId = '' } = context ?? {};
+  return count(tool, { callId, invocationId });
 }
 
 /** Notes a call in the session's state, and under a key that the user's sessions share. */
@@ -26,12 +27,11 @@ export function localCounter(name: string, count: CountWork): BaseTool {
     description: 'Counts this call.',
     parameters: z.object({ op: z.string() }),
     async execute({ op }, context) {
-      const call = callOf(context);
-      const end = count(name, call);
+      const end = begin(count, name, context);
       noteCall(name, op, context);
       context?.state.set(counterKey, Number(context.state.get(counterKey) ?? 0) + 1);
       end();
-      return { counted: call.callId };
+      return { counted: context?.functionCallId };
     },
   });
 }
@@ -43,11 +43,10 @@ export function remoteCounter(name: string, count: CountWork): BaseTool {
     description: 'Counts this call.',
     parameters: z.object({ op: z.string(), bytes: z.number().optional() }),
     async execute({ op, bytes = 0 }, context) {
-      const call = callOf(context);
-      const end = count(name, call);
+      const end = begin(count, name, context);
       noteCall(name, op, context);
       end();
-      return { counted: call.callId, ...(bytes > 0 && { padding: 'x'.repeat(bytes) }) };
+      return { counted: context?.functionCallId, ...(bytes > 0 && { padding: 'x'.repeat(bytes) }) };
     },
   });
 }
@@ -66,8 +65,10 @@ export function longWork(name: string, count: CountWork): BaseTool {
     parameters: z.object({ op: z.string(), pieces: z.number().optional() }),
     answerWithinMs,
     async execute({ op, pieces }, context) {
-      count(name, callOf(context))();
-      return pieces === undefined ? { status: 'pending', ticket: op } : workOn(op, pieces, context);
+      const end = begin(count, name, context);
+      if (pieces !== undefined) return workOn(op, pieces, context, end);
+      end();
+      return { status: 'pending', ticket: op };
     },
   });
 }
@@ -75,12 +76,16 @@ export function longWork(name: string, count: CountWork): BaseTool {
 /** The time for one piece of a job, in ms. */
 const pieceMs = 150;
 
-async function* workOn(op: string, pieces: number, context: Context | undefined) {
+async function* workOn(op: string, pieces: number, context: Context | undefined, end: () => void) {
   const { abortSignal: signal, lastProgress } = context ?? {};
   let done = Number((lastProgress as { done?: number } | undefined)?.done ?? 0);
-  for (; done < pieces; done += 1) {
-    yield { status: 'running', done };
-    await pause(pieceMs, undefined, { ...(signal && { signal }) });
+  try {
+    for (; done < pieces; done += 1) {
+      yield { status: 'running', done };
+      await pause(pieceMs, undefined, { ...(signal && { signal }) });
+    }
+  } finally {
+    end();
   }
   return { status: 'completed', outcome: op };
 }
@@ -98,9 +103,8 @@ export function confirmedCounter(name: string, count: CountWork): BaseTool {
         return { status: 'somebody has to agree' };
       }
       if (!answer.confirmed) return { status: 'refused', op };
-      const call = callOf(context);
-      count(name, call)();
-      return { counted: call.callId };
+      begin(count, name, context)();
+      return { counted: context?.functionCallId };
     },
   });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SessionRef } from '@agentmesh/protocol';
+import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { Act, ClientView, Message } from './check/history.ts';
 import { answer, cancel, fork, outcome, remove, rewind, upload } from './clients/acts.ts';
 import { newPlace, type Place, type World } from './clients/place.ts';
@@ -64,7 +64,7 @@ async function takeStep(world: World, place: Place, step: Step): Promise<void> {
     if (step.atMs > 0 && !(step.do === 'cancel' && step.when !== 'accepted')) await delay(step.atMs);
     await steps[step.do](world, place, step as never);
   } catch (error) {
-    const isOver = world.signal.aborted || (error instanceof DOMException && error.name === 'TimeoutError');
+    const isOver = world.signal.aborted || MeshError.from(error).code === 'deadline_exceeded';
     if (!isOver) throw error;
   }
 }

@@ -19,11 +19,11 @@ export interface WorkerOrder {
   replica: string;
   natsUrl: string;
   redisUrl: string;
-  /** The folder of the notes about effects. */
-  effects: string;
   /** The NATS user of the part. */
   login: Login;
   waitReplicas?: number;
+  /** The folder of the notes about effects. */
+  effects: string;
   modelUrl: string;
   sabotage?: Sabotage;
 }

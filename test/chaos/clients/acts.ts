@@ -9,11 +9,12 @@ import { makeMilestones } from './milestones.ts';
 import { beginAct, type Place, type World } from './place.ts';
 import { doorOf, sendRun, sessionOf } from './say.ts';
 
-/** Notes the answer to an act. */
+/** Notes the answer to an act. After a repetition, a refusal tells nothing about the first request. */
 function endAct(act: Act, answer: Answered | undefined): void {
   if (!answer) return;
   act.doneAt = now();
   if (answer.status >= 500) return;
+  if (answer.status >= 300 && answer.isRepeat) return;
   act.outcome = answer.status < 300 ? 'done' : 'refused';
   const code = codeOf(answer);
   if (act.outcome === 'refused' && code !== undefined) act.code = code;
@@ -29,7 +30,7 @@ export async function cancel(world: World, place: Place, { of, when, atMs }: Can
   if (when !== 'accepted') await delay(atMs);
   const { invocationId } = milestones ?? {};
   if (invocationId === undefined || !place.session) return;
-  const door = doorOf(world, of);
+  using door = doorOf(world, of);
   const session = await sessionOf(world, place, door);
   for (let attempt = 1; attempt <= cancelTries; attempt += 1) {
     const act = beginAct(world, { kind: 'cancel', session, invocationId });
@@ -42,7 +43,7 @@ export async function cancel(world: World, place: Place, { of, when, atMs }: Can
 }
 
 export async function remove(world: World, place: Place, { again }: Delete): Promise<void> {
-  const door = doorOf(world, '0');
+  using door = doorOf(world, '0');
   const session = await sessionOf(world, place, door);
   // From now on, the session's runs may be gone at any time.
   place.deletedAt.set(session.sessionId, Number.POSITIVE_INFINITY);
@@ -50,8 +51,9 @@ export async function remove(world: World, place: Place, { again }: Delete): Pro
   const answer = await door.insist('DELETE', pathOf(session));
   endAct(act, answer);
   if (again && act.outcome === 'done') {
-    const made = await door.insist('POST', pathOf(session), {});
-    if (made && made.status < 300) {
+    const creation = beginAct(world, { kind: 'create', session });
+    endAct(creation, await door.insist('POST', pathOf(session), {}));
+    if (creation.outcome === 'done') {
       place.deletedAt.set(session.sessionId, now());
       return;
     }
@@ -60,7 +62,7 @@ export async function remove(world: World, place: Place, { again }: Delete): Pro
 }
 
 export async function fork(world: World, place: Place, { goOn }: Fork): Promise<void> {
-  const door = doorOf(world, '1');
+  using door = doorOf(world, '1');
   const session = await sessionOf(world, place, door);
   const act = beginAct(world, { kind: 'fork', session });
   const answer = await door.ask('POST', `${pathOf(session)}/fork`, {});
@@ -76,7 +78,7 @@ export async function fork(world: World, place: Place, { goOn }: Fork): Promise<
 export async function rewind(world: World, place: Place, { before }: Rewind): Promise<void> {
   const invocationId = place.milestones.get(before)?.invocationId;
   if (invocationId === undefined || !place.session) return;
-  const door = doorOf(world, before);
+  using door = doorOf(world, before);
   const session = await sessionOf(world, place, door);
   const act = beginAct(world, { kind: 'rewind', session, invocationId });
   endAct(
@@ -86,7 +88,7 @@ export async function rewind(world: World, place: Place, { before }: Rewind): Pr
 }
 
 export async function upload(world: World, place: Place, { id, bytes }: Upload): Promise<void> {
-  const door = doorOf(world, id);
+  using door = doorOf(world, id);
   const session = await sessionOf(world, place, door);
   await door.insist('POST', `${pathOf(session)}/artifacts`, {
     filename: `upload-${id}.txt`,
@@ -130,7 +132,7 @@ async function awaitPending(
 export async function answer(world: World, place: Place, step: Answer): Promise<void> {
   const asking = place.milestones.get(step.to);
   if (asking?.invocationId === undefined || !place.session) return;
-  const door = doorOf(world, step.id);
+  using door = doorOf(world, step.id);
   const session = await sessionOf(world, place, door);
   const call = await awaitPending(world, door, session, 'http');
   if (!call) return;
@@ -166,7 +168,7 @@ export async function answer(world: World, place: Place, step: Answer): Promise<
 export async function outcome(world: World, place: Place, step: Outcome): Promise<void> {
   const opening = place.milestones.get(step.to);
   if (opening?.invocationId === undefined || !place.session) return;
-  const door = doorOf(world, step.id);
+  using door = doorOf(world, step.id);
   const session = await sessionOf(world, place, door);
   const call = await awaitPending(world, door, session, 'nats');
   if (!call?.operationSubject) return;

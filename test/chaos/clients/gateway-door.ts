@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { deadlineSignal } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
 
 export interface DoorOptions {
   gateways: readonly string[];
   /** The number of the gateway to begin with. */
   first: number;
+  /** The longest time of all requests together, in ms. */
+  patienceMs: number;
   /** Ends all requests. */
   signal: AbortSignal;
 }
@@ -19,21 +22,30 @@ const tries = 8;
 /** An answer of a gateway, with its body as JSON; undefined without an answer. */
 export interface Answered {
   status: number;
+  /** True when an earlier request was sent that nobody answered: it may have been carried out. */
+  isRepeat?: boolean;
   body: Record<string, unknown>;
 }
 
 /** One client's way to the gateways. Any of them may die at any time. */
-export class GatewayDoor {
+export class GatewayDoor implements Disposable {
   readonly #options: DoorOptions;
+  // `AbortSignal.any` over a signal that lives long keeps this process busy for a minute at its end.
+  readonly #until: ReturnType<typeof deadlineSignal>;
   #gateway: number;
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    this.#until = deadlineSignal(options.patienceMs, options.signal);
     this.#gateway = options.first % options.gateways.length;
   }
 
   get signal(): AbortSignal {
-    return this.#options.signal;
+    return this.#until.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#until[Symbol.dispose]();
   }
 
   /** Goes to the next gateway, after a pause. */
@@ -43,18 +55,13 @@ export class GatewayDoor {
   }
 
   /** Sends one request to the current gateway. Returns undefined when the connection fails. */
-  async send(
-    method: string,
-    path: string,
-    body?: unknown,
-    leave?: AbortSignal,
-  ): Promise<Response | undefined> {
+  async send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
     const { gateways, signal } = this.#options;
     signal.throwIfAborted();
     try {
       return await fetch(`${gateways[this.#gateway]}${path}`, {
         method,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(silenceMs), ...(leave ? [leave] : [])]),
+        signal: within(signal, silenceMs),
         ...(body !== undefined && {
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(body),
@@ -79,7 +86,7 @@ export class GatewayDoor {
   async insist(method: string, path: string, body?: unknown): Promise<Answered | undefined> {
     for (let attempt = 1; attempt <= tries; attempt += 1) {
       const answer = await this.ask(method, path, body);
-      if (answer && answer.status < 500) return answer;
+      if (answer && answer.status < 500) return { ...answer, isRepeat: attempt > 1 };
       await this.elsewhere();
     }
     return undefined;
@@ -88,7 +95,7 @@ export class GatewayDoor {
   /** Makes a session, at whichever gateway answers. */
   async createSession(appName: string, userId: string): Promise<SessionRef> {
     for (;;) {
-      const answer = await this.insist('POST', `/apps/${appName}/users/${userId}/sessions`, {});
+      const answer = await this.insist('POST', `${pathOfUser(appName, userId)}/sessions`, {});
       const id = answer?.body.id;
       if (typeof id === 'string') return { appName, userId, sessionId: id };
       await this.elsewhere();
@@ -96,9 +103,20 @@ export class GatewayDoor {
   }
 }
 
+/** Returns a signal that aborts with another signal, and after a time in ms. */
+function within(signal: AbortSignal, ms: number): AbortSignal {
+  const over = new AbortController();
+  setTimeout(() => over.abort(), ms).unref();
+  signal.addEventListener('abort', () => over.abort(signal.reason), { once: true });
+  return over.signal;
+}
+
+/** Returns the path of a user. */
+export const pathOfUser = (appName: string, userId: string) => `/apps/${appName}/users/${userId}`;
+
 /** Returns the path of a session. */
 export const pathOf = ({ appName, userId, sessionId }: SessionRef) =>
-  `/apps/${appName}/users/${userId}/sessions/${sessionId}`;
+  `${pathOfUser(appName, userId)}/sessions/${sessionId}`;
 
 /** Reads an object; empty for any other text. */
 function readObject(text: string): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { every, header, type InvocationEnd, subjects } from '@agentmesh/protocol';
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import { type Ending, type EndNews, now } from '../check/history.ts';
+import { type EndNews, now } from '../check/history.ts';
 import type { Login } from '../field.ts';
 
 const names = subjects();
@@ -24,7 +24,7 @@ export interface NatsDoor extends AsyncDisposable {
    */
   publish(publication: Publication, signal: AbortSignal): Promise<boolean>;
   /** Resolves with the published end of an invocation; with undefined when none came in time. */
-  endOf(invocationId: string, timeoutMs: number): Promise<Ending | undefined>;
+  endOf(invocationId: string, timeoutMs: number): Promise<EndNews | undefined>;
   /** Returns the pending calls of a session; undefined when no gateway answers. */
   pending(query: { app: string; user: string; session: string }): Promise<unknown[] | undefined>;
 }
@@ -44,16 +44,16 @@ export async function openNatsDoor(url: string, login: Login): Promise<NatsDoor>
     maxPingOut: 1,
   });
   const news: EndNews[] = [];
-  const waiting = new Map<string, Set<(end: Ending) => void>>();
+  const waiting = new Map<string, Set<(end: EndNews) => void>>();
   listenForEnds(connection, (end) => {
     news.push(end);
-    for (const tell of waiting.get(end.invocationId) ?? []) tell(endingOf(end));
+    for (const tell of waiting.get(end.invocationId) ?? []) tell(end);
   });
   return {
     news,
     publish: (publication, signal) => publishUntilSafe(connection, publication, signal),
     async endOf(invocationId, timeoutMs) {
-      const told = Promise.withResolvers<Ending | undefined>();
+      const told = Promise.withResolvers<EndNews | undefined>();
       const listeners = waiting.get(invocationId) ?? new Set();
       waiting.set(invocationId, listeners.add(told.resolve));
       const timer = setTimeout(() => told.resolve(undefined), timeoutMs);
@@ -118,8 +118,4 @@ function readEnd(message: Msg): EndNews | undefined {
     ...(error && { code: error.code }),
     ...(resume !== undefined && { resume }),
   };
-}
-
-function endingOf({ invocationId: _id, at: _at, ...ending }: EndNews): Ending {
-  return ending;
 }

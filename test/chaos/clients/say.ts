@@ -11,9 +11,8 @@ import { type Milestones, makeMilestones } from './milestones.ts';
 import type { Place, World } from './place.ts';
 
 /** Opens the door for a step. The step's name decides which gateway comes first. */
-export function doorOf(world: World, id: string): GatewayDoor {
-  const signal = AbortSignal.any([world.signal, AbortSignal.timeout(world.patienceMs)]);
-  return new GatewayDoor({ gateways: world.gateways, first: Number(id.split('-').at(-1)), signal });
+export function doorOf({ gateways, patienceMs, signal }: World, id: string): GatewayDoor {
+  return new GatewayDoor({ gateways, patienceMs, signal, first: Number(id.split('-').at(-1)) });
 }
 
 /** Returns the current session of a place; makes one if there is none. */
@@ -31,7 +30,7 @@ export async function sessionOf(world: World, place: Place, door: GatewayDoor): 
 export async function say(world: World, place: Place, step: Say): Promise<void> {
   const operation: Operation = { id: step.id, kind: step.kind, attempts: [], done: false, ms: 0 };
   world.traffic.operations.push(operation);
-  const door = doorOf(world, step.id);
+  using door = doorOf(world, step.id);
   const milestones = makeMilestones();
   place.milestones.set(step.id, milestones);
   const at = now();
@@ -39,13 +38,15 @@ export async function say(world: World, place: Place, step: Say): Promise<void> 
     for (let n = 0; !operation.done; n += 1) {
       const id = n === 0 ? step.id : `${step.id}.${n}`;
       const session = await sessionOf(world, place, door);
-      const message = messageOf(step, id, session);
+      const message = { ...messageOf(step, id, session), ...(n > 0 && { repeats: step.id }) };
       world.traffic.messages.push(message);
       const attempt: Attempt = { ...session, view: emptyView() };
       operation.attempts.push(attempt);
       const trial: Trial = { world, place, door, message, attempt, milestones };
-      operation.done = await (step.via === 'nats' ? sayOnNats(trial) : sayOverHttp(trial, step));
-      if (!operation.done) place.session = undefined;
+      const sent = await (step.via === 'nats' ? sayOnNats(trial) : sayOverHttp(trial, step));
+      operation.done = sent === 'known' && message.refused?.code !== busyCode;
+      if (sent === 'unknown') place.session = undefined;
+      if (!operation.done) await door.elsewhere();
     }
   } catch (error) {
     if (!door.signal.aborted) throw error;
@@ -55,6 +56,9 @@ export async function say(world: World, place: Place, step: Say): Promise<void> 
   operation.ms = now() - at;
   world.onDone?.();
 }
+
+/** The code of a refusal after which a client tries again: a server has no room. */
+const busyCode = 'resource_exhausted';
 
 function messageOf(step: Say, id: string, session: SessionRef): Message {
   const { kind, via, whenBusy, deadlineMs, stateDelta } = step;
@@ -78,13 +82,15 @@ export interface Trial {
   milestones: Milestones;
 }
 
-/** Sends a message to a gateway. Returns false when the client does not know whether it was accepted. */
-async function sayOverHttp(trial: Trial, step: Say): Promise<boolean> {
+/** The client's knowledge after a try: the message was accepted or refused, or both are possible. */
+type Sent = 'known' | 'unknown';
+
+async function sayOverHttp(trial: Trial, step: Say): Promise<Sent> {
   return await sendRun(trial, { parts: [{ text: trial.message.text }] }, step.reads);
 }
 
 /** Sends a message or an answer to a gateway, and follows the run. */
-export async function sendRun(trial: Trial, newMessage: object, reads: Reading): Promise<boolean> {
+export async function sendRun(trial: Trial, newMessage: object, reads: Reading): Promise<Sent> {
   const { door, message } = trial;
   const { session, whenBusy, stateDelta } = message;
   const { appName, userId, sessionId } = session;
@@ -96,14 +102,12 @@ export async function sendRun(trial: Trial, newMessage: object, reads: Reading):
   });
   const invocationId = response?.ok ? response.headers.get('x-invocation-id') : undefined;
   if (!response || !invocationId) {
-    const isRefused = await noteRefusal(message, response);
-    if (!isRefused) await door.elsewhere();
-    return isRefused;
+    return (await noteRefusal(message, response)) ? 'known' : 'unknown';
   }
   const resume = response.headers.get('x-resume-id');
   accept(trial, invocationId, resume ?? undefined);
   await followRun(followerOf(trial, invocationId, reads), response);
-  return true;
+  return 'known';
 }
 
 /** Tells whether the gateway refused the message for good. After any other error it may be accepted. */
@@ -144,7 +148,7 @@ const frontAgent = 'front_agent';
  * Publishes a message as any program does, waits for its published end, and reads the events at a gateway. A run
  * has a chosen id, so a repeated publication is the same run.
  */
-async function sayOnNats(trial: Trial): Promise<boolean> {
+async function sayOnNats(trial: Trial): Promise<Sent> {
   const { world, door, message } = trial;
   const { appName: app, userId: user, sessionId: session } = message.session;
   const invocationId = `e-${randomUUID()}`;
@@ -165,14 +169,15 @@ async function sayOnNats(trial: Trial): Promise<boolean> {
     door.signal,
   );
   door.signal.throwIfAborted();
-  if (!isSafe) return false;
+  if (!isSafe) return 'unknown';
   accept(trial, invocationId);
   const end = await Promise.race([told, trial.milestones.reached('over').then(() => undefined)]);
   if (end) {
-    trial.attempt.view.ends.push({ ...end, at: now() });
+    const { invocationId: _id, ...told } = end;
+    trial.attempt.view.ends.push(told);
     // The record of the end is written before the news of it, so the gateway has it.
     await delay(1);
   }
   await followRun(followerOf(trial, invocationId, 'steady'), undefined);
-  return true;
+  return 'known';
 }

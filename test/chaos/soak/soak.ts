@@ -1,0 +1,65 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { app } from '../agents.ts';
+import { now } from '../check/history.ts';
+import { pathOfUser } from '../clients/gateway-door.ts';
+import { makePlan, type PlanSettings } from '../plan/plan.ts';
+import { type ChaosOptions, type ChaosResult, type OpenMesh, openMesh, playRound } from '../run-chaos.ts';
+import { measureRest, watchProcesses } from './measure.ts';
+import { type Sample, type Slope, slopesOf } from './slopes.ts';
+
+export interface SoakOptions extends Pick<ChaosOptions, 'signal' | 'onFault' | 'onLine'> {
+  /** The settings of every round; its seed follows from the number of the round. */
+  settings: PlanSettings;
+  minutes: number;
+  onRound: (round: number, result: ChaosResult, rest: Sample) => void;
+}
+
+/** The time between two measurements of the processes, in ms. */
+const everyMs = 10_000;
+
+/** The result of a soak: the courses of all figures, and the number of violations. */
+export interface SoakResult {
+  rounds: number;
+  violations: number;
+  slopes: Slope[];
+}
+
+/**
+ * Puts one mesh under load and faults for a long time. After each round the work comes to rest, its history is
+ * checked, and the data of all users is deleted; the keys and streams that are left then must not grow.
+ */
+export async function soak({ settings, minutes, onRound, ...options }: SoakOptions): Promise<SoakResult> {
+  await using mesh = await openMesh(settings, options.onLine);
+  const processes: Sample[] = [];
+  await using _watching = watchProcesses(mesh.field, processes, everyMs);
+  const rests: Sample[] = [];
+  const until = now() + minutes * 60_000;
+  let rounds = 0;
+  let violations = 0;
+  while (now() < until && !options.signal?.aborted) {
+    const plan = makePlan({ ...settings, seed: settings.seed + rounds });
+    rounds += 1;
+    const result = await playRound(mesh, { plan, ...options });
+    violations += result.violations.length;
+    await forgetRound(mesh, result);
+    const rest = await measureRest(mesh.field);
+    rests.push(rest);
+    onRound(rounds, result, rest);
+  }
+  return { rounds, violations, slopes: [...slopesOf(rests), ...slopesOf(processes)] };
+}
+
+/** Deletes the data of a round: users with their sessions and files, the notes about effects, and the news. */
+async function forgetRound({ field, nats }: OpenMesh, { traffic }: ChaosResult): Promise<void> {
+  const users = new Set([...traffic.sessions.values()].map(({ userId }) => userId));
+  const [gateway] = field.gatewayUrls;
+  for (const user of users) {
+    const response = await fetch(`${gateway}${pathOfUser(app, user)}`, { method: 'DELETE' });
+    if (!response.ok) throw new Error(`${user} was not deleted: ${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  }
+  for (const file of readdirSync(field.effects)) rmSync(join(field.effects, file));
+  nats.news.length = 0;
+  field.log.faults.length = 0;
+}
