@@ -87,16 +87,16 @@ export function nothingLeft({ history }: Model): Found[] {
 export function workDone(model: Model): Found[] {
   const { messages, leastShare } = model.history;
   if (messages.length === 0) return [{ what: 'no message was sent' }];
-  const repeated = new Set(messages.map(({ repeats }) => repeats));
   const isStopped = stopsIn(model.history);
-  const wanted = messages.filter(
-    (message) => !repeated.has(message.id) && isWanted(model, message) && !isStopped(message),
-  );
-  const completed = wanted.filter((message) => model.runOf(message)?.ends[0]?.status === 'completed').length;
-  const share = completed / Math.max(1, wanted.length);
+  const wanted = messages.filter((message) => isWanted(model, message) && !isStopped(message));
+  // All tries at one message count as one.
+  const tries = [...Map.groupBy(wanted, ({ id, repeats = id }) => repeats).values()];
+  const isDone = (message: Message) => model.runOf(message)?.ends[0]?.status === 'completed';
+  const completed = tries.filter((all) => all.some(isDone)).length;
+  const share = completed / Math.max(1, tries.length);
   if (share >= leastShare) return [];
   const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
-  const what = `${completed} of ${wanted.length} messages were completed (${percent(share)}), and ${percent(leastShare)} are demanded`;
+  const what = `${completed} of ${tries.length} messages were completed (${percent(share)}), and ${percent(leastShare)} are demanded`;
   return [{ what }];
 }
 
