@@ -110,12 +110,18 @@ async function judgePartOfSession({ key, all, rest }: Stored): Promise<void> {
 
 const sessionKey = new RegExp(pattern(({ session }) => session(ref)).source.replace(/\$$/, ''));
 
-/** Judges the record of an invocation: its session is there, and the record expires. */
+/**
+ * Judges the record of an invocation: it expires, and its session is there. The end of a run may outlive its
+ * session: it is what the clients of the run are told.
+ */
 async function judgeInvocation(stored: Stored): Promise<void> {
   const { key, redis, all, rest } = stored;
   const owner = await redis.hget(key, 'owner');
+  const fields = await redis.hkeys(key);
+  const hasEnded = fields.some((field) => field === 'end' || field.startsWith('end:'));
   const user = key.slice(0, key.indexOf('}') + 1);
-  if (owner !== null && !all.has(`${user}:session:${owner}`)) rest.orphanKeys.push(key);
+  const isOwned = owner === null || all.has(`${user}:session:${owner}`);
+  if (!isOwned && !hasEnded) rest.orphanKeys.push(key);
   else await expires(stored);
 }
 

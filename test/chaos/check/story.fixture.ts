@@ -57,6 +57,7 @@ export function tellStory(): Story {
   builder.say(gone, 'chat');
   builder.remove(gone);
   const { renewed, old } = renew(builder);
+  trySeveralTimes(builder);
   const fork = builder.fork(main);
   builder.say(fork, 'local');
   const runs = { chat, next, local, lastLocal, remote, nested, change, nats, old };
@@ -76,6 +77,18 @@ function sendTwo(builder: HistoryBuilder, session: SessionHistory) {
   builder.work(session, first);
   builder.work(session, second);
   return { first, second };
+}
+
+/** Sends a message again and again, until a try is accepted. The client knows nothing about the tries before. */
+function trySeveralTimes(builder: HistoryBuilder): void {
+  const session = builder.session();
+  const tries = Array.from({ length: 9 }, (): Message => builder.send(session, 'chat'));
+  const repeats = tries[0]?.id ?? '';
+  for (const each of tries) {
+    if (each.id !== repeats) each.repeats = repeats;
+    for (const key of ['acceptedAt', 'invocationId', 'view', 'expected'] as const) delete each[key];
+  }
+  Object.assign(builder.say(session, 'chat'), { repeats });
 }
 
 /**
