@@ -35,13 +35,10 @@ export async function say(world: World, place: Place, step: Say): Promise<void> 
   place.milestones.set(step.id, milestones);
   const at = now();
   try {
-    let previous: string | undefined;
     for (let n = 0; !operation.done; n += 1) {
       const id = n === 0 ? step.id : `${step.id}.${n}`;
       const session = await sessionOf(world, place, door);
-      const message = messageOf(step, id, session);
-      if (previous !== undefined) message.repeats = previous;
-      previous = id;
+      const message = { ...messageOf(step, id, session), ...(n > 0 && { repeats: step.id }) };
       world.traffic.messages.push(message);
       const attempt: Attempt = { ...session, view: emptyView() };
       operation.attempts.push(attempt);
