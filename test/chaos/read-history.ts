@@ -1,5 +1,5 @@
 import type { SessionService } from '@agentmesh/agent';
-import { endOfRun, type InvocationRecord, type StoredEvent } from '@agentmesh/agent/internal';
+import { endOfRun, type InvocationRecord, messageEventId, type StoredEvent } from '@agentmesh/agent/internal';
 import { provisionUser } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
@@ -117,7 +117,7 @@ function rootsOf({ messages, acts }: Observations): SessionRef[] {
 async function readSession(
   sessions: SessionService,
   ref: SessionRef,
-  { acts }: Observations,
+  observations: Observations,
   callId?: string,
 ): Promise<SessionHistory[]> {
   const session = await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
@@ -127,20 +127,21 @@ async function readSession(
   // The session of a call may never have begun.
   if (!session || !events)
     return callId === undefined ? [{ ...own, events: [], state: {}, pending: [], deleted: true }] : [];
-  const asks = callsOf(events).filter(({ name }) => agentNames.some((agent) => agent === name));
-  const source = acts.find(({ kind, forkId }) => kind === 'fork' && forkId === sessionId);
-  // A copy holds calls of its original, and their sessions belong to the original.
-  const children = source
-    ? []
-    : await Promise.all(
-        asks.map(({ id }) => readSession(sessions, { ...own, sessionId: id }, { acts } as Observations, id)),
-      );
+  const source = observations.acts.find(({ kind, forkId }) => kind === 'fork' && forkId === sessionId);
+  const copied = source ? copiedIn(ref, events, observations) : [];
+  // The sessions of copied calls belong to the original.
+  const asks = callsOf(events).filter(
+    ({ name, invocationId }) => agentNames.some((agent) => agent === name) && !copied.includes(invocationId),
+  );
+  const children = await Promise.all(
+    asks.map(({ id }) => readSession(sessions, { ...own, sessionId: id }, observations, id)),
+  );
   const pending = await sessions.pending.list(own);
   const root: SessionHistory = {
     ...own,
     ...{ events, state: session.state },
     ...(callId === undefined && { initialState: (await sessions.log.initialState(own)) ?? {} }),
-    ...(source && { forkOf: source.session }),
+    ...(source && { forkOf: source.session, copied }),
     pending: pending.map(({ id, kind, deadline }) => ({
       callId: id,
       kind,
@@ -148,6 +149,21 @@ async function readSession(
     })),
   };
   return [root, ...children.flat()];
+}
+
+/** Returns the invocations in a copied log that no message to the copy began. */
+function copiedIn(ref: SessionRef, events: readonly StoredEvent[], { messages }: Observations): string[] {
+  const told = new Set(
+    messages.flatMap(({ session, invocationId = [] }) =>
+      nameOf(session) === nameOf(ref) ? invocationId : [],
+    ),
+  );
+  const first = new Map(events.toReversed().map(({ event }) => [event.invocationId, event.id]));
+  return [...first].flatMap(([invocationId, id]) =>
+    told.has(invocationId) || id.startsWith(messageEventId({ invocationId }, ref.sessionId))
+      ? []
+      : [invocationId],
+  );
 }
 
 /** Reads the log of a session; undefined if there is none. */

@@ -99,7 +99,10 @@ async function judgeSession({ key, redis, rest }: Stored): Promise<void> {
 }
 
 async function judgeWaiting({ key, redis, rest }: Stored): Promise<void> {
-  const runs = await redis.hkeys(key);
+  const session = sessionKey.exec(key)?.[0] ?? '';
+  // The hash keeps the run that holds the session, too.
+  const holders = await redis.hmget(session, 'lease', 'holder');
+  const runs = (await redis.hkeys(key)).filter((run) => !holders.includes(run));
   rest.waitingRuns.push(...runs.map((run) => `${run} in ${key}`));
 }
 
@@ -111,14 +114,17 @@ async function judgePartOfSession({ key, all, rest }: Stored): Promise<void> {
 const sessionKey = new RegExp(pattern(({ session }) => session(ref)).source.replace(/\$$/, ''));
 
 /**
- * Judges the record of an invocation: its session is there, or the record tells the clients of a deleted
- * session how their run ended; and the record expires.
+ * Judges the record of an invocation: it expires, and its session is there. The end of a run may outlive its
+ * session: it is what the clients of the run are told.
  */
 async function judgeInvocation(stored: Stored): Promise<void> {
   const { key, redis, all, rest } = stored;
-  const [owner, end] = await redis.hmget(key, 'owner', 'end');
+  const owner = await redis.hget(key, 'owner');
+  const fields = await redis.hkeys(key);
+  const hasEnded = fields.some((field) => field === 'end' || field.startsWith('end:'));
   const user = key.slice(0, key.indexOf('}') + 1);
-  if (owner && !end && !all.has(`${user}:session:${owner}`)) rest.orphanKeys.push(key);
+  const isOwned = owner === null || all.has(`${user}:session:${owner}`);
+  if (!isOwned && !hasEnded) rest.orphanKeys.push(key);
   else await expires(stored);
 }
 

@@ -165,12 +165,10 @@ export class HistoryBuilder {
   }
 
   #question(session: SessionHistory, message: Sent): void {
-    this.commit(session, message, { content: calls(this.#id('c'), 'add_confirmed') });
-    const id = this.#id('q');
-    this.commit(session, message, {
-      content: calls(id, 'adk_request_confirmation'),
-      longRunningToolIds: [id],
-    });
+    const [call, id] = [this.#id('c'), this.#id('q')];
+    this.commit(session, message, { content: calls(call, 'add_confirmed') });
+    const content = calls(id, 'adk_request_confirmation', { originalFunctionCall: { id: call } });
+    this.commit(session, message, { content, longRunningToolIds: [id] });
     session.pending.push({ callId: id, kind: 'confirmation' });
   }
 
@@ -280,6 +278,7 @@ export class HistoryBuilder {
   fork(session: SessionHistory): SessionHistory {
     const copy = this.session(undefined, { forkOf: session, initialState: { ...session.initialState } });
     copy.events = structuredClone(session.events);
+    copy.copied = session.events.map(({ event }) => event.invocationId);
     copy.state = { ...session.state };
     this.act('fork', session, { forkId: copy.sessionId });
     return copy;

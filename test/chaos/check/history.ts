@@ -38,7 +38,7 @@ export interface GivenAnswer {
 export interface Message {
   /** A unique id. */
   id: string;
-  /** The id of the message of which this one is a further try. */
+  /** The id of the first try, for a message that is a further try. */
   repeats?: string;
   session: SessionRef;
   via: 'http' | 'nats';
@@ -153,6 +153,8 @@ export interface SessionHistory extends SessionRef {
   deleted?: boolean;
   /** The session of which this one is a copy. */
   forkOf?: SessionRef;
+  /** The invocations whose events a copy has from its original. */
+  copied?: string[];
   pending: PendingHistory[];
 }
 

@@ -49,18 +49,21 @@ export interface LoggedCall {
   invocationId: string;
   /** True for a question, a ticket or a job: its final response comes from outside. */
   isLong: boolean;
+  /** The id of the call about which a question asks. */
+  about?: string;
 }
 
 /** Returns the calls of one log, with their positions. */
 export function callsOf(events: readonly StoredEvent[]): LoggedCall[] {
   return events.flatMap(({ seq, event }) =>
-    getFunctionCalls(event).map(({ id = '', name = '' }) => ({
-      id,
-      name,
-      seq,
-      invocationId: event.invocationId,
-      isLong: event.longRunningToolIds?.includes(id) ?? false,
-    })),
+    getFunctionCalls(event).map(({ id = '', name = '', args }) => {
+      const about = (args?.originalFunctionCall as { id?: string } | undefined)?.id;
+      return {
+        ...{ id, name, seq, invocationId: event.invocationId },
+        isLong: event.longRunningToolIds?.includes(id) ?? false,
+        ...(about !== undefined && { about }),
+      };
+    }),
   );
 }
 

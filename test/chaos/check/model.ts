@@ -130,14 +130,13 @@ function partsOf(session: SessionHistory): Part[] {
 
 /** Tells whether the log has events of an invocation, and none of a run: a rewind, or events of the original. */
 export function isBesideRuns(session: SessionHistory | undefined, invocationId: string): boolean {
-  const own = ofInvocation(session?.events ?? [], invocationId);
+  if (!session) return false;
+  const own = ofInvocation(session.events, invocationId);
   const isBeside = own.every(({ event }) => isAside(event) || isRewind(event));
   return own.length > 0 && (isBeside || isCopied(session, invocationId));
 }
 
 /** Tells whether the events of an invocation in a forked session come from the original. */
-export function isCopied(session: SessionHistory | undefined, invocationId: string): boolean {
-  if (!session?.forkOf) return false;
-  const first = session.events.find(({ event }) => event.invocationId === invocationId)?.event;
-  return first !== undefined && !first.id.startsWith(messageEventId({ invocationId }, session.sessionId));
+export function isCopied({ copied }: SessionHistory, invocationId: string): boolean {
+  return copied?.includes(invocationId) ?? false;
 }

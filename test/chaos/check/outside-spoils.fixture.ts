@@ -48,6 +48,17 @@ export const effectSpoils: Spoil[] = [
     },
   ],
   [
+    'a remote tool has its effect again after its run has completed',
+    'effects-once',
+    (story) => {
+      const first = effectOf(story, 'remote');
+      const { lives, executions } = story.history;
+      const life = lives.find((each) => each.life === first.life);
+      if (life) life.diedAt = 8_000;
+      executions.push({ ...first, life: 'tool/2#1', replica: 'tool/2', beganAt: 9_000 });
+    },
+  ],
+  [
     'an effect belongs to no call',
     'effects-once',
     (story) => story.history.executions.push({ ...effectOf(story, 'remote'), callId: 'c-none' }),

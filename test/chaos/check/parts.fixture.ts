@@ -13,9 +13,9 @@ export const emptyView = (): ClientView => ({
 
 export const said = (role: string, text: string) => ({ role, parts: [{ text }] });
 
-export const calls = (id: string, name: string) => ({
+export const calls = (id: string, name: string, args: Record<string, unknown> = {}) => ({
   role: 'model',
-  parts: [{ functionCall: { id, name, args: {} } }],
+  parts: [{ functionCall: { id, name, args } }],
 });
 
 export function responds(

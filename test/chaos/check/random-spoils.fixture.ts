@@ -54,10 +54,14 @@ const alive = (history: History) =>
 const remove = <T>(all: T[], one: T) => all.splice(all.indexOf(one), 1);
 
 export const randomSpoils: Record<string, RandomSpoil> = {
-  'an event of a run is dropped': onOne(spots, ({ session, stored }) => {
-    remove(session.events, stored);
-    renumber(session);
-  }),
+  'an event of a run is dropped': onOne(
+    // A run that failed before it began may have no event at all.
+    (history) => spots(history).filter(({ stored: { event } }) => event.errorCode !== 'deadline_exceeded'),
+    ({ session, stored }) => {
+      remove(session.events, stored);
+      renumber(session);
+    },
+  ),
   'an event of a run is repeated': onOne(spots, ({ session, stored }) => {
     const again = structuredClone(stored.event);
     session.events.splice(session.events.indexOf(stored) + 1, 0, {

@@ -6,14 +6,14 @@ import type { Story } from './story.fixture.ts';
 export const restSpoils: Spoil[] = [
   [
     'a deleted session is still there',
-    'stays-deleted',
+    'deletions',
     ({ gone }) => {
       delete gone.deleted;
     },
   ],
   [
     'an event of a deleted session is left',
-    'stays-deleted',
+    'deletions',
     ({ gone, renewed }) => {
       gone.events = renewed.events.slice(0, 1).map(({ seq, event }) => ({
         seq,
@@ -23,7 +23,7 @@ export const restSpoils: Spoil[] = [
   ],
   [
     'an old message writes into a new session of a deleted id',
-    'stays-deleted',
+    'deletions',
     ({ builder, renewed, runs }) => {
       const events = renewed.events.splice(0);
       runs.old.view = emptyView();
@@ -32,6 +32,14 @@ export const restSpoils: Spoil[] = [
       builder.end(runs.old, { status: 'completed' });
       renewed.events.push(...events);
       renumber(renewed);
+    },
+  ],
+  [
+    'a session is gone, and nobody deleted it',
+    'deletions',
+    ({ history }) => {
+      const [session] = history.sessions;
+      if (session) Object.assign(session, { events: [], state: {}, pending: [], deleted: true });
     },
   ],
   ['a stream has a message', 'nothing-left', ({ history }) => bump(history.rest.streams, 'messages')],

@@ -8,7 +8,7 @@ import { eventsOnce, withoutGap } from './rules/log-rules.ts';
 import { noLostUpdate } from './rules/no-lost-update.ts';
 import { inOrder, oneAtATime } from './rules/order-rules.ts';
 import { ownAnswer } from './rules/own-answer.ts';
-import { nothingLeft, staysDeleted, workDone } from './rules/rest-rules.ts';
+import { deletions, nothingLeft, workDone } from './rules/rest-rules.ts';
 import { sawAllOnce } from './rules/saw-all-once.ts';
 import { stateIsSum } from './rules/state-is-sum.ts';
 
@@ -27,7 +27,7 @@ export const rules = {
   'answered-once': answeredOnce,
   'dead-letters': deadLetters,
   'saw-all-once': sawAllOnce,
-  'stays-deleted': staysDeleted,
+  deletions,
   'nothing-left': nothingLeft,
   'work-done': workDone,
 } satisfies Record<string, (model: Model) => Found[]>;

@@ -1,3 +1,4 @@
+import { failureEventId } from '@agentmesh/agent/internal';
 import { type Random, seededRandom } from '@agentmesh/testing';
 import { HistoryBuilder, type Sent, type Work } from './builder.fixture.ts';
 import type { SessionHistory } from './history.ts';
@@ -49,6 +50,7 @@ const actions: readonly Action[] = [
     answer,
     cancelWaiting,
     cancelAtWork,
+    failAtBegin,
     mixWithJob,
     rewindOne,
     fork,
@@ -85,6 +87,16 @@ function cancelWaiting({ builder }: World, { session, queue }: Place): void {
   if (!message) return;
   builder.act('cancel', session, { invocationId: message.invocationId });
   builder.fail(session, message, 'cancelled');
+}
+
+/** Ends a waiting run as a mesh may do that has just taken it: with the event of its failure alone. */
+function failAtBegin({ builder }: World, { session, queue }: Place): void {
+  const message = queue.shift();
+  if (!message) return;
+  message.deadlineMs = 1;
+  const failure = { id: failureEventId(message), errorCode: 'deadline_exceeded', errorMessage: 'too late' };
+  builder.commit(session, message, failure);
+  builder.end(message, { status: 'failed', code: 'deadline_exceeded' });
 }
 
 function cancelAtWork({ builder, random }: World, { session, queue }: Place): void {

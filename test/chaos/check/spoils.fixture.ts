@@ -1,5 +1,5 @@
 import type { Message } from './history.ts';
-import { responds, said } from './parts.fixture.ts';
+import { calls, responds, said } from './parts.fixture.ts';
 import {
   commitMore,
   copyOf,
@@ -70,6 +70,14 @@ export const runSpoils: Spoil[] = [
     ({ main, runs }) => {
       const message = eventAt(main, runs.chat, 0);
       drop(main, (event) => event === message);
+    },
+  ],
+  [
+    'a message begins two runs',
+    'own-answer',
+    ({ builder, main, runs }) => {
+      const again = { ...runs.nats, invocationId: 'e-again' };
+      builder.work(main, again);
     },
   ],
   [
@@ -232,6 +240,38 @@ export const callSpoils: Spoil[] = [
       const view = viewOf(runs.nested);
       view.texts.splice(view.seen.indexOf(response.id), 1);
       view.seen.splice(view.seen.indexOf(response.id), 1);
+    },
+  ],
+  [
+    'a call is made twice',
+    'one-response',
+    ({ main, runs }) => {
+      const message = eventAt(main, runs.nats, 0);
+      const again = { author: 'front', content: calls('c-twice', 'x') };
+      insertAfter(
+        main,
+        message,
+        copyOf(message, 'response', { author: 'front', content: responds('c-twice', 'x', {}) }),
+      );
+      for (const id of ['second', 'first']) insertAfter(main, message, copyOf(message, id, again));
+    },
+  ],
+  [
+    'a question is about a call that is missing',
+    'one-response',
+    ({ history }) => {
+      const work = sessionOf(history.sessions, 'work');
+      const { event } =
+        work.events.findLast(
+          (each) => each.event.content?.parts?.[0]?.functionCall?.name === 'add_confirmed',
+        ) ?? {};
+      drop(work, (each) => each === event);
+      for (const { view } of history.messages) {
+        const at = view?.seen.indexOf(event?.id ?? '') ?? -1;
+        if (at === -1) continue;
+        view?.seen.splice(at, 1);
+        view?.texts.splice(at, 1);
+      }
     },
   ],
   [

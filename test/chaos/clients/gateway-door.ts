@@ -30,7 +30,6 @@ export interface Answered {
 /** One client's way to the gateways. Any of them may die at any time. */
 export class GatewayDoor implements Disposable {
   readonly #options: DoorOptions;
-  // `AbortSignal.any` over a signal that lives long keeps this process busy for a minute at its end.
   readonly #until: ReturnType<typeof deadlineSignal>;
   #gateway: number;
 

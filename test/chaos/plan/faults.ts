@@ -109,8 +109,14 @@ const draws: Record<Exclude<Mix, 'none'>, Draw> = {
 
 /** The mean time between two faults of one mix, in ms: longer where the faults last longer. */
 const paces: Record<Exclude<Mix, 'none'>, number> = {
-  ...{ kills: 1_000, pauses: 2_000, outages: 5_000, network: 1_500, full: 4_000 },
+  ...{ kills: 1_000, pauses: 2_000, outages: 3_500, network: 1_500, full: 3_500 },
 };
+
+/** Returns the mean time between two faults of several mixes, in ms: more kinds come more often. */
+function paceOf(active: readonly Exclude<Mix, 'none'>[]): number {
+  const mean = active.reduce((sum, mix) => sum + paces[mix], 0) / active.length;
+  return mean / Math.sqrt(active.length);
+}
 
 /** The share of moments with a second fault at the same time. */
 const twoAtOnce = 0.1;
@@ -120,10 +126,13 @@ export function planFaultsOf({ seed, mixes, everyMs, longestMs, untilMs }: Fault
   const active = mixes.filter((mix) => mix !== 'none');
   if (active.length === 0) return [];
   const random = seededRandom(seed).fork('faults');
-  const pace = everyMs ?? active.reduce((sum, mix) => sum + paces[mix], 0) / active.length;
   const faults: PlannedFault[] = [];
   let atMs = 0;
-  for (const { waitMs, fault: mix } of planFaults({ random, deck: active, everyMs: pace })) {
+  for (const { waitMs, fault: mix } of planFaults({
+    random,
+    deck: active,
+    everyMs: everyMs ?? paceOf(active),
+  })) {
     atMs += waitMs;
     if (atMs > untilMs) return faults;
     faults.push({ atMs, ...draws[mix](random, longestMs) });

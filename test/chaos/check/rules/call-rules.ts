@@ -23,9 +23,10 @@ function logged(session: SessionHistory): Logged {
 const where = ({ session }: Logged, invocationId: string) => ({ session: nameOf(session), invocationId });
 
 /**
- * Finds calls that a run makes and waits for, without exactly one response, and responses without a call. A
- * response may be missing when the run ended with a failure, or waits for somebody outside, and in the
- * session of an agent that is used as a tool, when its caller got a failure.
+ * Finds calls that a run makes and waits for, without exactly one response, calls that are made twice, responses
+ * without a call, and questions about a call that is not in the log. A response may be missing when the run
+ * ended with a failure, or waits for somebody outside, and in the session of an agent that is used as a tool,
+ * when its caller got a failure.
  */
 export function oneResponse(model: Model): Found[] {
   const all = model.history.sessions.map(logged);
@@ -40,6 +41,18 @@ export function oneResponse(model: Model): Found[] {
         return [];
       return [{ ...where(log, invocationId), what: `call ${id} of ${name} has ${count} responses` }];
     });
+    const twice = own
+      .filter(({ id }, at) => own.findIndex((call) => call.id === id) < at)
+      .map(({ id, seq, invocationId }) => ({
+        ...where(log, invocationId),
+        what: `event ${seq} makes call ${id} again`,
+      }));
+    const baseless = own
+      .filter(({ about }) => about !== undefined && !known.has(about))
+      .map(({ id, about, invocationId }) => ({
+        ...where(log, invocationId),
+        what: `question ${id} is about call ${about}, which is not in the log`,
+      }));
     const stray = [...log.responses.values()]
       .flat()
       .filter(({ id }) => !known.has(id))
@@ -47,7 +60,7 @@ export function oneResponse(model: Model): Found[] {
         ...where(log, invocationId),
         what: `event ${seq} responds to call ${id}, which is not in the log`,
       }));
-    return [...wrong, ...stray];
+    return [...wrong, ...twice, ...baseless, ...stray];
   });
 }
 
@@ -60,9 +73,17 @@ function unanswered(model: Model, all: readonly Logged[]): (log: Logged, invocat
       .flatMap(({ responses }) => [...responses.values()].flat())
       .flatMap(({ id, response }) => ('error' in response ? [id] : [])),
   );
+  const answered = new Set(all.flatMap(({ responses }) => [...responses.keys()]));
+  const sessionOf = new Map(all.flatMap(({ session, calls }) => calls.map(({ id }) => [id, session])));
+  // An agent that nobody waits for gives up the agents that it has asked.
+  const isGivenUp = ({ callId }: SessionHistory): boolean => {
+    if (callId === undefined) return false;
+    const caller = sessionOf.get(callId);
+    return failedCalls.has(callId) || (!answered.has(callId) && caller !== undefined && isGivenUp(caller));
+  };
   return ({ session, calls }, invocationId) =>
     failed.has(invocationId) ||
-    failedCalls.has(session.callId ?? '') ||
+    isGivenUp(session) ||
     calls.some((call) => call.isLong && call.invocationId === invocationId);
 }
 

@@ -69,20 +69,36 @@ function strayEffects(model: Model, calls: Calls): Found[] {
   );
 }
 
-function repeatedEffects({ history }: Model, calls: Calls): Found[] {
-  const { executions, onceTools, lives } = history;
+function repeatedEffects(model: Model, calls: Calls): Found[] {
+  const { executions, onceTools, lives } = model.history;
   const lifeOf = new Map(lives.map((life) => [life.life, life]));
+  const overAt = completionsOf(model);
   const remote = executions.filter(({ tool }) => onceTools.includes(tool));
   return [...Map.groupBy(remote, ({ callId }) => callId)].flatMap(([callId, all]): Found[] => {
-    const repeated = all.find((each, at) => {
-      const next = all[at + 1];
-      return next && !isExcused(lifeOf.get(each.life), [each.beganAt, next.beganAt]);
-    });
-    if (!repeated) return [];
     const who = all.map(({ life }) => life).join(', ');
-    const what = `call ${callId} had ${all.length} effects (${who}), and ${repeated.life} lived and had a server`;
-    return [{ ...placeOf(calls, repeated), what }];
+    const isLong = calls.get(callId)?.isLong ?? false;
+    return all.slice(1).flatMap((next, at): Found[] => {
+      const before = all[at];
+      const told = isLong ? undefined : overAt.get(next.invocationId);
+      const isOver = told !== undefined && next.beganAt > told;
+      if (!before || (!isOver && isExcused(lifeOf.get(before.life), [before.beganAt, next.beganAt])))
+        return [];
+      const why = isOver ? 'its run had completed' : `${before.life} lived and had a server`;
+      const what = `call ${callId} had ${all.length} effects (${who}), and ${why} before effect ${at + 2}`;
+      return [{ ...placeOf(calls, next), what }];
+    });
   });
+}
+
+/** Returns the times at which clients were told that a run completed, by invocation. */
+function completionsOf({ runs }: Model): Map<string, number> {
+  return new Map(
+    runs.flatMap(({ invocationId, resume, ends, message }) => {
+      const told = message?.view?.ends[0];
+      const isKnown = told && resume === undefined && ends[0]?.status === 'completed';
+      return isKnown ? [[invocationId, told.at] as const] : [];
+    }),
+  );
 }
 
 /** Tells whether a process died or was alone between its effect and the next one. */

@@ -15,7 +15,7 @@ export function endedOnce(model: Model): Found[] {
     ...history.unsettled.map((what) => ({ what: `not settled: ${what}` })),
     ...history.messages.flatMap((message) => lost(model, message)),
     ...runs.flatMap((run) => (model.isDeleted(run.session, run.message) ? [] : endOf(model, run))),
-    ...runs.flatMap((run) => told(model, run)),
+    ...told(model),
     ...children.flatMap(lastWordsOfCall),
   ];
 }
@@ -65,25 +65,33 @@ function agreement({ events }: RunHistory, end: Ending, where: Found | Omit<Foun
   return [{ ...where, what: 'it ended without a last word' }];
 }
 
-/** Tells whether a run ends with a call to which somebody outside responds. */
-const waits = (events: readonly StoredEvent[]) => callsOf(events).some(({ isLong }) => isLong);
+/** Tells whether a run ends without a word because it asks a person, or because its last call goes on outside. */
+function waits(events: readonly StoredEvent[]): boolean {
+  const asks = callsOf(events).some(({ isLong, name: tool }) => isLong && tool.startsWith('adk_request_'));
+  return asks || callsOf(events.slice(-1)).some(({ isLong }) => isLong);
+}
 
-/** Finds ends that differ from the recorded one, in what clients and watchers of the run were told. */
-function told(model: Model, run: RunHistory): Found[] {
-  const { history } = model;
-  const where = model.place(run);
-  const views = history.messages.filter((each) => each.view && model.runOf(each) === run);
-  const ends = [
-    ...views.flatMap(({ id, view }) => (view?.ends ?? []).map((end) => ({ end, to: `the client of ${id}` }))),
-    ...history.news
-      .filter(({ invocationId, resume }) => invocationId === run.invocationId && resume === run.resume)
-      .map((end) => ({ end, to: 'a watcher' })),
-  ];
-  const expected = run.ends[0] ?? ends[0]?.end;
-  const wrong = ends.find(({ end }) => expected && name(end) !== name(expected));
-  if (!expected || !wrong) return [];
-  const known = run.ends[0] ? 'its record' : ends[0]?.to;
-  return [{ ...where, what: `${wrong.to} was told ${name(wrong.end)}, and ${known} says ${name(expected)}` }];
+/** Finds ends that differ from the recorded one, in what clients and watchers of the runs were told. */
+function told(model: Model): Found[] {
+  const { messages, news } = model.history;
+  const ofRun = Map.groupBy(messages, (message) => model.runOf(message));
+  const ofInvocation = Map.groupBy(news, ({ invocationId }) => invocationId);
+  return model.runs.flatMap((run): Found[] => {
+    const ends = [
+      ...(ofRun.get(run) ?? []).flatMap(({ id, view }) =>
+        (view?.ends ?? []).map((end) => ({ end, to: `the client of ${id}` })),
+      ),
+      ...(ofInvocation.get(run.invocationId) ?? [])
+        .filter(({ resume }) => resume === run.resume)
+        .map((end) => ({ end, to: 'a watcher' })),
+    ];
+    const expected = run.ends[0] ?? ends[0]?.end;
+    const wrong = ends.find(({ end }) => expected && name(end) !== name(expected));
+    if (!expected || !wrong) return [];
+    const known = run.ends[0] ? 'its record' : ends[0]?.to;
+    const what = `${wrong.to} was told ${name(wrong.end)}, and ${known} says ${name(expected)}`;
+    return [{ ...model.place(run), what }];
+  });
 }
 
 const name = ({ status, code }: Ending) => (code === undefined ? status : `${status} (${code})`);

@@ -50,7 +50,7 @@ interface Begun {
 export function inOrder(model: Model): Found[] {
   const begun = model.history.messages.flatMap((message): Begun[] => {
     const run = model.runOf(message);
-    const seq = run?.events[0]?.seq;
+    const seq = run?.events.find(({ event }) => event.author === 'user')?.seq;
     if (!run || seq === undefined || (message.kind === 'answer' && message.via === 'nats')) return [];
     return [{ message, run, seq }];
   });

@@ -1,4 +1,4 @@
-import { messageEventId, type StoredEvent } from '@agentmesh/agent/internal';
+import { failureEventId, messageEventId, type StoredEvent } from '@agentmesh/agent/internal';
 import { type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { isAside, isEnd, isRewind, textOf } from '../log.ts';
 import { isCopied, type Model, type RunHistory } from '../model.ts';
@@ -13,6 +13,7 @@ export function ownAnswer(model: Model): Found[] {
     ...model.runs.flatMap((run) => (run.events.length === 0 ? [] : messageOf(model, run))),
     ...model.runs.flatMap((run) => answerOf(model, run)),
     ...model.roots.flatMap((session) => fromNowhere(session, known)),
+    ...model.roots.flatMap(saidAgain),
   ];
 }
 
@@ -20,8 +21,8 @@ function messageOf(model: Model, run: RunHistory): Found[] {
   const { message, events } = run;
   const where = model.place(run);
   const own = events.filter(({ event }) => event.author === 'user');
-  // A run that failed before its first step leaves only the reason.
-  if (events.length === 1 && events[0]?.event.errorCode !== undefined) return [];
+  // A run that ended before it began may have only the event of its failure.
+  if (events.length === 1 && events[0]?.event.id === failureEventId(run)) return [];
   if (own.length === 0) return [{ ...where, what: 'its message is not in the log' }];
   if (own.length > 1) {
     const seqs = own.map(({ seq }) => seq).join(', ');
@@ -59,6 +60,20 @@ function fromNowhere(session: SessionHistory, known: ReadonlySet<string>): Found
     if (event.author !== 'user' || text === '' || known.has(text)) return [];
     if (isAside(event) || isRewind(event) || isCopied(session, event.invocationId)) return [];
     const what = `event ${seq} is a message that no client sent: ${JSON.stringify(text)}`;
+    return [{ session: nameOf(session), invocationId: event.invocationId, what }];
+  });
+}
+
+/** Finds messages that began two runs. No client sends the same text to a session twice. */
+function saidAgain(session: SessionHistory): Found[] {
+  const first = new Map<string, string>();
+  return session.events.flatMap(({ seq, event }): Found[] => {
+    const text = textOf(event);
+    if (event.author !== 'user' || text === '') return [];
+    const before = first.get(text);
+    if (before === undefined) first.set(text, event.invocationId);
+    if (before === undefined || before === event.invocationId) return [];
+    const what = `event ${seq} is the message of ${before} again: ${JSON.stringify(text)}`;
     return [{ session: nameOf(session), invocationId: event.invocationId, what }];
   });
 }

@@ -1,35 +1,54 @@
-import { type Found, type History, type Message, nameOf } from '../history.ts';
+import { type Act, type Found, type History, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { textOf } from '../log.ts';
 import type { Model } from '../model.ts';
 
-/** Finds sessions of which a deletion left something, and events of an old message in a new session of the same id. */
-export function staysDeleted(model: Model): Found[] {
-  const { acts, sessions, messages } = model.history;
-  return acts.flatMap((act): Found[] => {
-    if (act.kind !== 'delete' || act.outcome !== 'done') return [];
-    const name = nameOf(act.session);
-    const stored = sessions.find((session) => nameOf(session) === name);
-    const isNew = acts.some(
-      ({ kind, session, sentAt }) => kind === 'create' && nameOf(session) === name && sentAt > act.sentAt,
-    );
-    if (!stored) return [];
-    if (!isNew && !stored.deleted) return [{ session: name, what: 'it was deleted, and is still there' }];
-    if (!isNew && stored.events.length + stored.pending.length > 0)
-      return [{ session: name, what: `it was deleted, and ${stored.events.length} events of it are left` }];
-    const old = messages.filter(
-      (message) => nameOf(message.session) === name && (message.acceptedAt ?? act.sentAt) < act.sentAt,
-    );
-    return old.flatMap((message): Found[] => {
-      const event = stored.events.find(
-        (each) =>
-          each.event.invocationId === message.invocationId ||
-          (message.text !== undefined && textOf(each.event) === message.text),
-      );
-      if (!event) return [];
-      const what = `event ${event.seq} of message ${message.id} is in the new session of a deleted id`;
-      return [{ session: name, invocationId: event.event.invocationId, what }];
-    });
-  });
+/**
+ * Finds sessions that are gone although nobody deleted them, sessions of which a deletion left something, and
+ * events of an old message in a new session of the same id.
+ */
+export function deletions(model: Model): Found[] {
+  return [...vanished(model), ...model.history.acts.flatMap((act) => leftBy(model, act))];
+}
+
+function vanished({ history }: Model): Found[] {
+  const deleted = new Set(
+    history.acts.flatMap(({ kind, outcome, session }) =>
+      kind === 'delete' && outcome !== 'refused' ? [nameOf(session)] : [],
+    ),
+  );
+  return history.sessions
+    .filter((session) => session.deleted && !deleted.has(nameOf(session)))
+    .map((session) => ({ session: nameOf(session), what: 'it is gone, and nobody deleted it' }));
+}
+
+/** Finds what one deletion left. */
+function leftBy({ history }: Model, act: Act): Found[] {
+  const { acts, sessions, messages } = history;
+  if (act.kind !== 'delete' || act.outcome !== 'done') return [];
+  const session = nameOf(act.session);
+  const stored = sessions.find((each) => nameOf(each) === session);
+  if (!stored) return [];
+  const isNew = acts.some(
+    (other) => other.kind === 'create' && nameOf(other.session) === session && other.sentAt > act.sentAt,
+  );
+  if (isNew) return messages.flatMap((message) => oldMessage(stored, message, act));
+  if (!stored.deleted) return [{ session, what: 'it was deleted, and is still there' }];
+  const count = stored.events.length + stored.pending.length;
+  return count === 0
+    ? []
+    : [{ session, what: `it was deleted, and ${count} events and calls of it are left` }];
+}
+
+/** Finds an event of a message to a deleted session in the new session of the same id. */
+function oldMessage(stored: SessionHistory, message: Message, { session, sentAt }: Act): Found[] {
+  const { id, text, invocationId, acceptedAt = sentAt } = message;
+  if (acceptedAt >= sentAt || nameOf(message.session) !== nameOf(session)) return [];
+  const found = stored.events.find(
+    ({ event }) => event.invocationId === invocationId || (text !== undefined && textOf(event) === text),
+  );
+  if (!found) return [];
+  const what = `event ${found.seq} of message ${id} is in the new session of a deleted id`;
+  return [{ session: nameOf(session), invocationId: found.event.invocationId, what }];
 }
 
 /**
@@ -68,32 +87,38 @@ export function nothingLeft({ history }: Model): Found[] {
 export function workDone(model: Model): Found[] {
   const { messages, leastShare } = model.history;
   if (messages.length === 0) return [{ what: 'no message was sent' }];
-  const repeated = new Set(messages.map(({ repeats }) => repeats));
-  const wanted = messages.filter((message) => !repeated.has(message.id) && isWanted(model, message));
-  const completed = wanted.filter((message) => model.runOf(message)?.ends[0]?.status === 'completed').length;
-  const share = completed / Math.max(1, wanted.length);
+  const isStopped = stopsIn(model.history);
+  const wanted = messages.filter((message) => isWanted(model, message) && !isStopped(message));
+  // All tries at one message count as one.
+  const tries = [...Map.groupBy(wanted, ({ id, repeats = id }) => repeats).values()];
+  const isDone = (message: Message) => model.runOf(message)?.ends[0]?.status === 'completed';
+  const completed = tries.filter((all) => all.some(isDone)).length;
+  const share = completed / Math.max(1, tries.length);
   if (share >= leastShare) return [];
   const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
-  const what = `${completed} of ${wanted.length} messages were completed (${percent(share)}), and ${percent(leastShare)} are demanded`;
+  const what = `${completed} of ${tries.length} messages were completed (${percent(share)}), and ${percent(leastShare)} are demanded`;
   return [{ what }];
 }
 
 function isWanted(model: Model, message: Message): boolean {
-  const { kind, whenBusy, deadlineMs, session } = message;
-  if (
-    kind === 'answer' ||
-    whenBusy === 'reject' ||
-    deadlineMs !== undefined ||
-    message.deadLetter !== undefined
-  )
-    return false;
-  return !model.isDeleted(session, message) && !isStopped(model.history, message);
+  const { kind, whenBusy, deadlineMs, session, deadLetter } = message;
+  if (kind === 'answer' || whenBusy === 'reject') return false;
+  return deadlineMs === undefined && deadLetter === undefined && !model.isDeleted(session, message);
 }
 
-/** Tells whether a client tried to cancel the run of a message, by an act or by a message that interrupts. */
-function isStopped({ acts, messages }: History, { session, invocationId, sentAt }: Message): boolean {
-  const isOne = (act: History['acts'][number]) => act.kind === 'cancel' && act.invocationId === invocationId;
-  const interrupts = (other: Message) =>
-    other.whenBusy === 'interrupt' && other.sentAt >= sentAt && nameOf(other.session) === nameOf(session);
-  return acts.some(isOne) || messages.some(interrupts);
+/**
+ * Returns a function that tells whether a client tried to cancel the run of a message, by an act or by a later
+ * message that interrupts.
+ */
+function stopsIn({ acts, messages }: History): (message: Message) => boolean {
+  const cancelled = new Set(
+    acts.flatMap(({ kind, invocationId = [] }) => (kind === 'cancel' ? invocationId : [])),
+  );
+  const interrupting = Map.groupBy(
+    messages.filter(({ whenBusy }) => whenBusy === 'interrupt'),
+    ({ session }) => nameOf(session),
+  );
+  return ({ id, session, invocationId = '', sentAt }) =>
+    cancelled.has(invocationId) ||
+    (interrupting.get(nameOf(session)) ?? []).some((other) => other.id !== id && other.sentAt >= sentAt);
 }
