@@ -99,7 +99,10 @@ async function judgeSession({ key, redis, rest }: Stored): Promise<void> {
 }
 
 async function judgeWaiting({ key, redis, rest }: Stored): Promise<void> {
-  const runs = await redis.hkeys(key);
+  const session = sessionKey.exec(key)?.[0] ?? '';
+  // The hash keeps the run that holds the session, too.
+  const holders = await redis.hmget(session, 'lease', 'holder');
+  const runs = (await redis.hkeys(key)).filter((run) => !holders.includes(run));
   rest.waitingRuns.push(...runs.map((run) => `${run} in ${key}`));
 }
 

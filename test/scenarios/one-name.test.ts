@@ -84,7 +84,7 @@ describe('a process has the name of its log', () => {
     });
     await operator.flush();
     await using outside = await login('client');
-    outside.publish(names.agentRun('clerk'), 'this is no run command');
+    outside.publish(names.agentRun('clerk', 's'), 'this is no run command');
     await until(() => letters.length > 0);
     expect(letters.map(({ replica }) => replica)).toEqual([nameOf('clerk')]);
   });

@@ -62,7 +62,7 @@ describe('the NATS user of a tool', () => {
   });
 
   it.each([
-    ['give an agent a run', names.agentRun('weather_agent')],
+    ['give an agent a run', names.agentRun('weather_agent', 's')],
     ['ask an agent', names.agentAsk('weather_agent')],
     ["forge an invocation's event", names.invocationEvent('e-1')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
@@ -74,6 +74,19 @@ describe('the NATS user of a tool', () => {
     ['delete the run stream', `$JS.API.STREAM.DELETE.${names.workStream('run')}`],
   ])('may not %s', async (_what, subject) => {
     await expect(tool.request(subject, '{}', { timeout: 5_000 })).rejects.toThrow(/permissions violation/i);
+  });
+
+  it('may ask whether a replica of its own service is gone, and about no other service', async () => {
+    await using bus = await connectNats({
+      url: mesh.natsUrl,
+      service: 'tool_get_weather',
+      cards: false,
+      ...mesh.login('tool_get_weather'),
+    });
+    await until(() => bus.isGone('get_weather', 'tool_get_weather-1-00000000'));
+    await expect(bus.isGone('weather_agent', 'agent_weather_agent-1-00000000')).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
   });
 
   it('gets a clear error at once from our own client too', async () => {
@@ -120,12 +133,12 @@ describe('the NATS user of other programs', () => {
       const info = await admin.request(`$JS.API.STREAM.INFO.${names.workStream('run')}`);
       return info.json<{ state: { messages: number } }>().state.messages;
     };
-    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+    client.publish(names.agentRun('nobody', 's'), '{"message":"x"}', {
       reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();
     await until(async () => (await queued()) === 1, { what: 'the run to be queued' });
-    client.publish(names.agentRun('nobody'), '{"message":"x"}', {
+    client.publish(names.agentRun('nobody', 's'), '{"message":"x"}', {
       reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });
     await client.flush();

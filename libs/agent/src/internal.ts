@@ -88,12 +88,12 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgainReason, endOfRun, newerAttemptError } from './sessions/invocations.ts';
+export { askedAgainReason, endOfRun, newerAttemptError, recordedEnd } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { callAnsweredError } from './sessions/pending-calls.ts';
-export { unreadBefore } from './sessions/session.ts';
+export { incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
 export {
   historyGapError,
@@ -101,7 +101,13 @@ export {
   sessionReplacedError,
   takeoverError,
 } from './sessions/session-errors.ts';
-export type { SessionLeases, TakenSession, TakeOptions, WhenBusy } from './sessions/session-leases.ts';
+export type {
+  SessionLeases,
+  SilentHolder,
+  TakenSession,
+  TakeOptions,
+  WhenBusy,
+} from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';
 export { getOrCreateSession, listed, sliceOf } from './sessions/session-list.ts';
 export type {

@@ -21,6 +21,7 @@ export type {
   ServeOptions,
   ServiceInfo,
   Started,
+  StoredItem,
   WorkItem,
   WorkOutcome,
 } from './bus/bus.ts';

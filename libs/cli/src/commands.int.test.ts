@@ -62,7 +62,7 @@ describe('the operator command', () => {
     mesh.bus.enqueue(
       mesh.subjects.dead('agent', 'solo'),
       {
-        subject: mesh.subjects.agentRun('solo'),
+        subject: mesh.subjects.agentRun('solo', 's'),
         payload,
         headers: {},
         error: { code: 'internal', message: 'it failed' },
@@ -78,8 +78,8 @@ describe('the operator command', () => {
     await bury({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' }, 'one');
     await bury('rubbish', 'two');
     expect(await command('dead-letters', 'list')).toEqual([
-      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
-      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run  6 deliveries  internal: it failed',
+      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
+      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
     ]);
     expect(await command('dead-letters', 'list', '1')).toHaveLength(1);
     expect(JSON.parse((await command('dead-letters', 'show', '2')).join(''))).toMatchObject({
@@ -123,17 +123,17 @@ describe('the operator command', () => {
   it('shows runs that no agent takes, and moves them to the dead letters', async () => {
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody'), run, { messageId: 'orphan' });
-    expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run  run  messages: 1']);
-    expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run')).toEqual([
+    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
+    expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
+    expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
       '1 moved to the dead letters',
     ]);
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const letters = await command('dead-letters', 'list');
     expect(letters).toHaveLength(1);
-    expect(letters[0]).toContain('mesh.v1.agent.nobody.run  0 deliveries  not_found');
+    expect(letters[0]).toContain('mesh.v1.agent.nobody.run.s  0 deliveries  not_found');
     for (const line of letters) await command('dead-letters', 'remove', line.split(' ')[0] ?? '');
-    await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run')).rejects.toMatchObject({
+    await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run.*')).rejects.toMatchObject({
       code: 'not_found',
     });
   });
@@ -143,7 +143,7 @@ describe('the operator command', () => {
     const invocationId = 'e-cancel';
     const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId };
     await mesh.bus.enqueue(
-      mesh.subjects.agentRun('solo'),
+      mesh.subjects.agentRun('solo', 's'),
       { invocationId, app: 'app', user: 'u', session: 's', message: 'wait' },
       { messageId: `${invocationId}:0` },
     );

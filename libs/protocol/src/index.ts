@@ -70,7 +70,7 @@ export type {
   SubjectKind,
   Subjects,
 } from './names/subjects.ts';
-export { every, subjects, subjectTable } from './names/subjects.ts';
+export { every, newSession, subjects, subjectTable } from './names/subjects.ts';
 export {
   decodeToken,
   encodeName,

@@ -1,4 +1,4 @@
-export type { CallResults, TakenCall } from './calls/call-results.ts';
+export type { CallResults, OtherHolder, TakenCall } from './calls/call-results.ts';
 export type { FinishedJob, JobProgress, JobRecords, TakenJob } from './calls/job-records.ts';
 export type { ConnectionOptions, RedisConnection } from './connection/redis-connection.ts';
 export { connectRedis } from './connection/redis-connection.ts';

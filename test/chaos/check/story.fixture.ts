@@ -1,5 +1,6 @@
 import { HistoryBuilder, type Sent } from './builder.fixture.ts';
 import type { History, Message, SessionHistory } from './history.ts';
+import { calls, responds, said } from './parts.fixture.ts';
 
 /** A rich correct history, with names for the parts that a test spoils. */
 export interface Story {
@@ -52,6 +53,7 @@ export function tellStory(): Story {
   builder.answer(work, lastPending(work), 'http', { confirmed: true });
   rewind(builder, work);
   leaveAndReturn(builder, work);
+  giveUp(builder, work);
 
   const gone = builder.session('gone');
   builder.say(gone, 'chat');
@@ -77,6 +79,25 @@ function sendTwo(builder: HistoryBuilder, session: SessionHistory) {
   builder.work(session, first);
   builder.work(session, second);
   return { first, second };
+}
+
+/** Has an asked agent fail while it waits for another agent: the calls of both stay without responses. */
+function giveUp(builder: HistoryBuilder, session: SessionHistory): void {
+  const message = builder.send(session, 'chat');
+  builder.begin(session, message);
+  builder.commit(session, message, { content: calls('c-middle', 'middle') });
+  for (const [id, call] of [
+    ['c-middle', 'c-back'],
+    ['c-back', 'c-remote'],
+  ] as const) {
+    const child = builder.session(id, { callId: id });
+    delete child.initialState;
+    builder.commit(child, message, { author: 'user', content: said('user', 'please') }, {}, []);
+    builder.commit(child, message, { content: calls(call, call.slice(2)) }, {}, []);
+  }
+  builder.commit(session, message, { content: responds('c-middle', 'middle', { error: 'it was given up' }) });
+  builder.speak(session, message, `did ${message.text}`);
+  builder.end(message, { status: 'completed' });
 }
 
 /** Sends a message again and again, until a try is accepted. The client knows nothing about the tries before. */

@@ -160,7 +160,7 @@ async function sayOnNats(trial: Trial): Promise<Sent> {
   message.sentAt = now();
   const isSafe = await world.nats.publish(
     {
-      subject: subjects().agentRun(frontAgent),
+      subject: subjects().agentRun(frontAgent, session),
       payload: {
         ...{ invocationId, app, user, session, whenBusy },
         message: message.text,

@@ -171,7 +171,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
     const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
     const context = parent.with({ agent: this, path: path ?? parent.path, isUnderOwnCode });
-    await breathe(context.abortSignal);
+    await breathe();
     if (isChild && isRunOver(context, parent.path)) return;
     for await (const event of this.#runWithCallbacks(context)) {
       if (path !== undefined) stampPath(event, path);
@@ -202,6 +202,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     const beforeId = callbackEventId(context, start, 'before');
     // An event that the transferring agent's callback made last is not a step of this agent.
     if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
+      context.abortSignal?.throwIfAborted();
       const event = await callAgentCallbacks('beforeAgentCallback', context, beforeId);
       const isAnswered = Boolean(event?.content);
       if (event && isAnswered && context.isFiltered) noteStep(context, event, true);

@@ -7,10 +7,27 @@ let lastPause = 0;
  * this function: code that never waits for I/O would otherwise run in microtasks alone, and neither a
  * deadline nor an abort could end it.
  */
-export async function breathe(signal?: AbortSignal): Promise<void> {
-  if (performance.now() - lastPause > longestMs) {
-    await new Promise((resolve) => setImmediate(resolve));
-    lastPause = performance.now();
-  }
-  signal?.throwIfAborted();
+export async function breathe(): Promise<void> {
+  if (performance.now() - lastPause <= longestMs) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  lastPause = performance.now();
+}
+
+/** Time that an aborted run gets to show that nothing is left to do in it, in ms. */
+export const endingMs = 250;
+
+const abortedAt = new WeakMap<AbortSignal, number>();
+
+/**
+ * Ends a loop of a run that was aborted longer than {@link endingMs} ago. A loop may pass through rounds that
+ * are in the log before it finds that it has ended, so the abort alone does not end it.
+ *
+ * @throws the reason of the signal
+ */
+export function assertWanted(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  const now = performance.now();
+  const since = abortedAt.get(signal) ?? now;
+  abortedAt.set(signal, since);
+  if (now - since > endingMs) signal.throwIfAborted();
 }

@@ -244,11 +244,13 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const memory = new StepMemory(context);
     let tools: StepTools | undefined;
     for (;;) {
-      await breathe(context.abortSignal);
+      await breathe();
       const contexts = memory.contexts();
       const step = nextStep(contexts.forStep);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
+      // Not earlier: after the last word nothing is left to abort.
+      context.abortSignal?.throwIfAborted();
       const earlierTools = tools;
       tools = step.kind === 'call-tools' && earlierTools ? earlierTools : await resolveTools(this, context);
       const resumed = !earlierTools && !isFirstTry(step, context);
@@ -285,8 +287,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     try {
       yield* target.runAsync(context);
     } catch (error) {
-      context.abortSignal?.throwIfAborted();
-      if (error instanceof MeshError && error.retryable) throw error;
+      if (context.abortSignal?.aborted || (error instanceof MeshError && error.retryable)) throw error;
       const { invocationId, branch } = context;
       yield createEvent({
         invocationId,

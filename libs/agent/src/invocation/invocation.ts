@@ -1,5 +1,4 @@
 import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
-import { unlessAborted } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
@@ -13,7 +12,7 @@ import type { PluginManager } from '../base/plugin-manager.ts';
 import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
-import { breathe } from '../events/breathe.ts';
+import { breathe, endingMs } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
@@ -91,6 +90,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   if (newMessage) {
     const id = messageEventId(options, session.id);
     if (!logIndex(session.events).has(id)) {
+      options.abortSignal?.throwIfAborted();
       const message = await orRefused(() => readRunMessage(options, newMessage));
       const event = await messageEvent(options, message, id);
       await keepAnswers(options.signInService, ref, message.credentials);
@@ -121,7 +121,10 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
 
 /**
  * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
- * settles, must not block the run. Its later events are dropped.
+ * settles, must not block the run. Its later events are dropped. An abort that comes after the agent's last
+ * event changes nothing: the run has ended.
+ *
+ * @throws the reason of the signal
  */
 async function* abortable(
   events: AsyncGenerator<Event, void, void>,
@@ -130,7 +133,7 @@ async function* abortable(
   let isOver = false;
   try {
     for (;;) {
-      const step = await unlessAborted(events.next(), signal);
+      const step = await orAborted(events.next(), signal);
       isOver = step.done === true;
       if (step.done) return;
       yield step.value;
@@ -142,6 +145,37 @@ async function* abortable(
       // A generator that hangs would never end, so nobody waits for it after an abort.
       if (!signal?.aborted) await end;
     }
+  }
+}
+
+/**
+ * Waits for the next step of an agent. After an abort the only step that counts is the end.
+ *
+ * @throws the reason of the signal
+ */
+async function orAborted(
+  next: Promise<IteratorResult<Event, void>>,
+  signal: AbortSignal | undefined,
+): Promise<IteratorResult<Event, void>> {
+  if (!signal) return await next;
+  // Nobody reads a promise that settles after the abort.
+  next.catch(() => {});
+  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    timer = setTimeout(resolve, endingMs, undefined);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const step = await Promise.race([next, tooLate]);
+    if (signal.aborted && !step?.done) throw signal.reason;
+    return step as IteratorResult<Event, void>;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    clearTimeout(timer);
   }
 }
 

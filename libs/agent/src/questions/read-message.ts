@@ -103,6 +103,7 @@ function answerOf(
       `call ${id} of ${name} was answered before; an answer counts once; mark progress before it with "willContinue": true`,
     );
   }
+  assertNotCancelled(asking, { id, name }, events);
   if (!isReserved(via)) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
 }
@@ -163,9 +164,21 @@ function openQuestion(
       `${question.name} ${id} was answered before; an answer counts once`,
     );
   }
-  const invocationEvents = logIndex(events).ofInvocation(question.event.invocationId);
-  if (invocationEvents.some(isCancelled)) throw askerCancelled(question);
+  assertNotCancelled(question.event, question, events);
   return question;
+}
+
+/**
+ * Checks that the invocation of a call was not cancelled.
+ *
+ * @throws MeshError `failed_precondition`
+ */
+function assertNotCancelled(
+  { invocationId }: Event,
+  call: Pick<Question, 'id' | 'name'>,
+  events: readonly Event[],
+): void {
+  if (logIndex(events).ofInvocation(invocationId).some(isCancelled)) throw askerCancelled(call);
 }
 
 function isCancelled(event: Event): boolean {

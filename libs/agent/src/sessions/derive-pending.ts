@@ -78,7 +78,7 @@ export function pendingChanges(
       : [],
   );
   const closedCalls = (actions.closedCalls ?? []).map(
-    (id): ClosedCall => ({ id, by: 'user', digest: 'closed' }),
+    (id): ClosedCall => ({ id, by: isUser ? 'user' : 'agent', digest: 'closed' }),
   );
   return { opened, closed: [...closed, ...closedCalls] };
 }

@@ -31,6 +31,11 @@ export interface RunEnding extends RunEnd {
   waits?: boolean;
 }
 
+/** Returns the part of an ending that is recorded. */
+export function recordedEnd({ status, error }: RunEnding): RunEnd {
+  return { status, ...(error && { error }) };
+}
+
 /** The record of one invocation beside its events. */
 export interface InvocationRecord {
   /** For a continued invocation: the status of the last continuing run. */

@@ -1,5 +1,5 @@
 import type { SessionRef } from '@agentmesh/protocol';
-import type { InvocationRef } from './invocations.ts';
+import type { InvocationRef, RunEnd } from './invocations.ts';
 
 /**
  * Choices for a run while another invocation has the session: wait in order, give up, or have the other
@@ -25,18 +25,15 @@ export type TakenSession =
       cancelled?: string;
     }
   | {
-      /** Another invocation has the session, or is before this invocation in the queue. */
+      /** Another invocation has the session, or an earlier one must have it first. */
       state: 'busy';
-      /**
-       * The invocation that has the session; absent when the first invocation of the queue has not taken the
-       * session yet.
-       */
+      /** The invocation that has the session; absent when no invocation has it. */
       holder?: string;
     }
   /** Another message for the same part of the invocation is being worked on, and its lease is renewed. */
   | { state: 'duplicate' }
   | { state: 'ended' }
-  /** The session does not exist. */
+  /** The session does not exist, or it is another session under the same id. */
   | { state: 'gone' };
 
 /**
@@ -49,19 +46,46 @@ export interface Delivery {
 }
 
 export interface TakeOptions {
-  /** The run as text; it is published when it is the next in the session's queue. */
+  /**
+   * The run as text; it is published when it is the next in the session's queue, and again when its holder is
+   * silent. '' for work that no message can bring again: it cannot wait, and ends when its holder is silent.
+   */
   run: string;
   whenBusy: WhenBusy;
-  /** Default one minute. */
+  /** Time without a renewal after which the holder counts as silent; default 30 s. */
   leaseMs?: number;
+  /**
+   * Place of the run in the order of acceptance; the place of the first message that brought the run counts.
+   * Default: behind all waiting runs.
+   */
+  place?: number;
+  /** Place of an earlier run of the session that has not arrived yet. The session is then busy. */
+  earlier?: number | undefined;
+  /** The session for which the run was accepted; default any session of this id. */
+  incarnation?: string | undefined;
   /** Absent when no message brought the run. */
   delivery?: Delivery;
 }
 
+/** A holder that has given no sign of life for longer than its lease. */
+export interface SilentHolder {
+  invocationId: string;
+  resume?: string | undefined;
+  /** The run as `take` received it last; '' for work that no message can bring again. */
+  run: string;
+  /** Number of times that its run was asked for since its last sign of life. */
+  asked: number;
+}
+
 /**
  * The right to write a session, for one invocation at a time. An invocation has the session from its first
- * `take` to its end, over all its deliveries and hops. Others wait in order in a queue of the session, and no
- * process has to wait with them.
+ * `take` to its end, over all its deliveries and hops, however long that takes: no clock takes the session
+ * from it. Others wait in the order of acceptance in a queue of the session, and no process has to wait with
+ * them.
+ *
+ * The lease says only whether the holder has given a sign of life. While it has not, another process may ask
+ * the queue to deliver the holder's run again ({@link SessionLeases.findSilent}). What frees a session is the
+ * end of the run, its deletion, or {@link SessionLeases.abandon}.
  *
  * The token is a fencing token as in Kleppmann's "How to do distributed locking": a queue that delivers a run
  * again cannot know whether the first holder still works, and acknowledgements do not stop that holder. The
@@ -70,12 +94,12 @@ export interface TakeOptions {
 export interface SessionLeases {
   /**
    * Takes the session for an invocation, or takes the invocation over from an earlier delivery, whose token
-   * then commits nothing more. When the session is busy, `run` goes into the session's queue (to the front
-   * for `interrupt`, not at all for `reject`). A second call for a waiting run keeps its place and stores the
-   * newer `run`. Each run of an invocation has a separate place: a run that continues the invocation
-   * (`ref.resume`) waits for the session like another invocation, and has a separate end. When that run gets
-   * the session, the invocation is running again. A session whose holder did not renew its lease for
-   * `leaseMs` is free: the invocation of that holder must then wait in order like all others.
+   * then commits nothing more. When the session is busy, `run` goes into the session's queue at its place (to
+   * the front for `interrupt`, not at all for `reject`). A second call for a waiting run keeps its place and
+   * stores the newer `run`. Each run of an invocation has a separate place: a run that continues the
+   * invocation (`ref.resume`) waits for the session like another invocation, and has a separate end. When
+   * that run gets the session, the invocation is running again. A run that has not begun gives the session
+   * back when an earlier run is found.
    *
    * A run that was published twice has two messages. While the holder for one message renews its lease, the
    * other message is a `duplicate`: it takes nothing over, and does not count as a death.
@@ -85,7 +109,7 @@ export interface SessionLeases {
   /**
    * Renews the holder's lease. Returns the reason when the invocation is cancelled.
    *
-   * @throws MeshError `aborted` when another delivery or invocation has taken over
+   * @throws MeshError `aborted` when another delivery has taken over, or the run has ended
    */
   renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }>;
 
@@ -107,6 +131,21 @@ export interface SessionLeases {
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 
+  /** Returns the holder of a session if it is silent. Changes nothing. */
+  findSilent(ref: SessionRef): Promise<SilentHolder | undefined>;
+
+  /**
+   * Records that the run of a silent holder is asked for. The holder is silent again after `leaseMs`, twice
+   * as long with each further time. Returns false when the holder is not silent any more.
+   */
+  noteAsked(ref: InvocationRef, leaseMs?: number): Promise<boolean>;
+
+  /**
+   * Ends the work of a holder that no message can bring again, and that is silent though it was asked for.
+   * Frees the session; the first end of the run stays. Returns false for any other holder.
+   */
+  abandon(ref: InvocationRef, end: RunEnd): Promise<boolean>;
+
   /**
    * Lists sessions with waiting runs, the least recently checked first. This finds the runs that wait after a
    * crash.
@@ -114,4 +153,4 @@ export interface SessionLeases {
   waitingSessions(limit: number): Promise<SessionRef[]>;
 }
 
-export const defaultLeaseMs = 60_000;
+export const defaultLeaseMs = 30_000;

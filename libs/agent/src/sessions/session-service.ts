@@ -1,5 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { Attempt, Invocations } from './invocations.ts';
+import type { Attempt, Invocations, RunEnding } from './invocations.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { Session } from './session.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -58,6 +58,8 @@ export interface AppendEventRequest {
   aside?: boolean;
   /** Id of a call that must still be pending. */
   whileOpen?: string;
+  /** The end of a run of the event's invocation, whose last event this is. */
+  end?: { resume?: string | undefined; as: RunEnding };
 }
 
 /**
@@ -137,7 +139,8 @@ export interface SessionService {
    * attempt is not the newest at its part. Without them nothing is checked, because within one process nobody
    * takes over. An event with `aside`, whose invocation may have ended long ago, does not make that
    * invocation a running invocation again. With `whileOpen` the event is committed only while that call is
-   * pending, in the same step.
+   * pending, in the same step. With `end` the same step records the end of the run and frees the session, as
+   * {@link Invocations.end} does: of all ends of a run one is committed.
    *
    * @throws MeshError `not_found` when the session is gone; `failed_precondition` when the call of
    * `whileOpen` is not pending any more; `aborted` for an old token; `invalid_argument` for values that JSON

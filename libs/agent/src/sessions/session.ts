@@ -17,3 +17,19 @@ export interface Session {
 export function unreadBefore({ seq, events }: Session): number {
   return seq - events.length;
 }
+
+const incarnations = new WeakMap<Session, string>();
+
+/** Notes for a store which session it has read: another session may get the same id later. */
+export function noteIncarnation(session: Session, incarnation: string): Session {
+  incarnations.set(session, incarnation);
+  return session;
+}
+
+/**
+ * Returns the mark that distinguishes a session from an earlier or later one with the same id; undefined for
+ * a session that no store has returned.
+ */
+export function incarnationOf(session: Session): string | undefined {
+  return incarnations.get(session);
+}

@@ -6,6 +6,7 @@ import {
   unsupportedAgentOptions,
 } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
+import { assertWanted } from '../events/breathe.ts';
 import { eventsOfRun } from '../journal/journal.ts';
 
 export interface LoopAgentConfig extends BaseAgentConfig {
@@ -43,8 +44,8 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
     for (let round = 1; round <= this.maxIterations; round += 1) {
       // Timers and signals must run even if the sub-agents neither wait nor yield anything.
       await new Promise((resolve) => setImmediate(resolve));
+      assertWanted(context.abortSignal);
       for (const child of this.subAgents) {
-        context.abortSignal?.throwIfAborted();
         let escalated = false;
         for await (const event of child.runAsync(context)) {
           escalated ||= event.actions.escalate === true;

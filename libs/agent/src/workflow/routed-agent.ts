@@ -70,7 +70,6 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
     const failedKeys = new Set<string>();
     let key = startedKeys.shift() ?? (await this.#routes.choose(context))?.key;
     for (;;) {
-      context.abortSignal?.throwIfAborted();
       const child = key === undefined ? undefined : this.#routes.get(key);
       if (key === undefined || !child) return;
       const failure = yield* this.#try(child, context);

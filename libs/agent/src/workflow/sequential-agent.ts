@@ -28,7 +28,6 @@ export class SequentialAgent extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (const child of this.subAgents) {
-      context.abortSignal?.throwIfAborted();
       yield* child.runAsync(context);
       if (context.hasPaused(child)) return;
     }

@@ -1,4 +1,4 @@
-import type { Headers, MeshError, QueueName } from '@agentmesh/protocol';
+import type { Headers, MeshError, QueueKind, QueueName } from '@agentmesh/protocol';
 import type { ObjectBucket, RecordBucket } from './buckets.ts';
 
 /** A message of the broker: bytes and headers on a subject. */
@@ -32,6 +32,8 @@ export interface Listening {
 export interface Delivery extends Packet {
   readonly attempt: number;
   readonly key: string;
+  /** The number of the message in its stream. */
+  readonly place: number;
   /** Delays redelivery by another ack wait. */
   working(): void;
   /** Acknowledges the message. Resolves when the broker has removed it. */
@@ -39,6 +41,9 @@ export interface Delivery extends Packet {
   /** Returns the message to the queue, which delivers it again after the delay. */
   nak(delayMs: number): void;
 }
+
+/** A message in a stream of work, read without taking it from its queue. */
+export type StoredPacket = Packet & Pick<Delivery, 'key' | 'place'>;
 
 /** One work queue, as a replica reads it. */
 export interface WorkSource {
@@ -101,6 +106,8 @@ export interface BrokerLink {
    */
   enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;
   openWork(queue: QueueName): Promise<WorkSource>;
+  /** Reads the first message of a kind of work with this subject, or pattern, and at least this number. */
+  nextWork(kind: QueueKind, subject: string, from: number): Promise<StoredPacket | undefined>;
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
 

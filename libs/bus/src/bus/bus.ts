@@ -23,7 +23,12 @@ export interface WorkItem extends Message {
    * key.
    */
   readonly key: string;
+  /** The number of the message in the stream of its kind of work: the order of acceptance. */
+  readonly place: number;
 }
+
+/** A message in a stream of work, read without taking it from its queue. */
+export type StoredItem = Message & Pick<WorkItem, 'key' | 'place'>;
 
 /**
  * The result of working on an item: the item is done; the queue delivers it again (to any replica) after
@@ -157,6 +162,13 @@ export interface Bus extends AsyncDisposable {
     options: ConsumeOptions,
   ): Promise<Started>;
   /**
+   * Yields the run commands of sessions with this id that were accepted before a place and are not
+   * acknowledged, in order. Takes nothing from a queue.
+   *
+   * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
+   */
+  earlierRuns(session: string, before: number): AsyncIterable<StoredItem>;
+  /**
    * Works on the updates of the long-running calls of the agent's service, as {@link Bus.consumeRuns} does on
    * runs.
    */
@@ -181,13 +193,24 @@ export interface Bus extends AsyncDisposable {
   /** Opens a bucket of small values with conditional changes, which the provisioning step has made. */
   records(bucket: string): RecordBucket;
 
-  /** Answers $SRV.PING, INFO and STATS for this service. */
+  /**
+   * Answers $SRV.PING, INFO and STATS for this service. After the stop the replica still answers a PING to
+   * itself alone, until its bus is closed: {@link Bus.isGone} tells about processes, not about services.
+   */
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;
   /**
    * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
    * about a millisecond.
    */
   isServed(name: string): Promise<boolean>;
+  /**
+   * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
+   * paused process keeps its connection, so it is not gone. Also false for two seconds after this process has
+   * connected, since the other processes may need this time to come back after a restart of the server.
+   *
+   * @throws MeshError `unavailable` while this process has no connection
+   */
+  isGone(service: string, replica: string): Promise<boolean>;
 }
 
 /** The interval of heartbeats in a reply stream while the handler is silent, in ms. */

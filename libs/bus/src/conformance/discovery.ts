@@ -10,7 +10,7 @@ function agentCard(name: string, description = ''): Card {
   return cardSchema.parse({ kind: 'agent', name, description });
 }
 
-export function describeDiscovery({ connect, openLink, provision, name }: Scene): void {
+export function describeDiscovery({ connect, openLink, provision, kill, name }: Scene): void {
   describe('cards', () => {
     it('reach connected and later services, and outlive their writers', async () => {
       await provision([]);
@@ -127,6 +127,24 @@ export function describeDiscovery({ connect, openLink, provision, name }: Scene)
       await service[Symbol.asyncDispose]();
       expect(await caller.isServed(agent)).toBe(false);
       await expectCode(caller.isServed('a.b'), 'invalid_argument', /name/);
+    });
+
+    it('tells whether the process of a replica is gone, also after its service has stopped', async () => {
+      const [service, caller] = await Promise.all([connect('s'), connect('c')]);
+      const tool = name('tool');
+      const registered = await service.register(
+        { kind: 'tool', name: tool, version: '1.0.0', description: '' },
+        [],
+      );
+      const isGone = (replica: string) => caller.isGone(tool, replica);
+      expect(await isGone(service.replica)).toBe(false);
+      await until(() => isGone('s-1-00000000'));
+      await registered.stop();
+      expect(await caller.isServed(tool)).toBe(false);
+      expect(await isGone(service.replica)).toBe(false);
+      await kill(service);
+      await until(() => isGone(service.replica));
+      await expectCode(caller.isGone('a.b', service.replica), 'invalid_argument', /name/);
     });
   });
 }

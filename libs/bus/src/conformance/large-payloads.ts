@@ -98,8 +98,8 @@ export function describeLargePayloads(scene: Scene): void {
       const bus = await connect('worker');
       const before = await kept(bus, 'work');
       const text = large('w');
-      await bus.enqueue(names.agentRun(agent), text, { messageId: `${agent}.1` });
-      const again = await bus.enqueue(names.agentRun(agent), text, { messageId: `${agent}.1` });
+      await bus.enqueue(names.agentRun(agent, 's'), text, { messageId: `${agent}.1` });
+      const again = await bus.enqueue(names.agentRun(agent, 's'), text, { messageId: `${agent}.1` });
       expect(again).toEqual({ duplicate: true });
       await until(async () => (await kept(bus, 'work')).length === before.length + 1);
       const seen: string[] = [];
@@ -121,7 +121,7 @@ export function describeLargePayloads(scene: Scene): void {
       const agent = name('agent');
       await scene.provision([agent]);
       const bus = await connect('worker');
-      await bus.enqueue(names.agentRun(agent), large('w'), { messageId: `${agent}.1` });
+      await bus.enqueue(names.agentRun(agent, 's'), large('w'), { messageId: `${agent}.1` });
       for (const id of await kept(bus, 'work')) await bus.objects(names.claimBucket('work')).delete(id);
       const failures: unknown[] = [];
       const started = await bus.consumeRuns(
@@ -202,7 +202,7 @@ export function describeLargePayloads(scene: Scene): void {
         const news = names.invocationEvent(name('i'));
         await callee.subscribe(news, (message) => void heard.push(message.json()));
         await bus.publish(news, 'told', { headers });
-        await bus.enqueue(names.agentRun(agent), 'given', { headers, messageId: `${agent}.1` });
+        await bus.enqueue(names.agentRun(agent, 's'), 'given', { headers, messageId: `${agent}.1` });
         const work = await callee.consumeRuns(
           agent,
           async (item) => {

@@ -31,7 +31,7 @@ function recorder() {
 export function describeWork({ connect, provision, kill, name }: Scene): void {
   async function fill(bus: Bus, agent: string, count: number): Promise<void> {
     for (let n = 0; n < count; n += 1) {
-      await bus.enqueue(names.agentRun(agent), n, { messageId: `${agent}:${n}` });
+      await bus.enqueue(names.agentRun(agent, 's'), n, { messageId: `${agent}:${n}` });
     }
   }
 
@@ -59,7 +59,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
     it('is accepted once for each message id', async () => {
       const agent = await newAgent();
       const bus = await connect('one');
-      const subject = names.agentRun(agent);
+      const subject = names.agentRun(agent, 's');
       const headers = { traceparent: 'tp' };
       expect(await bus.enqueue(subject, 1, { messageId: `${agent}:0`, headers })).toEqual({
         duplicate: false,
@@ -213,7 +213,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
     it('refuses invalid messages and options', async () => {
       const agent = await newAgent();
       const bus = await connect('w');
-      const subject = names.agentRun(agent);
+      const subject = names.agentRun(agent, 's');
       const large = 'x'.repeat(32 * 2 ** 20);
       await expectCode(
         bus.enqueue(subject, large, { messageId: 'a' }),

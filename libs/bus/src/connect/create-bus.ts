@@ -11,7 +11,7 @@ import { startOnce } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from '../claims/claims.ts';
-import { isServed, register } from '../discovery/register-service.ts';
+import { isGone, isServed, register, settlingMs } from '../discovery/register-service.ts';
 import { createMessage } from '../messages/create-message.ts';
 import { encodeJson } from '../messages/json.ts';
 import { givenHeaders } from '../messages/message-headers.ts';
@@ -20,6 +20,7 @@ import { createInbox } from '../requests/inbox.ts';
 import { request } from '../requests/request.ts';
 import { serve } from '../requests/serve.ts';
 import { consume, type WorkHandler } from '../work/consume.ts';
+import { earlierRuns } from '../work/earlier-runs.ts';
 
 export interface BusParts {
   link: BrokerLink;
@@ -30,12 +31,14 @@ export interface BusParts {
   onError: OnError;
   /** The interval of heartbeats, in ms; default one second. */
   heartbeatMs?: number | undefined;
+  /** Tells whether connections can be lost and made again; default true. */
+  reconnects?: boolean;
 }
 
 /** Builds a bus on a link: the part that NATS and memory share. */
 export function createBus(parts: BusParts): Bus {
   const { link, service, replica, subjects, directory, onError } = parts;
-  const { heartbeatMs = defaultHeartbeatMs } = parts;
+  const { heartbeatMs = defaultHeartbeatMs, reconnects = true } = parts;
   const stats = createStats();
   const claims = createClaims(link, subjects);
   const sendInOrder = inOrderOfSending(link);
@@ -43,6 +46,10 @@ export function createBus(parts: BusParts): Bus {
   const running = new Set<Started>();
   const shared = { link, claims, replica, heartbeatMs, stats, onError };
   let disposed: Promise<void> | undefined;
+  let connectedAt = performance.now();
+  link.onConnected(() => {
+    connectedAt = performance.now();
+  });
 
   /** Notes what was started, so that closing the bus stops it. */
   async function keep(starting: Promise<Started>): Promise<Started> {
@@ -109,6 +116,7 @@ export function createBus(parts: BusParts): Bus {
       return { duplicate };
     },
 
+    earlierRuns: (session, before) => earlierRuns({ link, claims, subjects }, session, before),
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
@@ -128,6 +136,11 @@ export function createBus(parts: BusParts): Bus {
     },
 
     isServed: (name) => isServed(inbox, service, name),
+
+    async isGone(name, other) {
+      const gone = await isGone(inbox, service, { service: name, replica: other });
+      return gone && (!reconnects || performance.now() - connectedAt > settlingMs);
+    },
 
     async [Symbol.asyncDispose]() {
       disposed ??= dispose();

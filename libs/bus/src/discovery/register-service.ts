@@ -4,7 +4,8 @@ import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
 import { startOnce } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
 import { encodeJson } from '../messages/json.ts';
-import { firstReply, type Inbox } from '../requests/inbox.ts';
+import { assertSubject } from '../messages/subject.ts';
+import { firstPacket, firstReply, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
 
@@ -64,16 +65,25 @@ export async function register(
     }
   };
   const onLost = (error: MeshError) => onError(error, where);
+  const listen = (verb: keyof typeof replies, subject: string) =>
+    link.listen(subject, answer(replies[verb]), { onLost });
   const listening = await Promise.all(
     (['PING', 'INFO', 'STATS'] as const).flatMap((verb) =>
-      srvSubjects(verb, name, replica).map((subject) =>
-        link.listen(subject, answer(replies[verb]), { onLost }),
-      ),
+      srvSubjects(verb, name, replica).map(async (subject) => ({
+        subject,
+        listener: await listen(verb, subject),
+      })),
     ),
   );
   return startOnce(async () => {
-    await Promise.all(listening.map((one) => one.drain()));
+    // This subscription ends with the connection: a process that stops may still be at work. See `Bus.isGone`.
+    const others = listening.filter(({ subject }) => subject !== replicaPing(name, replica));
+    await Promise.all(others.map(({ listener }) => listener.drain()));
   });
+}
+
+function replicaPing(name: string, replica: string): string {
+  return `$SRV.PING.${name}.${replica}`;
 }
 
 function counters(stats: Stats, subject: string) {
@@ -97,6 +107,23 @@ export async function isServed(inbox: Inbox, caller: string, name: string): Prom
     bytes: new Uint8Array(),
   };
   return (await firstReply(inbox, ping, pingTimeoutMs)) !== undefined;
+}
+
+/** Time for which all processes may take to connect again after a restart of the server, in ms. */
+export const settlingMs = 2_000;
+
+/** Tells whether the server knows no connection of the replica. See `Bus.isGone`. */
+export async function isGone(
+  inbox: Inbox,
+  caller: string,
+  { service, replica }: { service: string; replica: string },
+): Promise<boolean> {
+  const ping: Packet = {
+    subject: assertSubject(replicaPing(assertServiceName(service), replica)),
+    headers: { [header.caller]: caller },
+    bytes: new Uint8Array(),
+  };
+  return (await firstPacket(inbox, ping, pingTimeoutMs))?.noResponders === true;
 }
 
 function assertServiceName(name: string): string {

@@ -60,6 +60,7 @@ export class MemoryHub {
       directory,
       onError,
       heartbeatMs,
+      reconnects: false,
     });
     this.#links.set(bus, link);
     return bus;
@@ -81,6 +82,11 @@ export class MemoryHub {
   /** Returns the work items or dead letters under a subject, as text, in order. */
   queuedTexts(subject: string): string[] {
     return this.#queues.texts(subject);
+  }
+
+  /** Removes the work items or dead letters under a subject, as an operator may do. */
+  remove(subject: string): void {
+    this.#queues.remove(subject);
   }
 
   /** Opens a connection without our code above it, as a client in another language has it. */

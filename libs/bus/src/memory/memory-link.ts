@@ -84,6 +84,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
         withdraw: async () => ending.abort(),
       };
     },
+    nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),
     putCard: async (key, bytes) => hub.putCard(key, bytes),
     objects: (bucket) => hub.buckets.objects(bucket),
     records: (bucket) => hub.buckets.records(bucket),

@@ -1,5 +1,5 @@
 import { header } from '@agentmesh/protocol';
-import type { Delivery, Packet } from '../bus/broker-link.ts';
+import type { Delivery, Packet, StoredPacket } from '../bus/broker-link.ts';
 import { subjectMatches } from './subject-match.ts';
 
 interface Item {
@@ -25,8 +25,12 @@ interface Taker {
 export interface WorkQueues {
   put(packet: Packet): { duplicate: boolean };
   take(subject: string, owner: object, signal: AbortSignal): Promise<Delivery | undefined>;
+  /** Returns the first message of a subject from this number on, also one in work. */
+  next(subject: string, from: number): StoredPacket | undefined;
   /** Returns the number of messages in the queue, including those in work. */
   count(subject: string): number;
+  /** Removes the same messages. */
+  remove(subject: string): void;
   /** Returns the same messages as text. */
   texts(subject: string): string[];
   /** Returns all messages that a connection holds to the queue. */
@@ -89,6 +93,7 @@ export function createWorkQueues(): WorkQueues {
       bytes: packet.bytes.slice(),
       attempt,
       key,
+      place: seq,
       working() {},
       async ack() {
         if (isCurrent()) items.delete(seq);
@@ -139,7 +144,17 @@ export function createWorkQueues(): WorkQueues {
         match();
       });
     },
+    next(subject, from) {
+      const item = under(subject).find(({ seq }) => seq >= from);
+      return item && { ...item.packet, key: item.key, place: item.seq };
+    },
     count: (subject) => under(subject).length,
+    remove(subject) {
+      for (const { seq, timer } of under(subject)) {
+        clearTimeout(timer);
+        items.delete(seq);
+      }
+    },
     texts: (subject) => under(subject).map(({ packet }) => new TextDecoder().decode(packet.bytes)),
     release(owner) {
       for (const taker of takers) {

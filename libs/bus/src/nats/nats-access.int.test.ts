@@ -23,7 +23,7 @@ authorization { users: [
       subscribe: { allow: ["${names.toolCall('adder')} q", "_INBOX_tool.>", "$SRV.>"] }
       allow_responses: { max: 2000, expires: "15m" } } }
   { user: agent, password: agent, permissions: {
-      publish: { allow: ["${names.toolCall(every)}", "${names.agentRun(every)}", "$SRV.PING.>",
+      publish: { allow: ["${names.toolCall(every)}", "${names.agentRun(every, every)}", "$SRV.PING.>",
         "$JS.API.CONSUMER.INFO.MESH_RUN.agent", "$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.agent", "$JS.ACK.MESH_RUN.agent.>",
         "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
       subscribe: { allow: ["_INBOX_agent.>", "$KV.MESH_CARDS.>"] } } }
@@ -99,7 +99,7 @@ describe('access to NATS', () => {
       tool.subscribe('mesh.>', () => {}),
       'permission_denied',
     );
-    await expectCode(tool.enqueue(names.agentRun('agent'), 1, { messageId: 'm' }), 'permission_denied');
+    await expectCode(tool.enqueue(names.agentRun('agent', 's'), 1, { messageId: 'm' }), 'permission_denied');
     const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
     await expectCode(tool.announce(card), 'permission_denied');
     expect(performance.now() - startedAt).toBeLessThan(1_000);
@@ -117,7 +117,7 @@ describe('access to NATS', () => {
       return { done: true } as const;
     };
     const working = await agent.consumeRuns('agent', handler, { slots: 2 });
-    await agent.enqueue(names.agentRun('agent'), 'go', { messageId: 'm' });
+    await agent.enqueue(names.agentRun('agent', 's'), 'go', { messageId: 'm' });
     expect((await taken.promise).json()).toBe('go');
     await working.stop({ graceMs: 0 });
   });
@@ -201,7 +201,7 @@ describe('access to NATS', () => {
     const hint = /run the provisioning/;
     expect(bus.directory.list('agent')).toEqual([]);
     await expectCode(
-      bus.enqueue(names.agentRun('agent'), 1, { messageId: 'm' }),
+      bus.enqueue(names.agentRun('agent', 's'), 1, { messageId: 'm' }),
       'failed_precondition',
       hint,
     );

@@ -60,7 +60,7 @@ describe('a cluster of three servers', () => {
         // A refused run may be sent again under its id. A run is accepted when the server acknowledged it.
         for (;;) {
           try {
-            await publisher.enqueue('mesh.v1.agent.worker.run', { n }, { messageId: `m-${n}` });
+            await publisher.enqueue('mesh.v1.agent.worker.run.s', { n }, { messageId: `m-${n}` });
             break;
           } catch {}
         }

@@ -7,9 +7,11 @@ import { assertSize } from '../messages/message-size.ts';
 import { openObjects } from './buckets/object-bucket.ts';
 import { openRecords } from './buckets/record-bucket.ts';
 import { enqueue, putCard } from './wire/enqueue.ts';
+import { streamApi } from './wire/jetstream-api.ts';
 import { fromNats } from './wire/nats-errors.ts';
 import { toNatsHeaders, toPacket } from './wire/packet.ts';
 import { watchStatus } from './wire/status.ts';
+import { nextStored } from './work/next-stored.ts';
 import { openWorkSource } from './work/work-source.ts';
 
 export interface NatsLinkParts {
@@ -64,6 +66,7 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       return enqueue(connection, link, packet);
     },
     openWork: (queue) => openWorkSource({ connection, link, subjects, onError }, queue),
+    nextWork: (kind, subject, from) => nextStored(api, { stream: subjects.workStream(kind), subject, from }),
     objects: (bucket) => openObjects(connection, link, bucket),
     records: (bucket) => openRecords(connection, link, bucket),
     putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
@@ -74,6 +77,7 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       clearTimeout(timer);
     },
   };
+  const api = streamApi(connection, link);
   return link;
 }
 

@@ -56,7 +56,7 @@ describe('a NATS server that is killed and comes back', () => {
     }
     const sending = (async () => {
       for (let n = 0; n < total; n += 1) {
-        await sender.enqueue(names.agentRun('worker'), n, { messageId: `r:${n}` });
+        await sender.enqueue(names.agentRun('worker', 's'), n, { messageId: `r:${n}` });
       }
     })();
     await until(() => finished.size > total / 4, { what: 'a quarter of the work' });
@@ -143,6 +143,22 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => watcher.directory.get('agent', 'a')?.version === '2.0.0', { what: 'the second card' });
   });
 
+  it('tells that nobody is gone until the others may have come back', async () => {
+    const [service, watcher] = [await connect('tool_a'), await connect('tool_a')];
+    await service.register({ kind: 'tool', name: 'a', version: '1.0.0', description: '' }, []);
+    await until(() => watcher.isGone('a', 'nobody'), { what: 'the time to settle' });
+    const { port } = server;
+    await server.kill();
+    await until(() => !watcher.status().connected);
+    await expectCode(watcher.isGone('a', service.replica), 'unavailable', /away/);
+    server = await startNats({ dataDir, port });
+    await until(() => watcher.status().connected);
+    expect(await watcher.isGone('a', 'nobody')).toBe(false);
+    expect(await watcher.isGone('a', service.replica)).toBe(false);
+    await until(() => watcher.isGone('a', 'nobody'), { what: 'the time to settle' });
+    expect(await watcher.isGone('a', service.replica)).toBe(false);
+  }, 20_000);
+
   it('makes requests fail as unavailable after five seconds of absence', async () => {
     const bus = await connect('c');
     const { port } = server;
@@ -151,7 +167,7 @@ describe('a NATS server that is killed and comes back', () => {
     const startedAt = performance.now();
     await Promise.all([
       expectCode(bus.publish('mesh.x', 1), 'unavailable', /away/),
-      expectCode(bus.enqueue(names.agentRun('worker'), 1, { messageId: 'x' }), 'unavailable', /away/),
+      expectCode(bus.enqueue(names.agentRun('worker', 's'), 1, { messageId: 'x' }), 'unavailable', /away/),
       expectCode(resultOf(bus.request(names.agentAsk('a'), 1)), 'unavailable', /away|no sign of life/),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(7_000);

@@ -102,11 +102,18 @@ export async function firstReply(
   packet: Packet,
   timeoutMs: number,
 ): Promise<Packet | undefined> {
+  const answer = await firstPacket(inbox, packet, timeoutMs);
+  return answer?.noResponders ? undefined : answer;
+}
+
+/** Returns the first reply to a request, or the notice that nobody listens; undefined without either in time. */
+export async function firstPacket(
+  inbox: Inbox,
+  packet: Packet,
+  timeoutMs: number,
+): Promise<Packet | undefined> {
   const reply = Promise.withResolvers<Packet | undefined>();
-  const close = await inbox.call(packet, {
-    onPacket: (answer) => reply.resolve(answer.noResponders ? undefined : answer),
-    onFail: reply.reject,
-  });
+  const close = await inbox.call(packet, { onPacket: reply.resolve, onFail: reply.reject });
   const timer = setTimeout(() => reply.resolve(undefined), timeoutMs);
   try {
     return await reply.promise;

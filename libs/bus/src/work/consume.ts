@@ -80,12 +80,12 @@ async function workOn(
   handler: WorkHandler,
   handBack: Promise<WorkOutcome>,
 ): Promise<void> {
-  const { attempt, key, subject } = delivery;
+  const { attempt, key, place, subject } = delivery;
   const count = stats.start(subject);
   const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
   let failure: unknown;
   try {
-    const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key };
+    const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key, place };
     // `async` turns an exception before the handler's first await into a rejection.
     const outcome = await Promise.race([(async () => handler(item))(), handBack]);
     if (outcome.done) {

@@ -109,7 +109,7 @@ describe('a credential across processes', () => {
     const message = messageOf(questionIn(events)?.id, 'MAPS-KEY');
     const { sessionId: session } = ref;
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session, message };
-    await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'm' });
+    await client.bus.enqueue(client.subjects.agentRun('root', command.session), command, { messageId: 'm' });
     await expect.poll(() => used).toEqual(['MAPS-KEY']);
     expect(waiting.join()).toContain(sealedByK1);
     expect(waiting.join()).not.toContain('MAPS-KEY');
@@ -173,7 +173,7 @@ describe('a mesh without CREDENTIAL_KEYS', () => {
     const { sessionId: session } = ref;
     const message = messageOf('adk-1-credential-1', 'MAPS-KEY');
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session, message };
-    await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'm' });
+    await client.bus.enqueue(client.subjects.agentRun('root', command.session), command, { messageId: 'm' });
     await expect
       .poll(() => world.sessions.invocations.get({ ...ref, invocationId: 'e-1' }))
       .toMatchObject({ status: 'failed', error: { code: 'failed_precondition' } });

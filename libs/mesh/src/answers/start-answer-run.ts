@@ -76,7 +76,7 @@ export async function startAnswerRun(
   const { final, stateDelta } = update;
   const message = await sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
   await mesh.bus.enqueue(
-    mesh.subjects.agentRun(to),
+    mesh.subjects.agentRun(to, session),
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
     { messageId: `${runKey(run)}:0`, headers },
   );

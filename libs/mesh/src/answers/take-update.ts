@@ -76,12 +76,23 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
       ? await takeOutcome(served, item, call, update)
       : await takeProgress(served, item, call, update);
   } catch (thrown) {
-    const isGone = MeshError.from(thrown).code === 'not_found';
-    // The session is being deleted: a job's update about it must not become a dead letter that other programs
-    // can read.
-    if (isGone && update.seq !== undefined) return lateWord(callId, update);
-    throw thrown;
+    const error = MeshError.from(thrown);
+    if (!isOnlyLate(error, update)) throw thrown;
+    mesh.log.info({ callId, tool: update.by, reason: error.message }, 'acknowledged a late update');
+    return done;
   }
+}
+
+/**
+ * Tells whether an update came too late and nobody must look at it. A worker always tells how its job went,
+ * also when the call was answered in another way, is past its deadline, or is gone with its session. An update
+ * about a deleted session must not become a dead letter that other programs can read. Progress after the end
+ * of a call is no news. An outcome of another program is different: that program must learn that it does not
+ * count.
+ */
+function isOnlyLate({ code }: MeshError, { final, seq }: OperationUpdate): boolean {
+  if (code === 'not_found') return seq !== undefined;
+  return code === 'failed_precondition' && (!final || seq !== undefined);
 }
 
 /**
@@ -114,22 +125,20 @@ function assertOwn({ agent }: ServedAgent, { callId, pending }: LocatedCall, upd
 async function takeOutcome(
   served: ServedAgent,
   item: WorkItem,
-  call: LocatedCall,
+  found: LocatedCall,
   update: OperationUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
-  const { ref, callId, pending } = call;
   const response = responseOf(update);
   const { key } = item;
-  // An answer that was accepted in time is not late when it is delivered again.
-  const isAccepted = await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key);
-  if (pending && !isAccepted) await checkMessage(mesh, ref, messageOf(pending, response));
+  const call = await checkedCall(mesh, found, response, key);
+  const { ref, callId, pending } = call;
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
   const wakes = update.wake ?? true;
   const run = pending && wakes ? await runFor(mesh, call, pending, item.key) : undefined;
   const answer = await mesh.sessions.pending.accept({ ...ref, callId }, { ...claim, ...(run && { run }) });
-  const isOver = withoutEffect(item, call, update, answer);
+  const isOver = withoutEffect(item, call, answer);
   if (isOver) return isOver;
   // Either the question or its answer was committed just now.
   if (!pending) return answer.state === 'accepted' ? again(item) : done;
@@ -155,6 +164,30 @@ async function takeOutcome(
 }
 
 /**
+ * Checks an outcome as an answer to its call. Returns the call as it is now: it may have been closed since it
+ * was read, and then the store tells whether by this same outcome.
+ *
+ * @throws MeshError as {@link checkMessage}, for a call that is still open
+ */
+async function checkedCall(
+  mesh: Mesh,
+  call: LocatedCall,
+  response: Record<string, unknown>,
+  key: string,
+): Promise<LocatedCall> {
+  const { ref, callId, pending } = call;
+  // An answer that was accepted in time is not late when it is delivered again.
+  if (!pending || (await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key))) return call;
+  try {
+    await checkMessage(mesh, ref, messageOf(pending, response));
+    return call;
+  } catch (error) {
+    if (await mesh.sessions.pending.get({ ...ref, callId })) throw error;
+    return { ref, callId, pending: undefined };
+  }
+}
+
+/**
  * Returns the outcome of the delivery for an update that was not accepted and so changes nothing; undefined
  * for an accepted update.
  *
@@ -163,26 +196,14 @@ async function takeOutcome(
 function withoutEffect(
   item: WorkItem,
   { callId, pending }: LocatedCall,
-  update: OperationUpdate,
   answer: AnswerState,
 ): WorkOutcome | undefined {
-  if (answer.state === 'unknown') return lateWord(callId, update);
+  if (answer.state === 'unknown') throw unknownCall(callId);
   if (answer.state === 'busy') return again(item);
   // Until the first update is in the log, it may still fail.
   if (answer.state === 'duplicate') return pending ? again(item) : done;
-  if (answer.state !== 'answered') return undefined;
-  // The worker of a job always reports its end, also when the agent has received it in another way.
-  if (answer.by === 'agent' && update.seq !== undefined) return done;
-  throw callAnsweredError(callId);
-}
-
-/**
- * Ignores a job's update about a call that is gone with its session. @throws MeshError `not_found` for an
- * update of any other publisher
- */
-function lateWord(callId: string, { seq }: OperationUpdate): WorkOutcome {
-  if (seq === undefined) throw unknownCall(callId);
-  return done;
+  if (answer.state === 'answered') throw callAnsweredError(callId);
+  return undefined;
 }
 
 function again({ attempt }: WorkItem): WorkOutcome {
@@ -200,17 +221,16 @@ async function takeProgress(
   const { seq, wake = false } = update;
   if (!pending) {
     const state = await mesh.sessions.pending.stateOf({ ...ref, callId });
-    if (state === 'unknown') return lateWord(callId, update);
-    // An update of a job is only late.
-    if (seq !== undefined) return done;
-    throw callAnsweredError(callId);
+    throw state === 'unknown' ? unknownCall(callId) : callAnsweredError(callId);
   }
   if (seq !== undefined && !(await mesh.sessions.pending.noteProgress({ ...ref, callId }, seq))) return done;
   const response = responseOf(update);
   const headers = traceHeaders(item.headers);
   const id = seq === undefined ? `${callId}/update/${item.key}` : progressId(callId, seq, update.answers);
   if (wake) {
-    const run = await runFor(mesh, call, pending, item.key);
+    // A worker may publish its ticket again after the queue has forgotten the id: this is the same run.
+    const key = seq === undefined ? item.key : `progress/${update.answers ?? 0}/${seq}`;
+    const run = await runFor(mesh, call, pending, key);
     const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
     await startAnswerRun(served, { ...call, pending }, runOutcome);
   } else {

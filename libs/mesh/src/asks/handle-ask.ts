@@ -3,6 +3,7 @@ import {
   type Attempt,
   answerToQuestion,
   checkAsk,
+  endOfRun,
   endsPart,
   heldSessions,
   type InvocationRef,
@@ -36,9 +37,10 @@ import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/p
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
+import { closeCalls } from '../runs/close-calls.ts';
 import { fencedSessions, tokenOf } from '../runs/fenced-sessions.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
-import { startNext } from '../runs/run-queue.ts';
+import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { askSession, stepOptions } from './ask-session.ts';
 
 /** Answers the ask of a program that is not an agent: such a program may not ask on behalf of an agent. */
@@ -147,7 +149,7 @@ async function* untilEnd(
     end = { status: 'failed', error: MeshError.from(error).toWire() };
     throw error;
   } finally {
-    await endAsk(mesh, ref, token, end, session.seq);
+    await endAsk(mesh, { ref, token, session }, end);
   }
 }
 
@@ -179,9 +181,10 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
 /**
  * Takes the session for an ask. An ask is answered at once or refused: it cannot wait in the session's queue.
  */
-async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number> {
-  const taken = await sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
+async function tokenFor(mesh: Mesh, ref: InvocationRef): Promise<number> {
+  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
   if (taken.state === 'held') return taken.token;
+  await askSilentHolder(mesh, ref);
   throw new MeshError(
     'resource_exhausted',
     `another run is at work in session ${ref.sessionId}; ask again later, or without a session`,
@@ -190,13 +193,13 @@ async function tokenFor({ sessions }: Mesh, ref: InvocationRef): Promise<number>
 
 async function endAsk(
   mesh: Mesh,
-  ref: InvocationRef,
-  token: number,
+  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
   end: RunEnding,
-  lastSeq: number,
 ): Promise<void> {
-  await fencedSessions(mesh.sessions, token).invocations.end(ref, end);
-  await publishEnd(mesh, ref, { ...end, lastSeq }, {});
+  const sessions = fencedSessions(mesh.sessions, token);
+  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
+  const record = await sessions.invocations.end(ref, end);
+  await publishEnd(mesh, ref, { ...(endOfRun(record) ?? end), lastSeq: session.seq }, {});
   await startNext(mesh, ref);
 }
 

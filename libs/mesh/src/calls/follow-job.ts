@@ -3,6 +3,8 @@ import type { Frame, JobInput, ToolCall, ToolResult } from '@agentmesh/protocol'
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { jobOf } from './call-key.ts';
+import { isForCaller } from './tell-job.ts';
+import { untilDone } from './work-in-hand.ts';
 
 /** Pauses between two looks at a caller's job, in ms: the first and the longest. */
 const firstLookMs = 20;
@@ -19,7 +21,8 @@ export interface FollowJobOptions {
 /**
  * Puts the work of a long-running call into the tool's queue, where it outlives every process, and yields its
  * progress to the caller. If the result comes while the caller waits, the result is the last frame; otherwise
- * the last frame is the latest progress, and the rest comes as updates of the call.
+ * the last frame is the latest progress, and the rest comes as updates of the call. A result that an update
+ * tells counts as one that comes later.
  */
 export async function* followJob(
   mesh: Mesh,
@@ -28,28 +31,33 @@ export async function* followJob(
 ): AsyncGenerator<Frame, void, void> {
   const job = jobOf(call, call.callId);
   const order: JobInput = { job, call };
+  // The caller waits while the store or NATS is away: the job goes on, and only its record knows the result.
+  const look = <T>(run: () => Promise<T>) =>
+    untilDone(run, { signal, log: mesh.log, step: `follow a job of ${tool}` });
   // Must come before the work can begin: the caller also reports the first progress.
-  await mesh.jobs.follow(tool, job, 0);
-  await mesh.bus.enqueue(mesh.subjects.toolJob(tool), order, {
-    messageId: `job:${job}`,
-    headers: hopHeaders(headers),
-  });
+  await look(() => mesh.jobs.follow(tool, job, 0));
+  await look(() =>
+    mesh.bus.enqueue(mesh.subjects.toolJob(tool), order, {
+      messageId: `job:${job}`,
+      headers: hopHeaders(headers),
+    }),
+  );
   const until = performance.now() + patienceMs;
   let lastSeq = 0;
   let lastProgress: unknown;
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
     const isLast = performance.now() >= until;
-    const { progress, result } = await mesh.jobs[isLast ? 'leave' : 'follow'](tool, job, lastSeq);
+    const { progress, end } = await look(() => mesh.jobs[isLast ? 'leave' : 'follow'](tool, job, lastSeq));
     for (const { seq, response } of progress) {
       yield { type: 'progress', data: response };
       lastSeq = seq;
       lastProgress = response;
     }
-    if (result) {
-      yield { type: 'result', data: result };
+    if (end && isForCaller(end, call)) {
+      yield { type: 'result', data: end.result };
       return;
     }
-    if (isLast) break;
+    if (isLast || end) break;
     await delay(pauseMs, undefined, { signal });
   }
   yield { type: 'result', data: interimResult(lastProgress) };

@@ -2,30 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { BaseTool, InvocationServices } from '@agentmesh/agent';
 import type { CallRef, InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import {
-  type Headers,
-  type Job,
-  jobSchema,
-  MeshError,
-  type OperationUpdateInput,
-  parse,
-  type ToolResult,
-} from '@agentmesh/protocol';
+import { type Headers, type Job, jobSchema, MeshError, parse, type ToolResult } from '@agentmesh/protocol';
+import type { Logger } from '@agentmesh/service';
 import type { FinishedJob } from '@agentmesh/store';
 import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
-import { failedCall, keepResult } from './keep-result.ts';
+import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
+import { createHolder, takeWork } from './take-work.ts';
+import { tellEnd, tellProgress } from './tell-job.ts';
 import { runTool } from './tool-call.ts';
+import { untilDone, type WorkInHand } from './work-in-hand.ts';
 
 const done: WorkOutcome = { done: true };
-/**
- * Duration of a worker's lease on a job, in ms: after this time without a sign of life another worker may
- * take the job over.
- */
-const leaseMs = 3_000;
 const retryMs = 1_000;
 /** Number of workers that may die at a job before it ends with an error. */
 const maxDeaths = 5;
@@ -34,6 +25,8 @@ export interface JobOptions {
   mesh: Mesh;
   tool: BaseTool;
   services: InvocationServices;
+  leaseMs: number;
+  inHand: WorkInHand;
   /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
   cancellations: Cancellations;
@@ -49,7 +42,8 @@ interface Attempt extends JobOptions {
 /**
  * Does the work of a long-running call. Progress is kept in the store, then published; the job is
  * acknowledged only after its end is published. When a worker dies, another worker takes over and gets the
- * last progress.
+ * last progress. A worker that lives keeps its job: it stores progress and result again and again until the
+ * store has them.
  */
 export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
   const { mesh, tool } = options;
@@ -62,24 +56,44 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
     return done;
   }
-  const holder = `${mesh.bus.replica}/${randomUUID()}`;
-  const attempt: Attempt = { ...options, order, holder, headers: traceHeaders(item.headers) };
+  const attempt: Attempt = {
+    ...options,
+    order,
+    holder: createHolder(mesh),
+    headers: traceHeaders(item.headers),
+  };
+  return await options.inHand.add(workOrHandBack(attempt, log));
+}
+
+async function workOrHandBack(attempt: Attempt, log: Logger): Promise<WorkOutcome> {
   try {
     return await work(attempt);
   } catch (error) {
     // Failures of the tool itself go to the agent; this is a failure of the mesh.
-    log.warn({ err: error, job: order.job }, 'could not continue a job; it will be tried again');
-    await mesh.jobs.release(tool.name, order.job, holder).catch(() => {});
+    log.warn({ err: error, job: attempt.order.job }, 'could not continue a job; it will be tried again');
+    await handBack(attempt);
     return { done: false, delayMs: retryMs };
   }
 }
 
+/** Gives the lease up. Nobody takes the job over from a process that lives, so this is tried until it is done. */
+async function handBack({ mesh, tool, order: { job }, holder, inHand }: Attempt): Promise<void> {
+  const { jobs, log } = mesh;
+  const release = () => jobs.release(tool.name, job, holder);
+  try {
+    await untilDone(release, { signal: inHand.givenUp, log, step: `hand a job of ${tool.name} back` });
+  } catch (error) {
+    log.warn({ err: error, job }, 'could not hand a job back; others take it over when this process is gone');
+  }
+}
+
 async function work(attempt: Attempt): Promise<WorkOutcome> {
-  const { mesh, tool, order, holder, stopping } = attempt;
-  const taken = await mesh.jobs.take(tool.name, order.job, holder, leaseMs);
+  const { mesh, tool, order, holder, leaseMs, stopping } = attempt;
+  const take = (gone?: string) => mesh.jobs.take(tool.name, order.job, holder, leaseMs, gone);
+  const taken = await takeWork(mesh, tool.name, take);
   if (taken.state === 'busy') return { done: false, delayMs: retryMs };
   if (taken.state === 'done') {
-    await tellEnd(attempt, taken);
+    await tellEnd(attempt, taken, !(await isCancelled(attempt)));
     return done;
   }
   const ids = jobIds(attempt);
@@ -101,6 +115,8 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   using alive = keepJob(attempt, { jobLost, callAnswered, callGone, cancel });
   // The job may have been in the queue for a long time.
   await alive.check();
+  // Without NATS the others take this process for gone, so it must not begin.
+  if (!mesh.bus.status().connected) throw new MeshError('unavailable', 'the message server is away');
   try {
     signal.throwIfAborted();
     result =
@@ -111,10 +127,10 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
     if (!signal.aborted && MeshError.from(error).retryable) throw error;
     if (jobLost.signal.aborted) return { done: false, takenOver: true };
     if (stopping.aborted) {
-      await mesh.jobs.release(tool.name, order.job, holder);
+      await handBack(attempt);
       return { done: false, delayMs: 0 };
     }
-    result = signal.aborted ? stopped(signal.reason) : failedCall(tool.name, error);
+    result = signal.aborted ? stoppedCall(signal.reason) : failedCall(tool.name, error);
   }
   // The session of the call is deleted: nobody reads the result, and no part of the result may stay.
   if (callGone.signal.aborted) {
@@ -124,14 +140,25 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const { durationMs, attempt: number } = tally.fields();
   const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
   mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
-  const finishedJob = await keepResult(tool.name, result, (each) =>
-    mesh.jobs.finish(tool.name, order.job, each),
-  );
+  const finishedJob = await finish(attempt, result);
   // A call that was answered in another way needs no end. The end of a cancelled call must not wake the
   // agent.
   if (callAnswered.signal.aborted) return done;
   await tellEnd(attempt, finishedJob, !cancel.signal.aborted);
   return done;
+}
+
+/** Stores the result, again and again until the store has it: the work is done and must not be done again. */
+async function finish({ mesh, tool, order, inHand }: Attempt, result: ToolResult): Promise<FinishedJob> {
+  return await untilDone(
+    () => keepResult(tool.name, result, (each) => mesh.jobs.finish(tool.name, order.job, each)),
+    {
+      signal: inHand.givenUp,
+      log: mesh.log,
+      step: `store the result of a job of ${tool.name}`,
+      isPassing: ({ code }) => code !== 'invalid_argument',
+    },
+  );
 }
 
 function jobIds({ tool, order: { job, call } }: Attempt): Record<string, unknown> {
@@ -155,7 +182,13 @@ async function doWork(
     for (;;) {
       const step = await run.next();
       if (step.done) return step.value;
-      const word = await mesh.jobs.report(tool.name, order.job, holder, step.value);
+      const id = randomUUID();
+      // A tool that has begun is not begun again because the store is away: it waits.
+      const word = await untilDone(() => mesh.jobs.report(tool.name, order.job, holder, step.value, id), {
+        signal,
+        log: mesh.log,
+        step: `store the progress of a job of ${tool.name}`,
+      });
       if (!word) {
         jobLost.abort(new MeshError('aborted', 'another worker has taken the job over'));
         signal.throwIfAborted();
@@ -171,24 +204,11 @@ async function doWork(
 }
 
 /**
- * Publishes progress. A failure to publish is no reason to start the work again: progress is news, and the
- * store keeps it for the processes that follow the job.
- */
-async function tellProgress(attempt: Attempt, update: OperationUpdateInput): Promise<void> {
-  try {
-    await tell(attempt, update);
-  } catch (error) {
-    if (!MeshError.from(error).retryable) throw error;
-    attempt.mesh.log.warn({ err: error, job: attempt.order.job }, 'could not publish the progress of a job');
-  }
-}
-
-/**
  * Renews the worker's lease on the job. Stops the work when another worker has the job, or when the call has
  * its answer, is cancelled or is gone.
  */
 function keepJob(
-  { mesh, tool, order, holder }: Attempt,
+  { mesh, tool, order, holder, leaseMs }: Attempt,
   {
     jobLost,
     callAnswered,
@@ -215,61 +235,17 @@ function keepJob(
   return { check, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
+/** Tells whether the invocation of the job is cancelled: then the end of the job does not wake the agent. */
+async function isCancelled({ mesh, order }: Attempt): Promise<boolean> {
+  const call = callOf(order);
+  return call !== undefined && (await mesh.sessions.invocations.get(call)).cancelled !== undefined;
+}
+
 /** Returns the call in its session; undefined for a call that no agent made. */
 function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) | undefined {
   if (!context?.operationSubject || callId === undefined) return undefined;
   const { app: appName, user: userId, session: sessionId, invocationId } = context;
   return { appName, userId, sessionId, callId, invocationId };
-}
-
-/**
- * Publishes how the job ended, for the agent that made the call. If the agent followed the job, it may know
- * the end already.
- */
-async function tellEnd(attempt: Attempt, { result, said, heard }: FinishedJob, wake = true): Promise<void> {
-  const { response, isLastWord, failed, actions } = result;
-  const final = isLastWord === true || failed !== undefined;
-  // A ticket is only the first response, and no news to an agent that has received it.
-  if (!final && (heard || response === undefined)) return;
-  const { requestedToolConfirmations, requestedAuthConfigs, requestedInputs } = actions ?? {};
-  const requests = [requestedToolConfirmations, requestedAuthConfigs, requestedInputs];
-  const asks = requests.some((each) => Object.keys(each ?? {}).length > 0);
-  const update: OperationUpdateInput =
-    asks && !heard
-      ? {
-          final: true,
-          error: 'the tool asked a person only after its call had gone on without it; ask at once',
-        }
-      : { final, response, ...(!final && { wake: true }) };
-  const delta = actions?.stateDelta ?? {};
-  const last = { seq: said + 1, ...(!wake && { wake: false }) };
-  try {
-    await tell(attempt, { ...update, ...last, ...(Object.keys(delta).length > 0 && { stateDelta: delta }) });
-  } catch (error) {
-    const { retryable, message } = MeshError.from(error);
-    if (retryable) throw error;
-    // The result is too large for a message; the call must end all the same.
-    const why = `the result of ${attempt.tool.name} cannot be sent: ${message}`;
-    await tell(attempt, { final: true, error: why, ...last });
-  }
-}
-
-/** Publishes an update with its number as message id, so that a repetition has no effect. */
-async function tell({ mesh, tool, order, headers }: Attempt, update: OperationUpdateInput): Promise<void> {
-  const { job, call } = order;
-  const { operationSubject, app, user, session, invocationId } = call.context ?? {};
-  if (operationSubject === undefined) return;
-  const { answers } = call;
-  await mesh.bus.enqueue(
-    operationSubject,
-    { ...update, by: tool.name, app, user, session, invocationId, ...(answers > 0 && { answers }) },
-    { messageId: `${job}:${update.seq}`, headers },
-  );
-}
-
-function stopped(reason: unknown): ToolResult {
-  const { message } = MeshError.from(reason);
-  return { response: { status: 'cancelled', error: message }, failed: { code: 'cancelled', message } };
 }
 
 function deadly(tool: string, deaths: number): ToolResult {

@@ -1,4 +1,4 @@
-import { type Context, FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
+import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
 import { maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
@@ -7,38 +7,7 @@ import { remoteTool } from '../remote/remote-tool.ts';
 import { cancelInvocation } from '../runs/cancel-invocation.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { serveTool } from '../serve/serve-tool.ts';
-
-type Work = (args: unknown, context?: Context) => unknown;
-
-/** Makes an agent, a long-running tool in a process of its own, and a conversation. */
-async function workshop(
-  work: Work,
-  patienceMs: number,
-  ...answers: ConstructorParameters<typeof ScriptedLlm>
-) {
-  const world = memoryMesh();
-  const serveWork = async (execute: Work) => {
-    const mesh = await world.connect('tool_work');
-    const tool = new LongRunningFunctionTool({ name: 'work', description: 'works', execute });
-    const started = await serveTool(mesh, tool, { patienceMs });
-    return { mesh, ...started };
-  };
-  const first = await serveWork(work);
-  const mesh = await world.connect('agent_solo');
-  const model = new ScriptedLlm(calls('work'), ...answers);
-  await serveAgent(mesh, new LlmAgent({ name: 'solo', model, tools: [remoteTool('work')] }), { app: 'app' });
-  const chat = await world.chat('app');
-  const briefs = async () => ((await world.sessions.getSession(chat.ref))?.events ?? []).map(brief);
-  return {
-    ...chat,
-    world,
-    first,
-    serveWork,
-    model,
-    briefs,
-    ends: (line: string) => until(async () => (await briefs()).at(-1) === line),
-  };
-}
+import { workshop } from './jobs.fixture.ts';
 
 /** Makes a promise that the test resolves. */
 function gate() {
@@ -210,8 +179,10 @@ describe('a long-running tool in a process of its own', () => {
     const [pending] = await chat.world.sessions.pending.list(chat.ref);
     await cancelInvocation(chat.client, { ...chat.ref, invocationId: pending?.invocationId ?? '' }, 'enough');
     expect((await said).end.status).toBe('failed');
-    await until(async () => (await chat.world.sessions.pending.list(chat.ref)).length === 0);
-    expect((await chat.briefs()).at(-1)).toBe('solo: gets {"status":"cancelled","error":"enough"}');
+    expect(await chat.world.sessions.pending.list(chat.ref)).toEqual([]);
+    await until(() => chat.world.hub.queued(chat.client.subjects.toolJob('work')) === 0);
+    expect((await chat.briefs()).at(-1)).toBe('solo: fails cancelled');
+    expect(chat.world.lines).toEqual([]);
     expect(chat.model.requests).toHaveLength(1);
   });
 

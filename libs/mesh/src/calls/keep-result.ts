@@ -23,3 +23,9 @@ export function failedCall(tool: string, error: unknown): ToolResult {
   const { code, message } = MeshError.from(error);
   return { response: { error: toolErrorText(tool, error) }, failed: { code, message } };
 }
+
+/** Returns the result of a call that was stopped, by a cancellation or at its deadline. */
+export function stoppedCall(reason: unknown): ToolResult {
+  const { code, message } = MeshError.from(reason);
+  return { response: { status: 'cancelled', error: message }, failed: { code, message } };
+}

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  incarnationOf,
   messageEventId,
   newInvocationId,
   newResumeId,
@@ -141,8 +142,9 @@ export async function startRun(
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
-    const command: RunCommandInput = { ...run, app, user, session, ...rest, message: sealed };
-    await mesh.bus.enqueue(mesh.subjects.agentRun(agent), command, {
+    const incarnation = incarnationOf(current);
+    const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
+    await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
       messageId: `${runKey(run)}:0`,
       headers: {
         ...nextTrace(options.headers),

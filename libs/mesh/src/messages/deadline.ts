@@ -19,6 +19,7 @@ export function signalOf(headers: Headers, ...signals: AbortSignal[]): { signal:
 export function deadlineSignal(ms: number, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
   const over = new AbortController();
   const late = () => over.abort(new MeshError('deadline_exceeded', 'the time given for the answer is over'));
+  if (ms <= 0) late();
   // Timers hold 31 bits; no process lives longer than that.
   const timer = setTimeout(late, Math.min(ms, 2 ** 31 - 1));
   const follow = signals.map((signal) => {

@@ -16,7 +16,7 @@ function outsider({ hub }: ReturnType<typeof memoryMesh>) {
   return {
     run: (agent: string, command: unknown, headers = {}) =>
       link.enqueue({
-        subject: `mesh.v1.agent.${agent}.run`,
+        subject: `mesh.v1.agent.${agent}.run.${sessionOf(command)}`,
         headers: { [header.messageId]: `run-${++sent}`, ...headers },
         bytes: encode(command),
       }),
@@ -38,6 +38,8 @@ function outsider({ hub }: ReturnType<typeof memoryMesh>) {
     },
   };
 }
+
+const sessionOf = (command: unknown) => (command as { session?: string }).session ?? 'new';
 
 const cardOf = (kind: ServiceKind, name: string) => ({ kind, name, declaration: { name } });
 

@@ -18,6 +18,8 @@ export interface Callee {
   ids?: Record<string, unknown>;
   /** Tells whether the mesh knows the callee. A request to an unknown callee fails at once. */
   isKnown: () => boolean;
+  /** True for work that has effects: an error says when it is not known whether the work was done. */
+  hasEffects?: boolean;
 }
 
 /**
@@ -26,15 +28,17 @@ export interface Callee {
  * keep the work from being done twice. A callee that has a card but no replica at the moment gets a short
  * while to come back.
  *
- * @throws MeshError as `Bus.request` does: the error of the last attempt
+ * @throws MeshError as `Bus.request` does: the error of the last attempt; `unavailable` with the detail
+ * `outcome: 'unknown'` when work with effects may have been done
  */
 export async function* callService(
   { bus, log }: Mesh,
-  { subject, isKnown, ids }: Callee,
+  { subject, isKnown, ids, hasEffects = false }: Callee,
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
   const absentUntil = Date.now() + absenceMs;
+  let mayBeDone = false;
   for (let attempt = 1, requests = 1; ; requests += 1) {
     try {
       yield* bus.request(subject, payload, options);
@@ -42,9 +46,10 @@ export async function* callService(
     } catch (error) {
       const failure = MeshError.from(error);
       const isAbsent = failure.details?.reason === 'no_responders';
+      mayBeDone ||= isSilence(failure);
       const mayCome = isAbsent && isKnown() && Date.now() < absentUntil;
       const mayWork = !isAbsent && attempt < attempts && isWorthRepeating(failure);
-      if (!(mayCome || mayWork) || options.signal?.aborted) throw failure;
+      if (!(mayCome || mayWork) || options.signal?.aborted) throw lastError(failure, hasEffects && mayBeDone);
       if (mayWork) attempt += 1;
       const why = { subject, ...ids, code: failure.code, reason: failure.message, requests };
       // A warning once for each call: it may be sent many times in a second.
@@ -52,6 +57,26 @@ export async function* callService(
       await pause(isAbsent ? 200 : busyMs(failure, attempt), options.signal);
     }
   }
+}
+
+/** Tells whether a request may have reached a callee that did not answer it. */
+function isSilence({ code, details }: MeshError): boolean {
+  if (details?.reason === 'no_responders') return false;
+  return code === 'unavailable' || code === 'deadline_exceeded';
+}
+
+/**
+ * Adds to the last error of a call that its work may have been done. An error of the callee about the request
+ * itself, and the end of the caller, stay as they are.
+ */
+function lastError(failure: MeshError, mayBeDone: boolean): MeshError {
+  const { code, message, details, retryable } = failure;
+  if (!mayBeDone || (!retryable && code !== 'deadline_exceeded')) return failure;
+  return new MeshError(
+    code === 'deadline_exceeded' ? code : 'unavailable',
+    `${message}; it is not known whether the call was carried out`,
+    { details: { ...details, outcome: 'unknown' }, cause: failure },
+  );
 }
 
 /**

@@ -90,6 +90,7 @@ export class RemoteTool extends BaseTool {
         agent: toolContext.agentName,
       },
       isKnown: () => this.#card() !== undefined,
+      hasEffects: true,
     };
     const frames = callService(mesh, callee, call, {
       headers: hopHeaders(invocationContext?.carrier ?? {}),

@@ -85,7 +85,7 @@ export function permissionsOf(
   if (kind === 'client') {
     return {
       publish: [
-        names.agentRun(every),
+        names.agentRun(every, every),
         names.agentAsk(every),
         names.operation(every, every),
         names.pending,
@@ -104,7 +104,7 @@ export function permissionsOf(
   if (kind === 'gateway') {
     return {
       publish: [
-        names.agentRun(every),
+        names.agentRun(every, every),
         names.invocationCancel(every),
         names.invocationEvent(every),
         '$SRV.PING.>',
@@ -127,6 +127,8 @@ export function permissionsOf(
     return {
       publish: [
         announces,
+        // Needed to find out whether another replica that has begun a call or a job is gone.
+        `$SRV.PING.${names.shownAs(name)}.*`,
         ...artifactRights(names),
         ...claimRights(names),
         // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
@@ -150,7 +152,7 @@ export function permissionsOf(
       ...claimRights(names),
       // The service that ends an invocation publishes the next run of the session: a run of its own agent or
       // of another agent of the tree.
-      ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to)),
+      ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to, every)),
       // An agent that is asked hands over to these agents too, and waits for their answer.
       ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
@@ -163,6 +165,8 @@ export function permissionsOf(
       names.allSessionPending,
       names.dead('agent', name),
       ...queueRights(names, { kind: 'run', name }),
+      // Finds earlier runs of a session. NATS cannot limit this right to the runs of some agents.
+      `$JS.API.STREAM.MSG.GET.${names.workStream('run')}`,
       ...queueRights(names, { kind: 'operation', name }),
     ],
     subscribe: [

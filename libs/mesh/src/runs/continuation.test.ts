@@ -256,7 +256,9 @@ describe('an invocation that is continued', () => {
       session: ref.sessionId,
       message: 'I say so',
     };
-    await client.bus.enqueue(client.subjects.agentRun('root'), command, { messageId: 'forged' });
+    await client.bus.enqueue(client.subjects.agentRun('root', command.session ?? ''), command, {
+      messageId: 'forged',
+    });
     const record = () => world.sessions.invocations.get({ ...ref, invocationId });
     await expect.poll(async () => (await record()).ends?.get(resume)).toMatchObject({ status: 'failed' });
     expect(await record()).toMatchObject({ status: 'completed' });

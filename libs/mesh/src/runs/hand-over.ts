@@ -61,7 +61,7 @@ export async function handOver(
   const hop = run.hop + 1;
   const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
   await mesh.bus.enqueue(
-    mesh.subjects.agentRun(to),
+    mesh.subjects.agentRun(to, run.session),
     { ...rest, hop },
     { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
   );

@@ -1,7 +1,14 @@
 import type { Session } from '@agentmesh/agent';
-import { endOfRun, type InvocationRef, logIndex, runInvocation, turnNeed } from '@agentmesh/agent/internal';
+import {
+  endOfRun,
+  type InvocationRef,
+  logIndex,
+  messageEventId,
+  runInvocation,
+  turnNeed,
+} from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { deadlineOf, header, MeshError, runCommandSchema, traceIdOf } from '@agentmesh/protocol';
+import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -9,14 +16,15 @@ import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
 import { publishEvent, refOf } from '../messages/publish-event.ts';
-import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
+import { findEarlier } from './earlier-run.ts';
 import { endRun } from './end-run.ts';
 import { fencedSessions } from './fenced-sessions.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { keepAlive } from './keep-alive.ts';
+import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
 import { partOf, takeLease } from './take-lease.ts';
@@ -55,33 +63,19 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   }
 }
 
-function readRun({ agent, app }: ServedAgent, item: WorkItem): Run {
-  const command = readPayload(runCommandSchema, item, 'the run command');
-  if (command.hop === 0 && command.message === undefined) {
-    throw new MeshError(
-      'invalid_argument',
-      'the run command has no message; only the next hop of a run has none',
-    );
-  }
-  return {
-    ...command,
-    invocationId: command.invocationId ?? `e-${item.key}`,
-    app: command.app ?? app ?? agent.name,
-    // Made from the key of the command, so every delivery gets the same id.
-    session: command.session ?? `s-${item.key}`,
-    fresh: command.session === undefined,
-  };
-}
-
 /** Takes a run to its end, to the next agent, or back to the queue. Each stage may decide the outcome. */
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
   const { invocationId, resume } = run;
-  const open: OpenRun = Object.assign(delivery, { session: await openRunSession(served, run) });
-  const ref = { ...refOf(open.session), invocationId, resume };
+  const [session, earlier] = await Promise.all([
+    openRunSession(served, run),
+    findEarlier(mesh, run, delivery.item.place),
+  ]);
+  const open: OpenRun = Object.assign(delivery, { session });
+  const ref = { ...refOf(session), invocationId, resume };
   const outcome = await outcomeWithoutLease(served, run, open, ref);
   if (outcome) return outcome;
-  const token = await takeLease(served, run, open, ref);
+  const token = await takeLease(served, run, open, { ref, earlier });
   if (typeof token !== 'number') return token;
   const outcomeOfNews = await catchUp(served, run, open);
   if (outcomeOfNews) return outcomeOfNews;
@@ -110,7 +104,10 @@ async function outcomeWithoutLease(
   await checkContinuation(mesh, run, delivery.session);
   const outcome = await continueElsewhere(served, run, delivery);
   if (outcome) return outcome;
-  if ((deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) > Date.now()) return undefined;
+  // A run that has begun may have said its last word in time.
+  const isBegun = logIndex(delivery.session.events).has(messageEventId(run, ref.sessionId));
+  if (isBegun || (deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) > Date.now())
+    return undefined;
   throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
 }
 
@@ -141,12 +138,13 @@ function mayGoOn({ events }: Session, invocationId: string): boolean {
 async function runHop(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
-  { item, carrier, tally, session }: OpenRun,
+  { item, carrier, tally, session, cancelled }: OpenRun,
   token: number,
 ): Promise<string | undefined> {
   let next: string | undefined;
   const ref = { ...refOf(session), invocationId: run.invocationId };
   using cancel = served.cancellations.signalOf(run.invocationId);
+  if (cancelled !== undefined) cancel.cancel(cancelled);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries per message. A run that waited behind another run arrives as several

@@ -256,7 +256,9 @@ describe('a run that was published several times', () => {
     });
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'go' };
     const publish = (n: number) =>
-      client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId: `copy-${n}` });
+      client.bus.enqueue(client.subjects.agentRun('solo', command.session), command, {
+        messageId: `copy-${n}`,
+      });
     await publish(0);
     await asked.promise;
     for (let n = 1; n <= 9; n += 1) await publish(n);

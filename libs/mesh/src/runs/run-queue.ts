@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runKey } from '@agentmesh/agent/internal';
+import { type InvocationRef, runKey } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
 import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { publishEnd } from '../messages/publish-event.ts';
 import { speakerFor } from './next-speaker.ts';
 
-/** Time that the next run may wait for a free slot before the run behind it may go first, in ms. */
+/** Time that the next run may wait for a free slot before its command is published again, in ms. */
 const promotedMs = 600_000;
 
 /**
@@ -24,11 +26,11 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
   const { agent, command, headers, from } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
   if (own !== undefined && agent !== own) return;
   const { invocationId, resume, hop } = command;
-  // The conversation may have gone to another agent meanwhile.
+  // The run has not begun, and the conversation may have gone to another agent meanwhile.
   const to = hop === 0 ? await currentSpeaker(mesh, agent, command) : agent;
   const options = { messageId: `${runKey(command)}:${hop}:turn:${from}`, headers };
   try {
-    await mesh.bus.enqueue(mesh.subjects.agentRun(to), command, options);
+    await mesh.bus.enqueue(mesh.subjects.agentRun(to, sessionId), command, options);
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
     mesh.log.debug({ invocationId, to }, 'may not publish the next run of the session; its agent will');
@@ -36,6 +38,52 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
   }
   await mesh.sessions.leases.promote({ ...session, invocationId, resume }, promotedMs);
   mesh.log.debug({ invocationId, to }, 'its turn has come');
+}
+
+/** Time that silent work gets to give a sign of life before it ends, in ms. */
+const defaultGraceMs = 15_000;
+
+/**
+ * Asks for the work of a holder that has given no sign of life: its command may be lost, for example because
+ * an operator removed it from its queue. Work that no command can bring again ends: a program asked for it,
+ * and the process that did it is gone.
+ *
+ * @param own the only agent whose runs are published; default: any agent
+ * @param graceMs time that silent work gets to give a sign of life before it ends, in ms
+ */
+export async function askSilentHolder(
+  mesh: Mesh,
+  ref: SessionRef,
+  { own, graceMs = defaultGraceMs }: { own?: string; graceMs?: number } = {},
+): Promise<void> {
+  const { leases } = mesh.sessions;
+  const silent = await leases.findSilent(ref);
+  if (!silent) return;
+  const { invocationId, resume, run, asked } = silent;
+  const holder = { ...ref, invocationId, resume };
+  if (run === '') {
+    if (asked === 0) await leases.noteAsked(holder, graceMs);
+    else await abandon(mesh, holder);
+    return;
+  }
+  const { agent, command, headers } = parse(waitingRunSchema, JSON.parse(run), 'the silent run');
+  if ((own !== undefined && agent !== own) || !(await leases.noteAsked(holder))) return;
+  const messageId = `${runKey(command)}:${command.hop}:again:${randomUUID()}`;
+  await mesh.bus.enqueue(mesh.subjects.agentRun(agent, ref.sessionId), command, { messageId, headers });
+  mesh.log.warn({ invocationId, agent, times: asked + 1 }, 'a run gave no sign of life; published it again');
+}
+
+async function abandon(mesh: Mesh, holder: InvocationRef): Promise<void> {
+  const error = {
+    code: 'unavailable',
+    message: 'the process that worked on it gave no sign of life; ask again',
+  };
+  const end = { status: 'failed', error } as const;
+  if (!(await mesh.sessions.leases.abandon(holder, end))) return;
+  const { invocationId } = holder;
+  mesh.log.warn({ invocationId, session: holder.sessionId }, 'ended work whose process is gone');
+  await publishEnd(mesh, holder, { ...end, lastSeq: 0 }, {});
+  await startNext(mesh, holder);
 }
 
 async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['command']): Promise<string> {
@@ -55,12 +103,15 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
 
 /** Time between two searches for waiting runs that were not published, in ms. */
 export const defaultSweepMs = 5_000;
+/** Number of searches for which silent work is waited for, before it ends. */
+const sweepsOfGrace = 3;
 /** Number of sessions that one search reads. */
 const sweepSize = 100;
 
 /**
  * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions that no
- * run holds, and ends calls whose deadline is over.
+ * run holds; it asks for silent holders of sessions in which runs wait; and it ends calls whose deadline is
+ * over.
  *
  * @param expire ends the calls whose deadline is over
  */
@@ -76,6 +127,7 @@ export function startSweeper(
       if (signal.aborted) return;
       try {
         await startNext(mesh, ref, agent);
+        await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
       } catch (error) {
         mesh.log.warn({ err: error, ...ref }, 'could not look for waiting runs');
       }

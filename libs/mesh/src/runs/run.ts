@@ -21,6 +21,11 @@ export interface DeliveredRun {
   carrier: Headers;
   /** The fencing token of the run's commits; undefined until the run begins. */
   token: number | undefined;
+  /**
+   * Reason of a cancellation that was recorded before this delivery took the run. The run may have said its
+   * last word before.
+   */
+  cancelled?: string;
   /** Counts what the run costs. */
   tally: Tally;
   /** The session of the run; undefined until it is read. */

@@ -12,6 +12,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
+import { closeChildCalls } from './close-calls.ts';
 import { fencedSessions } from './fenced-sessions.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
@@ -63,8 +64,9 @@ export async function settle(
 }
 
 /**
- * Commits the failure to the session if this invocation holds it, and publishes the end. A refused message
- * leaves nothing in the session.
+ * Commits the failure to the session if this invocation holds it, and publishes the end. The commit also ends
+ * the run, and closes the calls that a cancelled invocation has left open. A refused message leaves nothing
+ * in the session.
  */
 async function fail(
   served: ServedAgent,
@@ -76,26 +78,29 @@ async function fail(
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
-  const token = delivery.token ?? (await tokenFor(served, ref));
+  const token = delivery.token ?? (await tokenFor(served, run, ref));
   const sessions = fencedSessions(mesh.sessions, token);
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
+  const { code, message } = error;
+  const end = { status: 'failed', error: { code, message } } as const;
   if (session) {
+    const open = code === 'cancelled' ? await closeChildCalls(mesh, ref, sessions) : [];
     const failure = createEvent({
       id: failureEventId(run),
       invocationId,
       author: agent.name,
       errorCode: error.code,
       errorMessage: error.message,
+      ...(open.length > 0 && { actions: { closedCalls: open.map(({ id }) => id) } }),
     });
     stampReplica(mesh)(failure);
-    const committed = await sessions.appendEvent({ session, event: failure });
+    // One step: either all of it is true, or another end of the run.
+    const committed = await sessions.appendEvent({ session, event: failure, end: { resume, as: end } });
     await publishEvent(mesh, session, committed, delivery.carrier);
   }
-  const { code, message } = error;
   // If the session is gone, the record with the fencing token is gone too.
-  const keeper = session ? sessions : mesh.sessions;
-  await keeper.invocations.end(ref, { status: 'failed', error: { code, message } });
+  else await mesh.sessions.invocations.end(ref, end);
   const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
   await publishEnd(mesh, ref, ended, delivery.carrier);
   await startNext(mesh, ref);
@@ -135,10 +140,14 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
 
 /**
  * Takes the session for a run that failed before it had the session, so that the failure can be committed.
- * Returns undefined if another run holds it: that run is not disturbed.
+ * Returns undefined if another run holds it, or the session is another one by now: nothing is disturbed.
  */
-async function tokenFor({ mesh }: ServedAgent, ref: InvocationRef): Promise<number | undefined> {
-  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
+async function tokenFor(
+  { mesh }: ServedAgent,
+  { incarnation }: Run,
+  ref: InvocationRef,
+): Promise<number | undefined> {
+  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', incarnation });
   return taken.state === 'held' ? taken.token : undefined;
 }
 

@@ -19,20 +19,24 @@ const duplicateMs = 5_000;
 /**
  * Takes the session. Returns the fencing token, or the outcome of a run that cannot begin now.
  *
- * @throws MeshError `not_found` when the session is gone, `cancelled`, `internal` when too many processes died
- * at the run
+ * @param earlier place of an earlier run of the session that has not arrived in its queue
+ * @throws MeshError `not_found` when the session is gone, or is not the session for which the run was
+ * accepted; `internal` when too many processes died at the run
  */
 export async function takeLease(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  ref: InvocationRef,
+  { ref, earlier }: { ref: InvocationRef; earlier: number | undefined },
 ): Promise<number | WorkOutcome> {
   const { mesh } = served;
   const taken = await mesh.sessions.leases.take(ref, {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
     delivery: { part: partOf(run), message: delivery.item.key },
+    place: delivery.item.place,
+    earlier,
+    incarnation: run.incarnation,
   });
   if (taken.state === 'duplicate') {
     mesh.log.info(
@@ -45,14 +49,15 @@ export async function takeLease(
     );
     return { done: false, delayMs: duplicateMs };
   }
-  if (taken.state === 'busy') return await waitForTurn(mesh, ref, run, taken.holder, delivery);
+  if (taken.state === 'busy')
+    return await waitForTurn(mesh, ref, run, { ...taken, isBehind: earlier !== undefined }, delivery);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
     const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
     return await endRun(mesh, ref, earlierEnd ?? { status: 'completed' }, delivery);
   }
   delivery.token = taken.token;
-  if (taken.cancelled !== undefined) throw new MeshError('cancelled', taken.cancelled);
+  if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   return taken.token;
 }

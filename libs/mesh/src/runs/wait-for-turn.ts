@@ -6,7 +6,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
 import type { DeliveredRun, Run } from './run.ts';
-import { startNext } from './run-queue.ts';
+import { askSilentHolder, startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
 
@@ -24,12 +24,14 @@ export function waitingRun(
  * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
  * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; a run with
  * `'interrupt'` also cancels the invocation that holds the session.
+ *
+ * @param isBehind true if an earlier run of the session has not arrived yet
  */
 export async function waitForTurn(
   mesh: Mesh,
   ref: InvocationRef,
   { whenBusy }: Run,
-  holder: string | undefined,
+  { holder, isBehind }: { holder?: string; isBehind: boolean },
   { carrier }: DeliveredRun,
 ): Promise<WorkOutcome> {
   if (whenBusy === 'reject') {
@@ -39,9 +41,13 @@ export async function waitForTurn(
     };
     await mesh.sessions.invocations.end(ref, { status: 'failed', error });
     await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
+    await askSilentHolder(mesh, ref);
     return done;
   }
-  if (holder === undefined) await startNext(mesh, ref);
+  if (holder === undefined) {
+    // An earlier run that has yet to arrive takes the session, and starts the next run at its end.
+    if (!isBehind) await startNext(mesh, ref);
+  }
   // A run of the same invocation is not a newer message.
   else if (whenBusy === 'interrupt' && holder !== ref.invocationId) {
     const interrupted = { ...ref, invocationId: holder, resume: undefined };

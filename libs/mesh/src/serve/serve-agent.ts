@@ -16,7 +16,7 @@ import {
   toGenaiSchema,
 } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
-import { type AgentCard, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { type AgentCard, assertOptions, every, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { expireCalls } from '../answers/expire-calls.ts';
 import { consumeOperations } from '../answers/take-update.ts';
 import { handleDelegated, handleQuestion } from '../asks/handle-ask.ts';
@@ -107,7 +107,7 @@ export async function serveAgent(
     },
   };
   const { bus, subjects } = mesh;
-  const run = subjects.agentRun(agent.name);
+  const run = subjects.agentRun(agent.name, every);
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
   await bus.announce({ ...cardOf(agent, app, version), resumable: resumabilityConfig?.isResumable ?? false });

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { BaseTool, InvocationServices } from '@agentmesh/agent';
 import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
   type Frame,
+  MeshError,
   type OptionNames,
   type ToolCall,
   type ToolResult,
@@ -13,8 +13,10 @@ import {
 } from '@agentmesh/protocol';
 import { followJob } from '../calls/follow-job.ts';
 import { handleJob } from '../calls/handle-job.ts';
-import { oncePerCall } from '../calls/once-per-call.ts';
+import { createOncePerCall, type OncePerCall } from '../calls/once-per-call.ts';
+import { defaultLeaseMs } from '../calls/take-work.ts';
 import { runTool, waitsForPerson } from '../calls/tool-call.ts';
+import { createWorkInHand, type WorkInHand } from '../calls/work-in-hand.ts';
 import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { withOutcome } from '../mesh/outcomes.ts';
@@ -37,6 +39,11 @@ export interface ServeToolOptions extends InvocationServices {
    * with the latest progress, and the result comes later. Default 5 s.
    */
   patienceMs?: number;
+  /**
+   * Time without a sign of life in the store after which another replica asks whether this process is gone, in
+   * ms. Then it takes the calls and jobs of this process over. Default 3 s.
+   */
+  leaseMs?: number;
 }
 
 export const serveToolOptions: OptionNames<ServeToolOptions> = {
@@ -46,6 +53,7 @@ export const serveToolOptions: OptionNames<ServeToolOptions> = {
   resultTtlMs: true,
   jobSlots: true,
   patienceMs: true,
+  leaseMs: true,
 };
 
 const dayMs = 86_400_000;
@@ -54,6 +62,8 @@ const dayMs = 86_400_000;
  * replica continues the jobs that are left.
  */
 const jobGraceMs = 2_000;
+/** Number of calls that a replica may hold for each call that it works on at once. */
+const heldPerCall = 2;
 
 /**
  * Puts a tool on the mesh: its card and its calls. Any number of processes may serve the same tool; they
@@ -74,6 +84,7 @@ export async function serveTool(
     resultTtlMs = dayMs,
     jobSlots = 4,
     patienceMs = 5_000,
+    leaseMs = defaultLeaseMs,
     ...services
   } = options;
   const { name, description, isLongRunning, answerWithinMs } = tool;
@@ -90,15 +101,24 @@ export async function serveTool(
     ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
   const cancellations = await listenForCancellations(mesh);
+  const inHand = createWorkInHand();
+  const maxCalls = heldPerCall * maxInFlight;
   const served: ServedTool = {
     mesh,
     tool,
     services: { ...meshServices(mesh), ...services },
     cancellations,
-    resultTtlMs,
     patienceMs,
-    stopping: stopping.signal,
+    leaseMs,
+    inHand,
+    once: createOncePerCall({ mesh, tool: name, resultTtlMs, leaseMs, maxCalls, cancellations, inHand }),
+    stopping: stopSignal(stopping.signal),
   };
+  // Comes before the first call: a replica that cannot be asked for counts as gone.
+  const registration = await mesh.bus.register(
+    { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
+    [subject],
+  );
   const handingBack = new AbortController();
   const jobs = isLongRunning
     ? [
@@ -110,10 +130,6 @@ export async function serveTool(
       ]
     : [];
   const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxInFlight });
-  const registration = await mesh.bus.register(
-    { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
-    [subject],
-  );
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
@@ -121,9 +137,18 @@ export async function serveTool(
         stopAll([registration, calls], graceMs, stopping),
         stopAll(jobs, Math.min(graceMs, jobGraceMs), handingBack),
       ]);
+      await inHand.close();
       await cancellations.stop();
     },
   };
+}
+
+/** Returns a signal for calls: a call that a stop has interrupted is made again at another replica. */
+function stopSignal(stopping: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const reason = new MeshError('unavailable', 'the replica stops; try again');
+  stopping.addEventListener('abort', () => controller.abort(reason), { once: true });
+  return controller.signal;
 }
 
 /** The data that the handlers of a tool need. */
@@ -132,8 +157,10 @@ interface ServedTool {
   tool: BaseTool;
   services: InvocationServices;
   cancellations: Cancellations;
-  resultTtlMs: number;
   patienceMs: number;
+  leaseMs: number;
+  inHand: WorkInHand;
+  once: OncePerCall;
   /** Aborted when the process stops and no longer waits for its work. */
   stopping: AbortSignal;
 }
@@ -163,10 +190,11 @@ async function* answerCall(
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, tool, services } = served;
   using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '');
-  const signal = AbortSignal.any([request.signal, served.stopping, cancel.signal]);
+  const requestSignal = AbortSignal.any([request.signal, served.stopping]);
+  const signal = AbortSignal.any([requestSignal, cancel.signal]);
   const { callId, context } = call;
   if (!tool.isLongRunning || callId === undefined || (await waitsForPerson(tool, call, services, signal))) {
-    yield* answerHere(served, call, signal);
+    yield* answerHere(served, call, requestSignal);
     return;
   }
   yield* followJob(
@@ -182,16 +210,17 @@ async function* answerCall(
   );
 }
 
+/** Carries the call out here, once. Its first request gets the progress; a repeat gets the result. */
 async function* answerHere(
-  { mesh, tool, services, resultTtlMs }: ServedTool,
+  { tool, services, once }: ServedTool,
   call: ToolCall,
-  signal: AbortSignal,
+  requestSignal: AbortSignal,
 ): AsyncGenerator<Frame, void, void> {
-  const holder = `${mesh.bus.replica}/${randomUUID()}`;
-  const once = { results: mesh.callResults, tool: tool.name, holder, resultTtlMs, signal };
   const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
     const report = (progress: unknown) => emit({ type: 'progress', data: progress });
-    return await oncePerCall(once, call, () => reportAll(runTool(tool, call, services, signal), report));
+    return await once(call, requestSignal, (signal) =>
+      reportAll(runTool(tool, call, services, signal), report),
+    );
   });
   yield { type: 'result', data };
 }

@@ -150,11 +150,13 @@ describe('a run', () => {
       });
       return end.promise;
     };
+    const namedSession = (command: unknown) => (command as { session?: string }).session ?? 'new';
     const send = (
       command: unknown,
       headers: Record<string, string> = {},
       messageId: string = crypto.randomUUID(),
-    ) => client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId, headers });
+      session: string = namedSession(command),
+    ) => client.bus.enqueue(client.subjects.agentRun('solo', session), command, { messageId, headers });
     return { world, client, ended, send };
   };
 
@@ -203,7 +205,7 @@ describe('a run', () => {
 
   it('whose ids cannot be keys becomes a dead letter and is not tried for ever', async () => {
     const { world, send, ended } = await served(says('hello'));
-    await send({ message: 'x', session: 's'.repeat(97) });
+    await send({ message: 'x', session: 's'.repeat(97) }, {}, crypto.randomUUID(), 'new');
     await send({ message: 'x', user: 'ü'.repeat(40) });
     await send({ message: 'x', invocationId: '\ud800' });
     await world.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
@@ -246,7 +248,9 @@ describe('a run', () => {
     await serveAgent(first, agent, { app: 'app' });
     const { client, ref } = await world.chat('app');
     const command = { invocationId: 'e-1', app: 'app', user: 'u', session: ref.sessionId, message: 'hi' };
-    await client.bus.enqueue(client.subjects.agentRun('solo'), command, { messageId: 'first' });
+    await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), command, {
+      messageId: 'first',
+    });
     await until(() => asked.length === 1, { what: 'the first delivery to work' });
     // It still reaches the sessions, but the queue gets nothing from it any more.
     world.hub.kill(first.bus);

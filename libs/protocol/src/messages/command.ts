@@ -68,6 +68,11 @@ export const runCommandSchema = z.object({
   app: id.optional(),
   user: id.default('anonymous'),
   session: id.optional(),
+  /**
+   * The session for which the run was accepted, among all sessions that have had this id; default the present
+   * one.
+   */
+  incarnation: z.string().max(128).optional(),
   /** Absent on hops after a transfer. */
   message: messageSchema.optional(),
   stateDelta: record.optional(),

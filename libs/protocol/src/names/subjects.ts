@@ -29,6 +29,9 @@ export interface QueueName {
   name: string;
 }
 
+/** The last token of the subject of a run command that names no session: the run gets a new one. */
+export const newSession = 'new';
+
 /**
  * The wildcard in place of a name or id, for permissions and subscriptions. It is a symbol, so that no text
  * from outside can be a wildcard.
@@ -52,8 +55,11 @@ export function subjects(namespace = 'mesh') {
   const named = (name: NameOrEvery) => (name === every ? '*' : encodeName(name));
   return {
     root,
-    /** For run commands: a JetStream work queue. */
-    agentRun: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.run`,
+    /**
+     * For run commands: a JetStream work queue. All commands of one session have one last token, by which a
+     * replica finds the earlier ones; {@link newSession} is the token of commands that make a session.
+     */
+    agentRun: (agent: NameOrEvery, session: NameOrEvery) => `${root}.agent.${one(agent)}.run.${one(session)}`,
     /** For an ask by any program: a request with a stream of frames, or one plain reply. */
     agentAsk: (agent: NameOrEvery) => `${root}.agent.${one(agent)}.ask`,
     /**
@@ -94,7 +100,7 @@ export function subjects(namespace = 'mesh') {
     /** The subject of the messages in a queue, or the pattern of their subjects. */
     workSubject: (kind: QueueKind, name: NameOrEvery) =>
       ({
-        run: `${root}.agent.${one(name)}.run`,
+        run: `${root}.agent.${one(name)}.run.*`,
         operation: `${root}.operation.${one(name)}.*`,
         job: `${root}.tool.${named(name)}.job`,
       })[kind],
@@ -144,7 +150,7 @@ export interface SubjectKind {
 
 /** All subjects that `subjects` makes, as `docs/message-lifecycle.md` shows them. */
 export const subjectTable: readonly SubjectKind[] = [
-  row('agent.<agent>.run', 'JetStream work queue', 'one replica of the agent'),
+  row('agent.<agent>.run.<session>', 'JetStream work queue', 'one replica of the agent'),
   row('agent.<agent>.ask', 'request, stream of frames', 'one replica of the agent'),
   row('agent.<agent>.delegate', 'request, stream of frames', 'one replica of the agent'),
   row('tool.<tool>.call', 'request, stream of frames', 'one replica of the tool'),

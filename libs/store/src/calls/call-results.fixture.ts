@@ -106,7 +106,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
   describe('the lease on a call', () => {
     const tool = 'book';
     const taken = { state: 'taken' };
-    const busy = { state: 'busy' };
+    const busyWith = (holder: string, isLapsed = false) => ({ state: 'busy', holder, isLapsed });
     const done = (response: unknown) => ({ state: 'done', result: { response } });
     const left = (callId: string) => admin.run((client) => client.pttl(keys(prefix).call(tool, callId)));
 
@@ -115,7 +115,8 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       const id = randomUUID();
       return {
         id,
-        take: (holder: string, ttlMs = 60_000) => store.callResults.take(tool, id, holder, ttlMs),
+        take: (holder: string, leaseMs = 60_000, gone?: string) =>
+          store.callResults.take(tool, id, holder, leaseMs, gone),
         release: (holder: string) => store.callResults.release(tool, id, holder),
         put: (response: unknown, ttlMs = 60_000) => store.callResults.put(tool, id, { response }, ttlMs),
         get: () => store.callResults.get(tool, id),
@@ -135,24 +136,40 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       expect(states.filter((state) => state === 'busy')).toHaveLength(49);
     });
 
-    test('expires, and then another holder may take it', async () => {
-      const { id, take } = call();
-      expect(await take('a', 60_000)).toEqual(taken);
-      expect(await take('b')).toEqual(busy);
-      await admin.run((client) => client.pexpire(keys(prefix).call(tool, id), 20));
-      await until(async () => (await take('b')).state === 'taken');
-      expect(await take('a')).toEqual(busy);
+    test('keeps others out after it has lapsed, until its holder is known to be gone', async () => {
+      const { id, take, release } = call();
+      expect(await take('a', 10)).toEqual(taken);
+      await until(async () => ((await take('b')) as { isLapsed?: boolean }).isLapsed);
+      expect(await take('b')).toEqual(busyWith('a', true));
+      expect(await take('b', 60_000, 'other')).toEqual(busyWith('a', true));
+      expect(await left(id)).toBeGreaterThan(80_000_000);
+      expect(await take('b', 60_000, 'a')).toEqual(taken);
+      expect(await take('a')).toEqual(busyWith('b'));
+      await release('a');
+      expect(await take('a')).toEqual(busyWith('b'));
+    });
+
+    test('is not taken over while it is renewed, even from a holder that is said to be gone', async () => {
+      const { take } = call();
+      await take('a');
+      expect(await take('b', 60_000, 'a')).toEqual(busyWith('a'));
+    });
+
+    test('goes to one of many who know that its holder is gone', async () => {
+      const { take } = call();
+      await take('a', 1);
+      await until(async () => ((await take('b')) as { isLapsed?: boolean }).isLapsed);
+      const holders = Array.from({ length: 8 }, (_, n) => `heir ${n}`);
+      const replies = await Promise.all(holders.map((holder) => take(holder, 60_000, 'a')));
+      expect(replies.filter(({ state }) => state === 'taken')).toHaveLength(1);
     });
 
     test('is renewed only by its holder', async () => {
-      const { id, take } = call();
-      await take('a', 10_000);
-      expect(await left(id)).toBeLessThanOrEqual(10_000);
-      expect(await take('b', 90_000)).toEqual(busy);
-      expect(await left(id)).toBeLessThanOrEqual(10_000);
+      const { take } = call();
+      await take('a', 10);
+      await until(async () => ((await take('b')) as { isLapsed?: boolean }).isLapsed);
       expect(await take('a', 60_000)).toEqual(taken);
-      expect(await left(id)).toBeGreaterThan(10_000);
-      expect(await take('b')).toEqual(busy);
+      expect(await take('b')).toEqual(busyWith('a'));
     });
 
     test('is no result', async () => {
@@ -185,7 +202,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
       const { id, take, release } = call();
       await take('a');
       await release('b');
-      expect(await take('b')).toEqual(busy);
+      expect(await take('b')).toEqual(busyWith('a'));
       await release('a');
       expect(await admin.run((client) => client.exists(keys(prefix).call(tool, id)))).toBe(0);
       await release('a');

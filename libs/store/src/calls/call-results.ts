@@ -2,11 +2,19 @@ import { type Keys, keptJson, MeshError, shortId, type ToolResult, toJson } from
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { forgetCallScript, putCallScript, releaseCallScript, takeCallScript } from './call-scripts.ts';
 
+/** Another holder of the work of a call or job. */
+export interface OtherHolder {
+  state: 'busy';
+  holder: string;
+  /** True if the lease was not renewed in time: now it is worth asking whether the holder's process is gone. */
+  isLapsed: boolean;
+}
+
 /**
  * The result of a try for the lease on a call's work: this holder has it, the work is done, or another holder
  * has it.
  */
-export type TakenCall = { state: 'taken' } | { state: 'done'; result: ToolResult } | { state: 'busy' };
+export type TakenCall = { state: 'taken' } | { state: 'done'; result: ToolResult } | OtherHolder;
 
 /** Results of remote tool calls by call id: a repeated call gets the result of the first call. */
 export interface CallResults {
@@ -19,14 +27,15 @@ export interface CallResults {
    */
   put(tool: string, callId: string, result: ToolResult, ttlMs: number): Promise<ToolResult>;
   /**
-   * Takes the lease on a call's work for `ttlMs`, so that one of many concurrent repeats does the work. A
-   * second call with the same holder renews the lease. The lease only saves work: the lease may expire while
-   * its holder is still busy, so `put` keeps the first result in any case.
+   * Takes the lease on a call's work for `leaseMs`, so that one of many concurrent repeats does the work. A
+   * second call with the same holder renews the lease. A lease that has lapsed still keeps others out: its
+   * holder may be paused, or unable to reach the store. Only `gone` opens it.
    *
-   * @param holder unique to one attempt, as equal holders do not keep each other out
+   * @param holder names one process, as equal holders do not keep each other out
+   * @param gone a holder whose process is known to be gone: its lease is taken over if it has lapsed
    * @throws MeshError `invalid_argument`
    */
-  take(tool: string, callId: string, holder: string, ttlMs: number): Promise<TakenCall>;
+  take(tool: string, callId: string, holder: string, leaseMs: number, gone?: string): Promise<TakenCall>;
   /** Gives up a lease without a result. Does nothing for the lease of another holder, or without a lease. */
   release(tool: string, callId: string, holder: string): Promise<void>;
   /**
@@ -40,6 +49,8 @@ export interface CallResults {
 
 /** Time for which a deleted call is remembered, so that it gets no new result, in ms. */
 export const forgottenMs = 600_000;
+/** Time for which a lease without a renewal is remembered, in ms. */
+const heldMs = 86_400_000;
 
 export function callResults(connection: RedisConnection, keys: Keys): CallResults {
   const keyOf = (tool: string, callId: string) => keys.call(tool, shortId(callId));
@@ -54,9 +65,9 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
       const args = [keptJson('result', toJson(result, 'the result')), ttlMs];
       return resultOf(await connection.script<string>(putCallScript, [keyOf(tool, callId)], args));
     },
-    async take(tool, callId, holder, ttlMs) {
-      assertTtl('a lease', ttlMs);
-      const args = [holder, ttlMs];
+    async take(tool, callId, holder, leaseMs, gone = '') {
+      assertTtl('a lease', leaseMs);
+      const args = [holder, leaseMs, heldMs, gone];
       return takenCallOf(await connection.script<TakeReply>(takeCallScript, [keyOf(tool, callId)], args));
     },
     async release(tool, callId, holder) {
@@ -69,10 +80,16 @@ export function callResults(connection: RedisConnection, keys: Keys): CallResult
   };
 }
 
-type TakeReply = ['taken'] | ['busy'] | ['done', result: string];
+export type BusyReply = ['busy', holder: string, isLapsed: 0 | 1];
+type TakeReply = ['taken'] | BusyReply | ['done', result: string];
 
-function takenCallOf([state, json]: TakeReply): TakenCall {
-  return state === 'done' ? { state, result: resultOf(json) } : { state };
+function takenCallOf(reply: TakeReply): TakenCall {
+  if (reply[0] === 'busy') return otherHolder(reply);
+  return reply[0] === 'done' ? { state: 'done', result: resultOf(reply[1]) } : { state: 'taken' };
+}
+
+export function otherHolder([state, holder, isLapsed]: BusyReply): OtherHolder {
+  return { state, holder, isLapsed: isLapsed === 1 };
 }
 
 function resultOf(json: string): ToolResult {

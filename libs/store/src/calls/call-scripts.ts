@@ -1,25 +1,29 @@
+import { clock } from '../scripts/clock.ts';
 import { script } from '../scripts/script.ts';
 
 /** KEYS call. ARGV result, ttl in ms. Keeps the first result, with its own ttl, and ends all leases. */
 export const putCallScript = script(`
 if redis.call('HSETNX', KEYS[1], 'result', ARGV[1]) == 1 then
-  redis.call('HDEL', KEYS[1], 'holder')
+  redis.call('HDEL', KEYS[1], 'holder', 'until')
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 return redis.call('HGET', KEYS[1], 'result')
 `);
 
 /**
- * KEYS call. ARGV holder, ttl in ms. Returns the state, and the result if there is one. The key expires with
- * the lease, because the key holds nothing else: a result ends the lease and sets a new ttl.
+ * KEYS call. ARGV holder, lease in ms, ttl of the record in ms, a holder whose process is gone or ''. Returns
+ * the state, and the result or the other holder, and 1 if its lease has lapsed. A lapsed lease lets nobody
+ * in: only the process that knows the holder to be gone takes the lease over.
  */
-export const takeCallScript = script(`
-local result = redis.call('HGET', KEYS[1], 'result')
-if result then return { 'done', result } end
-local holder = redis.call('HGET', KEYS[1], 'holder')
-if holder and holder ~= ARGV[1] then return { 'busy' } end
-redis.call('HSET', KEYS[1], 'holder', ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+export const takeCallScript = script(`${clock}
+local found = redis.call('HMGET', KEYS[1], 'result', 'holder', 'until')
+if found[1] then return { 'done', found[1] } end
+if found[2] and found[2] ~= ARGV[1] then
+  local lapsed = tonumber(found[3] or 0) <= now_ms()
+  if not lapsed or found[2] ~= ARGV[4] then return { 'busy', found[2], lapsed and 1 or 0 } end
+end
+redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'until', now_ms() + tonumber(ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return { 'taken' }
 `);
 
@@ -40,5 +44,5 @@ return 1
 /** KEYS call. ARGV holder. */
 export const releaseCallScript = script(`
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
-return redis.call('HDEL', KEYS[1], 'holder')
+return redis.call('HDEL', KEYS[1], 'holder', 'until')
 `);

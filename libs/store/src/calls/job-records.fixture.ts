@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { maxPayloadBytes, type ToolResult } from '@agentmesh/protocol';
+import { keys, maxPayloadBytes, type ToolResult } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectRedis, type RedisConnection } from '../connection/redis-connection.ts';
 import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
 import { connectRedisStore, type RedisStore } from '../redis-store.ts';
 
 /** Tests that `JobRecords` must pass, on any Redis. */
 export function jobRecordsConformance(redis: () => RunningRedis): void {
   let store: RedisStore;
+  const prefix = `am:${randomUUID()}`;
+  let admin: RedisConnection;
   beforeAll(async () => {
-    store = await connectRedisStore({ ...redis().options, prefix: `am:${randomUUID()}` });
+    store = await connectRedisStore({ ...redis().options, prefix });
+    admin = await connectRedis(redis().admin);
   });
-  afterAll(() => store[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await admin[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  });
 
   let count = 0;
   /** Makes the records of one job. */
@@ -19,9 +26,11 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
     const job = `job-${count}`;
     const { jobs } = store;
     return {
-      take: (holder: string, leaseMs = 60_000) => jobs.take('work', job, holder, leaseMs),
+      take: (holder: string, leaseMs = 60_000, gone?: string) =>
+        jobs.take('work', job, holder, leaseMs, gone),
       release: (holder: string) => jobs.release('work', job, holder),
-      report: (holder: string, n: number) => jobs.report('work', job, holder, { n }),
+      report: (holder: string, n: number, id?: string) => jobs.report('work', job, holder, { n }, id),
+      left: () => admin.run((client) => client.pttl(keys(prefix).job('work', job))),
       finish: (response: unknown) => jobs.finish('work', job, { response, isLastWord: true }),
       follow: (after = 0) => jobs.follow('work', job, after),
       leave: (after = 0) => jobs.leave('work', job, after),
@@ -37,19 +46,20 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(found).toContainEqual({ state: 'taken', attempt: 1, deaths: 0 });
     });
 
-    it('go to another worker when the lease of the first has expired, with its latest progress', async () => {
+    it('go to another worker when the first is gone and its lease has lapsed, with its latest progress', async () => {
       const { take, report, finish } = newJob();
       await take('a', 50);
+      expect(await take('b', 60_000, 'a')).toEqual({ state: 'busy', holder: 'a', isLapsed: false });
       expect(await report('a', 1)).toEqual({ seq: 1, isFollowed: false });
       expect(await report('a', 2)).toEqual({ seq: 2, isFollowed: false });
-      await expect
-        .poll(() => take('b', 60_000))
-        .toEqual({
-          state: 'taken',
-          attempt: 2,
-          deaths: 1,
-          lastProgress: { n: 2 },
-        });
+      await expect.poll(() => take('b')).toEqual({ state: 'busy', holder: 'a', isLapsed: true });
+      expect(await take('b', 60_000, 'other')).toMatchObject({ state: 'busy' });
+      expect(await take('b', 60_000, 'a')).toEqual({
+        state: 'taken',
+        attempt: 2,
+        deaths: 1,
+        lastProgress: { n: 2 },
+      });
       // A renewal is not a new attempt.
       expect(await take('b')).toMatchObject({ state: 'taken', attempt: 2 });
       expect(await report('a', 3)).toBeUndefined();
@@ -72,7 +82,7 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       const { take, release } = newJob();
       await take('a');
       await release('b');
-      expect(await take('b')).toEqual({ state: 'busy' });
+      expect(await take('b')).toEqual({ state: 'busy', holder: 'a', isLapsed: false });
       await release('a');
       expect(await take('b')).toEqual({ state: 'taken', attempt: 2, deaths: 0 });
     });
@@ -100,8 +110,9 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await report('a', 5)).toEqual({ seq: 5, isFollowed: false });
       await follow(5);
       expect(await finish('done')).toMatchObject({ heard: true });
-      expect(await follow(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
-      expect(await leave(5)).toEqual({ progress: [], result: { response: 'done', isLastWord: true } });
+      const end = { result: { response: 'done', isLastWord: true }, heard: true };
+      expect(await follow(5)).toEqual({ progress: [], end });
+      expect(await leave(5)).toEqual({ progress: [], end });
     });
 
     it('are forgotten, and end for a worker that has the job', async () => {
@@ -119,15 +130,40 @@ export function jobRecordsConformance(redis: () => RunningRedis): void {
       expect(await take('a')).toMatchObject({ state: 'done', result: gone });
       expect(await report('a', 2)).toBeUndefined();
       expect(await finish('late')).toMatchObject({ result: gone });
-      expect(await follow()).toEqual({ progress: [], result: gone });
+      expect(await follow()).toEqual({ progress: [], end: { result: gone, heard: true } });
     });
 
-    it('note that a follower has left', async () => {
+    it('decide once who tells the result: a caller that follows later does not change it', async () => {
       const { take, finish, follow, leave } = newJob();
       await take('a');
       await follow();
       await leave();
-      expect(await finish('done')).toMatchObject({ heard: false });
+      const end = { result: { response: 'done', isLastWord: true }, heard: false };
+      expect(await finish('done')).toMatchObject(end);
+      expect(await follow()).toEqual({ progress: [], end });
+      expect(await finish('again')).toMatchObject(end);
+      expect(await leave()).toEqual({ progress: [], end });
+    });
+
+    it('keep a progress message that is repeated once', async () => {
+      const { take, report, follow } = newJob();
+      await take('a');
+      expect(await report('a', 1, 'x')).toMatchObject({ seq: 1 });
+      expect(await report('a', 1, 'x')).toMatchObject({ seq: 1 });
+      expect(await report('a', 2, 'y')).toMatchObject({ seq: 2 });
+      expect((await follow()).progress).toHaveLength(2);
+    });
+
+    it('are left for a minute at most when nobody begins the job', async () => {
+      const { take, follow, leave, left } = newJob();
+      await follow();
+      expect(await left()).toBeLessThanOrEqual(60_000);
+      await leave();
+      expect(await left()).toBe(-2);
+      await follow();
+      await take('a');
+      await follow();
+      expect(await left()).toBeGreaterThan(60_000);
     });
   });
 }

@@ -3,7 +3,7 @@ import { type Keys, keptJson, type ToolResult, toJson } from '@agentmesh/protoco
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { clock } from '../scripts/clock.ts';
 import { script } from '../scripts/script.ts';
-import { forgottenMs } from './call-results.ts';
+import { type BusyReply, forgottenMs, type OtherHolder, otherHolder } from './call-results.ts';
 
 /** The state of a job for a worker that wants it. */
 export type TakenJob =
@@ -18,14 +18,17 @@ export type TakenJob =
       lastProgress?: Record<string, unknown>;
     }
   | ({ state: 'done' } & FinishedJob)
-  | { state: 'busy' };
+  | OtherHolder;
 
 /** A job that has its result. */
 export interface FinishedJob {
   result: ToolResult;
   /** Number of progress messages before the result. */
   said: number;
-  /** True if a caller followed the job and so received the result. */
+  /**
+   * Decides who tells the result, once and for all: true if a caller followed the job at its end, so that the
+   * caller tells it; false if the worker tells it, as an update of the call. Either may die and repeat this.
+   */
   heard: boolean;
 }
 
@@ -38,7 +41,7 @@ export interface JobProgress {
 /** The progress and the result that a caller of a job receives. */
 export interface FollowedJob {
   progress: JobProgress[];
-  result?: ToolResult;
+  end?: Pick<FinishedJob, 'result' | 'heard'>;
 }
 
 /** The number of a kept progress message, and whether a caller follows the job. */
@@ -57,20 +60,26 @@ export interface ReportedWord {
  */
 export interface JobRecords {
   /**
-   * Takes a job for `leaseMs`, or renews the lease: one worker at a time has a job. Another worker may take
-   * it over when the lease has expired.
+   * Takes a job for `leaseMs`, or renews the lease: one worker at a time has a job. A lease that has lapsed
+   * still keeps others out, as {@link CallResults.take} says.
    *
-   * @param holder unique to one attempt
+   * @param holder names one process
+   * @param gone a holder whose process is known to be gone: its lease is taken over if it has lapsed
    */
-  take(tool: string, job: string, holder: string, leaseMs: number): Promise<TakenJob>;
+  take(tool: string, job: string, holder: string, leaseMs: number, gone?: string): Promise<TakenJob>;
   /** Hands the job back; this does not count as a death. */
   release(tool: string, job: string, holder: string): Promise<void>;
-  /** Keeps a progress message of the job. Returns undefined when another worker has the job by now. */
+  /**
+   * Keeps a progress message of the job. Returns undefined when another worker has the job by now.
+   *
+   * @param id the same for each repetition of one message, which is then kept once
+   */
   report(
     tool: string,
     job: string,
     holder: string,
     response: Record<string, unknown>,
+    id?: string,
   ): Promise<ReportedWord | undefined>;
   /**
    * Keeps the result, even if another worker has the job by now: the work is done. The first result stays.
@@ -80,8 +89,9 @@ export interface JobRecords {
    */
   finish(tool: string, job: string, result: ToolResult): Promise<FinishedJob>;
   /**
-   * Returns the progress after number `after`, and the result if there is one. From now on the caller counts
-   * as following, for some seconds.
+   * Returns the progress after number `after`, and the end if there is one. From now on the caller counts as
+   * following, for some seconds. A job that no worker has begun is remembered for a minute, so that a caller
+   * that dies before it enqueues the job leaves nothing behind.
    */
   follow(tool: string, job: string, after: number): Promise<FollowedJob>;
   /** Does the same as {@link follow}, for the last time: the caller receives no later progress. */
@@ -96,17 +106,22 @@ export interface JobRecords {
 }
 
 const keepMs = 7 * 86_400_000;
+/** Time for which a job is remembered that is followed and was not begun, in ms. */
+const unbegunMs = 60_000;
 /** Time for which a caller counts as following after its last question, in ms. */
 const followMs = 3_000;
 /** Number of progress messages that are kept for callers that follow the job from its start. */
 const maxProgress = 1_000;
 
-/** KEYS job. ARGV holder, lease, ttl. */
+/** KEYS job. ARGV holder, lease, ttl, a holder whose process is gone or ''. */
 const takeJobScript = script(`${clock}
 local found = redis.call('HMGET', KEYS[1], 'result', 'holder', 'until', 'said', 'heard')
 if found[1] then return { 'done', found[1], tonumber(found[4] or 0), tonumber(found[5]) } end
 local is_mine = found[2] == ARGV[1]
-if not is_mine and found[3] and tonumber(found[3]) > now_ms() then return { 'busy' } end
+if found[2] and not is_mine then
+  local lapsed = tonumber(found[3] or 0) <= now_ms()
+  if not lapsed or found[2] ~= ARGV[4] then return { 'busy', found[2], lapsed and 1 or 0 } end
+end
 if not is_mine then redis.call('HINCRBY', KEYS[1], 'attempts', 1) end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'until', now_ms() + tonumber(ARGV[2]))
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -122,9 +137,9 @@ return redis.call('HINCRBY', KEYS[1], 'released', 1)
 `);
 
 /**
- * KEYS job, progress. ARGV holder, response, ttl, how many to keep, nonce. Returns the number, or 0; and 1
- * when a caller follows. A worker sends one message after the other, so the nonce distinguishes a repetition
- * of the same call from the next message.
+ * KEYS job, progress. ARGV holder, response, ttl, how many to keep, id of the message. Returns the number, or
+ * 0; and 1 when a caller follows. A worker sends one message after the other, so the id distinguishes a
+ * repetition of the same message from the next message.
  */
 const reportJobScript = script(`${clock}
 local found = redis.call('HMGET', KEYS[1], 'holder', 'nonce', 'said', 'followed', 'told')
@@ -151,13 +166,15 @@ local now = redis.call('HMGET', KEYS[1], 'result', 'said', 'heard')
 return { now[1], tonumber(now[2] or 0), tonumber(now[3]) }
 `);
 
-/** KEYS job, progress. ARGV after, how long a caller counts as following, ttl. */
+/** KEYS job, progress. ARGV after, how long a caller counts as following, ttl, ttl of a job that was not begun. */
 const followJobScript = script(`${clock}
-local result = redis.call('HGET', KEYS[1], 'result')
-redis.call('HSET', KEYS[1], 'followed', now_ms() + tonumber(ARGV[2]))
+local found = redis.call('HMGET', KEYS[1], 'result', 'heard', 'attempts')
 -- A job with a result has a ttl already.
-if not result then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
+if not found[1] then
+  redis.call('HSET', KEYS[1], 'followed', now_ms() + tonumber(ARGV[2]))
+  redis.call('PEXPIRE', KEYS[1], found[3] and ARGV[3] or ARGV[4])
+end
+return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), found[1] or '', tonumber(found[2] or 0) }
 `);
 
 /** KEYS job, progress. ARGV the final result or '', and its ttl in ms. Returns 1 if there was a job. */
@@ -174,22 +191,22 @@ return 1
 
 /** KEYS job, progress. ARGV after. */
 const leaveJobScript = script(`
-local result = redis.call('HGET', KEYS[1], 'result')
-if not result then redis.call('HDEL', KEYS[1], 'followed') end
-return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), result or '' }
+local found = redis.call('HMGET', KEYS[1], 'result', 'heard')
+if not found[1] then redis.call('HDEL', KEYS[1], 'followed') end
+return { redis.call('XRANGE', KEYS[2], '0-' .. ARGV[1] + 1, '+'), found[1] or '', tonumber(found[2] or 0) }
 `);
 
 export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords {
   const both = (tool: string, job: string) => [keys.job(tool, job), keys.jobProgress(tool, job)];
   return {
-    async take(tool, job, holder, leaseMs) {
+    async take(tool, job, holder, leaseMs, gone = '') {
       const reply = await connection.script<TakeReply>(
         takeJobScript,
         [keys.job(tool, job)],
-        [holder, leaseMs, keepMs],
+        [holder, leaseMs, keepMs, gone],
       );
       if (reply[0] === 'done') return { state: 'done', ...finished(reply[1], reply[2], reply[3]) };
-      if (reply[0] === 'busy') return { state: 'busy' };
+      if (reply[0] === 'busy') return otherHolder(reply);
       const [state, attempt, released, last] = reply;
       const lastProgress = last === '' ? undefined : (JSON.parse(last) as JobProgress['response']);
       return { state, attempt, deaths: attempt - 1 - released, ...(lastProgress && { lastProgress }) };
@@ -199,14 +216,8 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
       await connection.script(releaseJobScript, [keys.job(tool, job)], [holder]);
     },
 
-    async report(tool, job, holder, response) {
-      const args = [
-        holder,
-        keptJson('progress', toJson(response, 'the progress')),
-        keepMs,
-        maxProgress,
-        randomUUID(),
-      ];
+    async report(tool, job, holder, response, id = randomUUID()) {
+      const args = [holder, keptJson('progress', toJson(response, 'the progress')), keepMs, maxProgress, id];
       const [seq, followed] = await connection.script<[number, 0 | 1]>(
         reportJobScript,
         both(tool, job),
@@ -221,7 +232,7 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
     },
 
     async follow(tool, job, after) {
-      const args = [after, followMs, keepMs];
+      const args = [after, followMs, keepMs, unbegunMs];
       return followed(await connection.script<Followed>(followJobScript, both(tool, job), args));
     },
 
@@ -236,19 +247,19 @@ export function jobRecords(connection: RedisConnection, keys: Keys): JobRecords 
   };
 }
 
-type Followed = [log: [string, string[]][], result: string];
+type Followed = [log: [string, string[]][], result: string, heard: 0 | 1];
 type Finished = [result: string, said: number, heard: 0 | 1];
 type TakeReply =
   | ['done', ...Finished]
-  | ['busy']
+  | BusyReply
   | ['taken', attempt: number, released: number, last: string];
 
-function followed([log, result]: Followed): FollowedJob {
+function followed([log, result, heard]: Followed): FollowedJob {
   const progress = log.map(([id, fields]) => ({
     seq: Number(id.slice('0-'.length)),
     response: JSON.parse(fields[1] ?? 'null') as JobProgress['response'],
   }));
-  return { progress, ...(result !== '' && { result: resultOf(result) }) };
+  return { progress, ...(result !== '' && { end: { result: resultOf(result), heard: heard === 1 } }) };
 }
 
 function finished(...[result, said, heard]: Finished): FinishedJob {

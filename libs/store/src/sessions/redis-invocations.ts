@@ -5,6 +5,7 @@ import {
   type InvocationRef,
   type Invocations,
   type RunEnding,
+  recordedEnd,
   runName,
   takeoverError,
 } from '@agentmesh/agent/internal';
@@ -60,7 +61,7 @@ export class RedisInvocations implements Invocations {
   }
 
   async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
-    const { status, error, refused, waits } = end;
+    const { refused, waits } = end;
     const { connection, keys } = this.#place;
     const recordOptions = this.#recordOptions(ref);
     const reply = await connection.script<string[] | 'fenced'>(
@@ -70,7 +71,7 @@ export class RedisInvocations implements Invocations {
         ...recordOptions,
         endedMs: waits ? recordOptions.runningMs : recordOptions.endedMs,
         fencingToken: token ?? '',
-        endJson: toJson({ status, ...(error && { error }) }, 'the end'),
+        endJson: toJson(recordedEnd(end), 'the end'),
         run: runName(ref),
         resume: resumeName(ref),
         refused: refused ? 1 : 0,

@@ -2,19 +2,24 @@ import { randomUUID } from 'node:crypto';
 import {
   defaultLeaseMs,
   type InvocationRef,
+  type RunEnd,
   runName,
   runOfName,
   type SessionLeases,
+  type SilentHolder,
   type TakenSession,
   type TakeOptions,
   takeoverError,
 } from '@agentmesh/agent/internal';
-import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import {
+  abandonScript,
+  findSilentScript,
   giveBackScript,
   nextRunScript,
+  noteAskedScript,
   promoteScript,
   renewScript,
   takeScript,
@@ -32,7 +37,7 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
-    const { run, whenBusy, leaseMs = defaultLeaseMs, delivery } = options;
+    const { run, whenBusy, leaseMs = defaultLeaseMs, delivery, place, earlier, incarnation } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     const [state, ...found] = await connection.script<Found>(
@@ -51,6 +56,9 @@ export class RedisSessionLeases implements SessionLeases {
         resume: resumeName(ref),
         part: delivery?.part ?? '',
         delivery: delivery?.message ?? '',
+        place: place ?? '',
+        earlier: earlier ?? '',
+        incarnation: incarnation ?? '',
       }),
     );
     if (state === 'held') {
@@ -103,6 +111,42 @@ export class RedisSessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
     const { connection, keys } = this.#place;
     await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
+  }
+
+  async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {
+    const { connection, keys } = this.#place;
+    const { session, waitingRuns } = sessionKeys(keys, ref);
+    const found = await connection.script<[string, string, number] | null>(
+      ...findSilentScript.call({ session, waitingRuns }),
+    );
+    if (!found) return undefined;
+    const [name, run, asked] = found;
+    return { ...runOfName(name), run, asked };
+  }
+
+  async noteAsked(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<boolean> {
+    const { connection, keys } = this.#place;
+    const values = { session: keys.session(ref), run: runName(ref), leaseMs };
+    return (await connection.script<0 | 1>(...noteAskedScript.call(values))) === 1;
+  }
+
+  async abandon(ref: InvocationRef, end: RunEnd): Promise<boolean> {
+    const { connection, keys } = this.#place;
+    const { running, ended } = this.#place.invocationTtlMs;
+    const abandoned = await connection.script<0 | 1>(
+      ...abandonScript.call({
+        invocation: invocationKey(keys, ref),
+        index: keys.index(ref.appName, ref.userId),
+        ...sessionKeys(keys, ref),
+        sessionToken: encodeToken(ref.sessionId),
+        runningMs: running,
+        endedMs: ended,
+        run: runName(ref),
+        resume: resumeName(ref),
+        endJson: toJson(end, 'the end'),
+      }),
+    );
+    return abandoned === 1;
   }
 
   async waitingSessions(limit: number): Promise<SessionRef[]> {

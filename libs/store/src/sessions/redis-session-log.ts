@@ -40,7 +40,7 @@ const newestSize = 200;
  */
 type Picture = [
   /** `first` is the number of the first kept event, if older events were cut off. */
-  meta: [updated: string, seq: string, first: string | null, nonce?: string],
+  meta: [updated: string, seq: string, first: string | null, nonce: string],
   state: string[],
   user: string[],
   log: LogEntry[],
@@ -49,7 +49,7 @@ type Picture = [
 ];
 
 /** A session with a part of its log. */
-type SessionPart = Omit<Session, 'events'> & { log: StoredEvent[] };
+type SessionPart = Omit<Session, 'events'> & { log: StoredEvent[]; incarnation: string };
 
 /** The logs of sessions, each a stream. */
 export class RedisSessionLog implements SessionLog {
@@ -100,8 +100,7 @@ export class RedisSessionLog implements SessionLog {
       return Math.max(first, knownSeq) - 1;
     });
     if (!result) return undefined;
-    const { log, ...session } = result;
-    const [[, , , incarnation = '']] = (await picture) ?? [['', '', null]];
+    const { log, incarnation, ...session } = result;
     return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq, incarnation };
   }
 
@@ -126,7 +125,8 @@ export class RedisSessionLog implements SessionLog {
     const { appName, userId, sessionId: id } = ref;
     const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
     if (!picture) return undefined;
-    const [[updated, lastSeq, firstKept], sessionState, user, newestFirst, outbox, firstSeq] = picture;
+    const [[updated, lastSeq, firstKept, incarnation], sessionState, user, newestFirst, outbox, firstSeq] =
+      picture;
     const seq = Number(lastSeq);
     const newest = newestFirst.reverse().map(storedEventOf);
     // Older events never change, so they may be read after the picture.
@@ -139,7 +139,8 @@ export class RedisSessionLog implements SessionLog {
     await this.#app.applyOutbox(appName, userId, outbox);
     const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
     const state = { ...app, ...stateOf('user', user), ...stateOf('session', sessionState) };
-    return { id, appName, userId, state, log: [...older, ...newest], lastUpdateTime: Number(updated), seq };
+    const log = [...older, ...newest];
+    return { id, appName, userId, state, log, lastUpdateTime: Number(updated), seq, incarnation };
   }
 
   async readEvents(request: ReadEventsRequest): Promise<StoredEvent[]> {

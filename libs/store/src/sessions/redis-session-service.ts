@@ -14,8 +14,11 @@ import {
   getOrCreateSession,
   newerAttemptError,
   noSession,
+  noteIncarnation,
   pendingChanges,
   pickScopes,
+  recordedEnd,
+  runName,
   sessionReplacedError,
   takeoverError,
   tokensOf,
@@ -99,8 +102,8 @@ export class RedisSessionService implements SessionService {
   async getSession({ config = {}, ...ref }: GetSessionRequest): Promise<Session | undefined> {
     const sessionPart = await this.log.readPart(ref, logPart(config));
     if (!sessionPart) return undefined;
-    const { log, ...session } = sessionPart;
-    return { ...session, events: chooseEvents(log, config) };
+    const { log, incarnation, ...session } = sessionPart;
+    return noteIncarnation({ ...session, events: chooseEvents(log, config) }, incarnation);
   }
 
   getOrCreateSession(request: CreateSessionRequest): Promise<Session> {
@@ -135,7 +138,7 @@ export class RedisSessionService implements SessionService {
     session: Session,
     event: Event,
     json: string,
-    { token, attempt, aside = false, whileOpen }: Omit<AppendEventRequest, 'session'>,
+    { token, attempt, aside = false, whileOpen, end }: Omit<AppendEventRequest, 'session'>,
   ): Promise<{ seq: number; repeated: boolean }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
@@ -168,6 +171,7 @@ export class RedisSessionService implements SessionService {
         ...turnValues(turnChanges(event)),
         aside: aside ? 1 : 0,
         ...retentionValues(retention(appName)),
+        ...endValues(event, end),
       }),
     );
     if (result === 'gone') throw noSession(ref);
@@ -197,8 +201,20 @@ export class RedisSessionService implements SessionService {
       hiddenSessions: keys.hiddenSessions(appName, userId),
       index: keys.index(appName, userId),
       sessionEnds: keys.sessionEnds(appName, userId),
+      waiting: keys.waiting(ref),
+      waitingRuns: keys.waitingRuns(ref),
     };
   }
+}
+
+/** Returns the arguments of the commit script for the end of a run. */
+function endValues({ invocationId }: Event, end: AppendEventRequest['end']) {
+  const run = { invocationId, resume: end?.resume };
+  return {
+    endJson: end ? toJson(recordedEnd(end.as), 'the end') : '',
+    endRun: runName(run),
+    endResume: run.resume === undefined ? '' : runName(run),
+  };
 }
 
 type CommitResult =

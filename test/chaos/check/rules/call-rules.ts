@@ -73,9 +73,17 @@ function unanswered(model: Model, all: readonly Logged[]): (log: Logged, invocat
       .flatMap(({ responses }) => [...responses.values()].flat())
       .flatMap(({ id, response }) => ('error' in response ? [id] : [])),
   );
+  const answered = new Set(all.flatMap(({ responses }) => [...responses.keys()]));
+  const sessionOf = new Map(all.flatMap(({ session, calls }) => calls.map(({ id }) => [id, session])));
+  // An agent that nobody waits for gives up the agents that it has asked.
+  const isGivenUp = ({ callId }: SessionHistory): boolean => {
+    if (callId === undefined) return false;
+    const caller = sessionOf.get(callId);
+    return failedCalls.has(callId) || (!answered.has(callId) && caller !== undefined && isGivenUp(caller));
+  };
   return ({ session, calls }, invocationId) =>
     failed.has(invocationId) ||
-    failedCalls.has(session.callId ?? '') ||
+    isGivenUp(session) ||
     calls.some((call) => call.isLong && call.invocationId === invocationId);
 }
 

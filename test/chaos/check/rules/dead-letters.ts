@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DeadLetter, Found, Message } from '../history.ts';
-import { closedCallsOf, type LoggedResponse, responsesOf } from '../log.ts';
+import { type DeadLetter, type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
+import { callsOf, closedCallsOf, type LoggedResponse, responsesOf } from '../log.ts';
 import type { Model } from '../model.ts';
 
 /**
@@ -19,8 +19,15 @@ export function deadLetters(model: Model): Found[] {
       (message) => isOnPurpose(message, letter) || isLate(model, message, letter, { outcomes, closed }),
     );
     const { subject, code, message } = letter;
-    return isProvoked ? [] : [{ what: `${subject} became a dead letter (${code}): ${message}` }];
+    const what = `${subject} became a dead letter (${code}): ${message}`;
+    return isProvoked ? [] : [{ ...placeOf(sessions, letter), what }];
   });
+}
+
+/** Returns the session of the call that a dead letter is about, if it is known. */
+function placeOf(sessions: readonly SessionHistory[], letter: DeadLetter): Omit<Found, 'what'> {
+  const session = sessions.find(({ events }) => callsOf(events).some(({ id }) => holds(letter, id)));
+  return session ? { session: nameOf(session) } : {};
 }
 
 function isOnPurpose({ deadLetter, invocationId, text, answers = [] }: Message, letter: DeadLetter): boolean {

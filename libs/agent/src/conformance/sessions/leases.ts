@@ -127,20 +127,6 @@ export function leases(service: TheService): void {
     expect(await queue(1)).toEqual({ state: 'ended' });
   });
 
-  test('frees a session whose lease has ended; the former holder must queue', async () => {
-    const picture = await create();
-    const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
-    const taken = await service().leases.take(inv(1), options);
-    await expect.poll(() => queue(2)).toMatchObject({ state: 'held' });
-    await expect(service().leases.renew(inv(1), 1)).rejects.toMatchObject(refused);
-    const event = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
-    expect(taken).toMatchObject({ state: 'held', token: 1 });
-    await expect(service().appendEvent({ session: picture, event, token: 1 })).rejects.toMatchObject(refused);
-    expect(await queue(1)).toEqual({ state: 'busy', holder: 'inv-2' });
-    await end(2);
-    expect(await queue(1)).toMatchObject({ state: 'held', token: 2 });
-  });
-
   test('a renewed lease keeps the session', async () => {
     await create();
     await service().leases.take(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 60_000 });

@@ -8,6 +8,7 @@ import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
 import { pending } from './pending.ts';
 import { reading } from './reading.ts';
+import { runOrder } from './run-order.ts';
 import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
 import { strangeValues } from './strange-values.ts';
@@ -36,6 +37,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));
     describe('leases', () => leases(service));
+    describe('order of runs', () => runOrder(service));
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
     describe('the records of a user', () => users(service));

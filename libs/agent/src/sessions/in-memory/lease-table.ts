@@ -1,13 +1,40 @@
 import type { SessionRef } from '@agentmesh/protocol';
-import { defaultLeaseMs, type WhenBusy } from '../session-leases.ts';
+import { defaultLeaseMs, type TakeOptions } from '../session-leases.ts';
+
+interface Holder {
+  /** Name of the run. */
+  id: string;
+  /** The run as text; '' for work that no message can bring again. */
+  run: string;
+  /** Time after which the holder counts as silent, epoch ms. */
+  until: number;
+  /** Number of times that its run was asked for. */
+  asked: number;
+  /** Time from which its run may be asked for again, epoch ms. */
+  again: number;
+}
+
+interface WaitingRun {
+  id: string;
+  run: string;
+  /** The order in the queue; below 0 for a run that interrupts. */
+  score: number;
+}
 
 interface Lease {
   ref: SessionRef;
-  /** The run that has the session, and the end of its lease (ms). */
-  holder?: { id: string; until: number };
-  /** Waiting runs in the order of the queue, each with its message to publish. */
-  waiting: [id: string, run: string][];
+  holder?: Holder;
+  /** In the order of the queue. */
+  waiting: WaitingRun[];
   lookedAt: number;
+}
+
+/** A run that wants the session. */
+export interface Candidate extends Pick<TakeOptions, 'run' | 'whenBusy' | 'leaseMs' | 'earlier'> {
+  /** Place of the run in the order of acceptance, if it has one. */
+  place: number | undefined;
+  /** True if the run has had the session before. */
+  isBegun: boolean;
 }
 
 /** The leases and queues of the sessions in this process: the twin of the scripts on Redis. */
@@ -15,37 +42,37 @@ export class LeaseTable {
   readonly #leases = new Map<string, Lease>();
   #looks = 0;
 
-  /**
-   * Gives the session to the run, or puts the run into the queue. Returns the holder, or `queue` when another
-   * run is first.
-   */
+  /** Gives the session to the run, or puts the run into the queue. Returns the place that the run got. */
   take(
     key: string,
     ref: SessionRef,
     id: string,
-    { run, whenBusy, leaseMs = defaultLeaseMs }: { run: string; whenBusy: WhenBusy; leaseMs?: number },
-  ): { held: true } | { held: false; holder?: string } {
+    candidate: Candidate,
+  ): { held: true } | { held: false; holder?: string; place?: number } {
     const lease = this.#leaseOf(key, ref);
-    const holder = currentHolder(lease);
-    const first = lease.waiting[0]?.[0] ?? id;
-    if (holder === id || (holder === undefined && first === id)) {
-      lease.holder = { id, until: Date.now() + leaseMs };
-      lease.waiting = lease.waiting.filter(([each]) => each !== id);
+    const { run, whenBusy, leaseMs } = candidate;
+    if (!mustWait(lease, id, candidate)) {
+      lease.holder = holderOf(id, run, leaseMs);
+      lease.waiting = lease.waiting.filter((each) => each.id !== id);
       return { held: true };
     }
-    const waitingEntry = lease.waiting.find(([each]) => each === id);
-    if (waitingEntry) waitingEntry[1] = run;
-    else if (whenBusy !== 'reject') {
-      if (whenBusy === 'interrupt') lease.waiting.unshift([id, run]);
-      else lease.waiting.push([id, run]);
+    const other = lease.holder && lease.holder.id !== id ? { holder: lease.holder.id } : {};
+    if (whenBusy === 'reject') return { held: false, ...other };
+    if (lease.holder?.id === id) delete lease.holder;
+    const place = candidate.place ?? Math.max(lease.waiting.at(-1)?.score ?? 0, 0) + 1;
+    const known = lease.waiting.find((each) => each.id === id);
+    if (known) known.run = run;
+    else {
+      lease.waiting.push({ id, run, score: scoreOf(whenBusy, place) });
+      lease.waiting.sort((one, another) => one.score - another.score);
     }
-    return { held: false, ...(holder !== undefined && { holder }) };
+    return { held: false, ...other, place };
   }
 
   renew(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
     const { holder } = this.#leases.get(key) ?? {};
     if (holder?.id !== id) return false;
-    holder.until = Date.now() + leaseMs;
+    Object.assign(holder, { until: Date.now() + leaseMs, asked: 0, again: 0 });
     return true;
   }
 
@@ -55,15 +82,20 @@ export class LeaseTable {
     return holder !== undefined && holder.id !== id;
   }
 
-  /** Returns the run that has the session now. */
+  /** Returns the run that has the session. */
   holderOf(key: string): string | undefined {
-    const lease = this.#leases.get(key);
-    return lease && currentHolder(lease);
+    return this.#leases.get(key)?.holder?.id;
+  }
+
+  /** Tells whether the run has the session and has given a sign of life. */
+  isAlive(key: string, id: string): boolean {
+    const { holder } = this.#leases.get(key) ?? {};
+    return holder?.id === id && holder.until > Date.now();
   }
 
   /** Returns the run that has the session, and the waiting runs. */
   runsOf(key: string): string[] {
-    const waiting = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
+    const waiting = (this.#leases.get(key)?.waiting ?? []).map(({ id }) => id);
     return [this.holderOf(key) ?? [], waiting].flat();
   }
 
@@ -74,7 +106,7 @@ export class LeaseTable {
 
   /** Returns the waiting runs with this name, or with this prefix. */
   waitingOf(key: string, id: string, prefix?: string): string[] {
-    const names = (this.#leases.get(key)?.waiting ?? []).map(([each]) => each);
+    const names = (this.#leases.get(key)?.waiting ?? []).map((each) => each.id);
     return names.filter((each) => each === id || (prefix !== undefined && each.startsWith(prefix)));
   }
 
@@ -83,7 +115,7 @@ export class LeaseTable {
     const lease = this.#leases.get(key);
     if (!lease) return;
     if (lease.holder?.id === id) delete lease.holder;
-    lease.waiting = lease.waiting.filter(([each]) => each !== id);
+    lease.waiting = lease.waiting.filter((each) => each.id !== id);
     if (!lease.holder && lease.waiting.length === 0) this.#leases.delete(key);
   }
 
@@ -95,14 +127,29 @@ export class LeaseTable {
 
   next(key: string): string | undefined {
     const lease = this.#leases.get(key);
-    return lease && currentHolder(lease) === undefined ? lease.waiting[0]?.[1] : undefined;
+    return lease?.holder ? undefined : lease?.waiting[0]?.run;
   }
 
-  promote(key: string, id: string, leaseMs = defaultLeaseMs): void {
+  promote(key: string, id: string, leaseMs?: number): void {
     const lease = this.#leases.get(key);
-    if (!lease || currentHolder(lease) !== undefined || lease.waiting[0]?.[0] !== id) return;
-    lease.holder = { id, until: Date.now() + leaseMs };
+    const [first] = lease?.waiting ?? [];
+    if (!lease || lease.holder || first?.id !== id) return;
+    lease.holder = holderOf(id, first.run, leaseMs);
     lease.waiting.shift();
+  }
+
+  /** Returns the holder if it is silent. */
+  silentHolder(key: string): Readonly<Holder> | undefined {
+    const { holder } = this.#leases.get(key) ?? {};
+    return holder && Math.max(holder.until, holder.again) <= Date.now() ? holder : undefined;
+  }
+
+  noteAsked(key: string, id: string, leaseMs = defaultLeaseMs): boolean {
+    const holder = this.silentHolder(key) as Holder | undefined;
+    if (holder?.id !== id) return false;
+    holder.again = Date.now() + leaseMs * 2 ** holder.asked;
+    holder.asked += 1;
+    return true;
   }
 
   sessionsWithWaiting(limit: number): SessionRef[] {
@@ -126,6 +173,22 @@ export class LeaseTable {
   }
 }
 
-function currentHolder({ holder }: Lease): string | undefined {
-  return holder && holder.until > Date.now() ? holder.id : undefined;
+function mustWait(
+  { holder, waiting: [first] }: Lease,
+  id: string,
+  { place, whenBusy, isBegun, earlier }: Candidate,
+): boolean {
+  if (holder && holder.id !== id) return true;
+  if (holder && (isBegun || place === undefined)) return false;
+  const score = place === undefined ? Number.POSITIVE_INFINITY : scoreOf(whenBusy, place);
+  if (earlier !== undefined && place !== undefined && earlier < score) return true;
+  return first !== undefined && first.id !== id && first.score < score;
+}
+
+function scoreOf(whenBusy: TakeOptions['whenBusy'], place: number): number {
+  return whenBusy === 'interrupt' ? -place : place;
+}
+
+function holderOf(id: string, run: string, leaseMs = defaultLeaseMs): Holder {
+  return { id, run, until: Date.now() + leaseMs, asked: 0, again: 0 };
 }

@@ -1,9 +1,9 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import { runName, runOfName } from '../../events/run-ids.ts';
-import type { InvocationRef } from '../invocations.ts';
+import type { InvocationRef, RunEnd } from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
-import type { SessionLeases, TakenSession, TakeOptions } from '../session-leases.ts';
-import { assertCurrent, beginRun, currentRun, isDuplicate } from './stored-invocation.ts';
+import type { SessionLeases, SilentHolder, TakenSession, TakeOptions } from '../session-leases.ts';
+import { assertCurrent, beginRun, currentRun, endRun, isDuplicate } from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
 
 export class InMemorySessionLeases implements SessionLeases {
@@ -18,18 +18,24 @@ export class InMemorySessionLeases implements SessionLeases {
     const invocation = this.#tables.invocation(ref);
     const { resume = '' } = ref;
     const key = keys.session(ref);
+    const run = runName(ref);
     if (invocation.ends.has(resume)) return { state: 'ended' };
-    if (!this.#tables.findSession(ref) || (resume !== '' && invocation.owner !== key))
-      return { state: 'gone' };
-    const isHeld = leases.holderOf(key) === runName(ref);
-    if (isHeld && isDuplicate(invocation, options.delivery)) return { state: 'duplicate' };
-    const result = leases.take(key, ref, runName(ref), options);
+    const session = this.#tables.findSession(ref);
+    const isOther = options.incarnation !== undefined && options.incarnation !== session?.incarnation;
+    if (!session || isOther || (resume !== '' && invocation.owner !== key)) return { state: 'gone' };
+    const place = invocation.places.get(run) ?? options.place;
+    const isBegun = invocation.taken === run;
+    if (isBegun && leases.isAlive(key, run) && isDuplicate(invocation, options.delivery))
+      return { state: 'duplicate' };
+    const result = leases.take(key, ref, run, { ...options, place, isBegun });
     if (!result.held) {
-      const { holder } = result;
       delete invocation.delivery;
+      if (result.place !== undefined) invocation.places.set(run, result.place);
+      const { holder } = result;
       return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
     }
     beginRun(invocation, resume);
+    invocation.taken = run;
     invocation.delivery = options.delivery ?? invocation.delivery;
     invocation.token += 1;
     invocation.begun += 1;
@@ -58,6 +64,25 @@ export class InMemorySessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs?: number): Promise<void> {
     const { keys, leases } = this.#tables;
     if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
+  }
+
+  async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {
+    const holder = this.#tables.leases.silentHolder(this.#tables.keys.session(ref));
+    return holder && { ...runOfName(holder.id), run: holder.run, asked: holder.asked };
+  }
+
+  async noteAsked(ref: InvocationRef, leaseMs?: number): Promise<boolean> {
+    return this.#tables.leases.noteAsked(this.#tables.keys.session(ref), runName(ref), leaseMs);
+  }
+
+  async abandon(ref: InvocationRef, end: RunEnd): Promise<boolean> {
+    const { keys, leases } = this.#tables;
+    const key = keys.session(ref);
+    const silent = leases.silentHolder(key);
+    if (silent?.id !== runName(ref) || silent.asked === 0 || silent.run !== '') return false;
+    endRun(this.#tables.invocation(ref), ref.resume ?? '', end);
+    leases.leave(key, runName(ref));
+    return true;
   }
 
   async waitingSessions(limit: number): Promise<SessionRef[]> {

@@ -9,7 +9,8 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from '../../events/event.ts';
-import { newerAttemptError } from '../invocations.ts';
+import { runName } from '../../events/run-ids.ts';
+import { type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
 import { noSession, sessionReplacedError, takeoverError } from '../session-errors.ts';
@@ -32,7 +33,7 @@ import { InMemoryInvocations } from './invocations.ts';
 import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
 import { InMemorySessionLog } from './session-log.ts';
-import { assertCurrent, currentRun, endRun, isOver } from './stored-invocation.ts';
+import { assertCurrent, currentRun, endRun, isOver, type StoredInvocation } from './stored-invocation.ts';
 import { newSession, type StoredSession, Tables } from './tables.ts';
 import { noteTurn } from './turns.ts';
 import { InMemoryUserRecords } from './user-records.ts';
@@ -126,6 +127,7 @@ export class InMemorySessionService implements SessionService {
     attempt,
     aside = false,
     whileOpen,
+    end,
   }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
@@ -136,14 +138,9 @@ export class InMemorySessionService implements SessionService {
     const isKnown = this.#tables.findInvocation(invocationRef) !== undefined;
     const invocation = this.#tables.invocation(invocationRef);
     if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
-    assertCurrent(invocation, token);
     if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
-    if (token !== undefined) {
-      const run = currentRun(event.invocationId, invocation);
-      const isOthers = this.#tables.leases.isOthers(this.#tables.keys.session(ref), run);
-      if (isOthers || isOver(invocation)) throw takeoverError();
-      invocation.begun = 0;
-    }
+    this.#assertHolds(invocationRef, invocation, token);
+    if (token !== undefined) invocation.begun = 0;
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
     const storedSeq = invocation.seqs.get(id);
     if (storedSeq === undefined) {
@@ -158,10 +155,23 @@ export class InMemorySessionService implements SessionService {
       stored.updated = event.timestamp;
       this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
+    if (end) {
+      endRun(invocation, end.resume ?? '', end.as);
+      this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
+    }
     const seq = storedSeq ?? stored.events.length;
     const missed = stored.events.slice(session.seq, seq).map(parseEvent);
     if (missed.length > 0) bringUpToDate(session, missed, delta);
     return parseEvent(stored.events[seq - 1] ?? json);
+  }
+
+  /** @throws MeshError `aborted` unless the token is the newest and its run has the session */
+  #assertHolds(ref: InvocationRef, invocation: StoredInvocation, token: number | undefined): void {
+    assertCurrent(invocation, token);
+    if (token === undefined) return;
+    const run = currentRun(ref.invocationId, invocation);
+    if (this.#tables.leases.isOthers(this.#tables.keys.session(ref), run) || isOver(invocation))
+      throw takeoverError();
   }
 }
 

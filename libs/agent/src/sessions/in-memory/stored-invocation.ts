@@ -1,6 +1,6 @@
 import { toJson } from '@agentmesh/protocol';
 import { runName } from '../../events/run-ids.ts';
-import type { InvocationRecord, RunEnd, RunEnding } from '../invocations.ts';
+import { type InvocationRecord, type RunEnd, type RunEnding, recordedEnd } from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
 import type { Delivery } from '../session-leases.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
@@ -16,6 +16,10 @@ export interface StoredInvocation {
   begun: number;
   /** The message that brought the run which has the session; undefined while the run waits. */
   delivery?: Delivery | undefined;
+  /** The name of the run that had the session last. */
+  taken?: string;
+  /** The place in the order of acceptance of each run that waited, by its name. */
+  places: Map<string, number>;
   /** Number of the newest attempt by part. */
   attempts: Map<string, number>;
   cancelled?: string;
@@ -47,6 +51,7 @@ export function newInvocation(owner: string): StoredInvocation {
     tokens: 0,
     token: 0,
     begun: 0,
+    places: new Map(),
     attempts: new Map(),
     seqs: new Map(),
     firstSeqs: new Map(),
@@ -79,14 +84,9 @@ export function currentRun(invocationId: string, { run }: StoredInvocation): str
   return runName({ invocationId, resume: run === '' ? undefined : run });
 }
 
-export function endRun(
-  invocation: StoredInvocation,
-  run: string,
-  { status, error, refused }: RunEnding,
-): void {
-  const end: RunEnd = { status, ...(error && { error }) };
-  if (!invocation.ends.has(run)) invocation.ends.set(run, toJson(end, 'the end'));
-  if (refused && run !== '' && invocation.run === run) invocation.run = invocation.before;
+export function endRun(invocation: StoredInvocation, run: string, ending: RunEnding): void {
+  if (!invocation.ends.has(run)) invocation.ends.set(run, toJson(recordedEnd(ending), 'the end'));
+  if (ending.refused && run !== '' && invocation.run === run) invocation.run = invocation.before;
 }
 
 export function recordOf(found: StoredInvocation | undefined): InvocationRecord {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Event, type JsonEntry, keys, type SessionRef } from '@agentmesh/protocol';
 import { type StateScope, scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
-import type { Session } from '../session.ts';
+import { noteIncarnation, type Session } from '../session.ts';
 import type { UserOwner } from '../user-records.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 import { LeaseTable } from './lease-table.ts';
@@ -106,7 +106,8 @@ export class Tables {
       ...withPrefix('', stored.state),
     };
     const { id, updated, events: all } = stored;
-    return { id, appName, userId, state, events, lastUpdateTime: updated, seq: all.length };
+    const session = { id, appName, userId, state, events, lastUpdateTime: updated, seq: all.length };
+    return noteIncarnation(session, stored.incarnation);
   }
 }
 

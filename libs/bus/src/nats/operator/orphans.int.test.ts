@@ -26,24 +26,24 @@ it('finds messages that no consumer takes, also with a literal *, and moves them
   await using letters = await openDeadLetters({ url: nats.url });
   const publish = (subject: string, payload: string, msgID?: string) =>
     jetstream(connection).publish(subject, payload, { ...(msgID !== undefined && { msgID }) });
-  await publish(names.agentRun('solo'), '{"message":"is taken"}');
+  await publish(names.agentRun('solo', 's'), '{"message":"is taken"}');
   await publish(names.operation('solo', 'call'), '{}');
   expect(await queues.list()).toEqual([]);
-  await publish('mesh.v1.agent.*.run', '{"message":"star"}', 'star');
-  await publish('mesh.v1.agent.*.run', 'no json');
+  await publish('mesh.v1.agent.*.run.s', '{"message":"star"}', 'star');
+  await publish('mesh.v1.agent.*.run.t', 'no json');
   await publish('mesh.v1.operation.*.call', '{}');
   await publish(names.toolJob('dril'), '{}');
   const found = await queues.list();
   expect(found.map(({ kind, subject, count }) => `${kind} ${subject} ${count}`).sort()).toEqual([
     'job mesh.v1.tool.dril.job 1',
     'operation mesh.v1.operation.*.call 1',
-    'run mesh.v1.agent.*.run 2',
+    'run mesh.v1.agent.*.run.* 2',
   ]);
   for (const { subject, count } of found) expect(await queues.bury(subject)).toBe(count);
   expect(await queues.list()).toEqual([]);
-  expect(await queues.bury('mesh.v1.agent.*.run')).toBe(0);
+  expect(await queues.bury('mesh.v1.agent.*.run.*')).toBe(0);
   const buried = (await letters.list()).map(({ letter }) => [letter.subject, letter.payload]);
-  expect(buried).toContainEqual(['mesh.v1.agent.*.run', { message: 'star' }]);
-  expect(buried).toContainEqual(['mesh.v1.agent.*.run', 'no json']);
+  expect(buried).toContainEqual(['mesh.v1.agent.*.run.s', { message: 'star' }]);
+  expect(buried).toContainEqual(['mesh.v1.agent.*.run.t', 'no json']);
   expect(buried).toHaveLength(4);
 });

@@ -20,7 +20,10 @@ import type { OperatorOptions } from './stored-cards.ts';
  */
 export interface Orphans {
   kind: QueueKind;
-  /** The subject as the publisher wrote it. It may hold a literal `*`. */
+  /**
+   * The subject as the publisher wrote it. It may hold a literal `*`. For runs its last token, the session,
+   * is `*`: the runs of an agent are listed together.
+   */
   subject: string;
   count: number;
 }
@@ -61,7 +64,7 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
       const stream = names.workStream(orphans.kind);
       let count = 0;
       for (;;) {
-        const message = await firstOf(manager, stream, subject);
+        const message = await firstOf(manager, stream, orphans);
         if (!message) return count;
         await publishLetter(connection, names, orphans.kind, message);
         await manager.streams.deleteMessage(stream, message.seq, false);
@@ -77,9 +80,18 @@ async function orphansOf(manager: JetStreamManager, names: Subjects, kind: Queue
   const filters: string[] = [];
   for await (const { config } of manager.consumers.list(stream)) filters.push(config.filter_subject ?? '');
   const { state } = await manager.streams.info(stream, { subjects_filter: names.workSubject(kind, every) });
-  return Object.entries(state.subjects ?? {})
-    .filter(([subject]) => !filters.some((filter) => covers(filter, subject)))
-    .map(([subject, count]) => ({ kind, subject, count }));
+  const counts = new Map<string, number>();
+  for (const [subject, count] of Object.entries(state.subjects ?? {})) {
+    if (filters.some((filter) => covers(filter, subject))) continue;
+    const listed = listedAs(kind, subject);
+    counts.set(listed, (counts.get(listed) ?? 0) + count);
+  }
+  return [...counts].map(([subject, count]) => ({ kind, subject, count }));
+}
+
+/** Returns the subject under which a message is listed. */
+function listedAs(kind: QueueKind, subject: string): string {
+  return kind === 'run' ? subject.replace(/\.[^.]*$/, '.*') : subject;
 }
 
 /**
@@ -94,12 +106,12 @@ function covers(filter: string, subject: string): boolean {
 async function firstOf(
   manager: JetStreamManager,
   stream: string,
-  subject: string,
+  { kind, subject }: Orphans,
 ): Promise<StoredMsg | undefined> {
   const { state } = await manager.streams.info(stream);
   for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
     const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
-    if (message?.subject === subject) return message;
+    if (message && listedAs(kind, message.subject) === subject) return message;
   }
   return undefined;
 }

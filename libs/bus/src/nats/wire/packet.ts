@@ -5,13 +5,9 @@ import { canonicalHeader } from '../../messages/message-headers.ts';
 
 /** Turns a message of the NATS client into a packet. */
 export function toPacket(msg: Msg): Packet {
-  const headers: Headers = {};
-  if (msg.headers) {
-    for (const [name, values] of msg.headers) headers[canonicalHeader(name)] = values[0] ?? '';
-  }
   return {
     subject: msg.subject,
-    headers,
+    headers: fromNatsHeaders(msg.headers),
     bytes: msg.data,
     reply: msg.reply || undefined,
     noResponders: statusOf(msg) === 503,
@@ -24,6 +20,13 @@ export function toPacket(msg: Msg): Packet {
  */
 export function statusOf(msg: Msg): number {
   return msg.data.length === 0 ? (msg.headers?.code ?? 0) : 0;
+}
+
+/** Returns the first value of each header. */
+export function fromNatsHeaders(received: MsgHdrs | undefined): Headers {
+  const headers: Headers = {};
+  for (const [name, values] of received ?? []) headers[canonicalHeader(name)] = values[0] ?? '';
+  return headers;
 }
 
 /**

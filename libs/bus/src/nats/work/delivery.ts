@@ -39,6 +39,7 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
     // The timestamp is part of the key because the numbers start again when an operator makes the stream
     // anew.
     key: `${timestamp}-${streamSeq}`,
+    place: Number(streamSeq),
     working: () => say('+WPI'),
     nak: (delayMs) => say(delayMs > 0 ? `-NAK {"delay":${Math.round(delayMs * 1e6)}}` : '-NAK'),
     ack: () => ack(connection, link, ackTo),

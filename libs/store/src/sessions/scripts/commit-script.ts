@@ -1,5 +1,5 @@
 import { defineScript } from '../../scripts/define-script.ts';
-import { isFenced, touchInvocation } from './invocation-scripts.ts';
+import { isFenced, leaveSession, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';
 
@@ -31,7 +31,8 @@ end
  * `agent` and `through` are the agent of a summary and the last event that it stands for, or '' and '', or ''
  * and 'rewound' where all summaries are void. `opened` are the new pending calls, each its field and JSON;
  * `closed` are the calls that are no longer pending, each its field, its id and its answer. `aside` is 1 for
- * an event that is committed beside a run.
+ * an event that is committed beside a run. `endJson` is the end of the run `endRun`, or ''; `endResume` is
+ * the same name for a run that continues the invocation, or ''.
  *
  * Returns seq, 1 for a repetition, and the outbox; or a word for the reason why nothing was done.
  */
@@ -50,6 +51,8 @@ export const commitScript = defineScript(
       'hiddenSessions',
       'index',
       'sessionEnds',
+      'waiting',
+      'waitingRuns',
     ],
     args: [
       'id',
@@ -72,10 +75,13 @@ export const commitScript = defineScript(
       'aside',
       'ttl',
       'most',
+      'endJson',
+      'endRun',
+      'endResume',
     ],
     lists: ['sessionState', 'userState', 'tempState', 'appState', 'opened', 'closed', 'asks', 'answers'],
   },
-  `${writeFields}${writeOutbox}${touchInvocation}${isFenced}${noteTurn}${retain}
+  `${writeFields}${writeOutbox}${touchInvocation}${isFenced}${leaveSession}${noteTurn}${retain}
 local seq = redis.call('HGET', session, 'seq')
 if not seq then return 'gone' end
 if is_fenced(invocation, fencing_token) then return 'fenced' end
@@ -111,6 +117,10 @@ local first = note_turn(seq)
 -- The first event that the holding run needs; events that others commit beside it do not change it.
 if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
 if aside == '1' and not is_known then redis.call('HSET', invocation, 'end', '{"status":"completed"}') end
+if end_json ~= '' then
+  redis.call('HSETNX', invocation, end_field(end_resume), end_json)
+  leave_session(session, waiting, waiting_runs, end_run)
+end
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 trim(session, events, pending, answered, invocation, session_token, seq, most)
 retain(session, events, state, list, session_ends, answered, id, ttl)

@@ -13,7 +13,7 @@ const tellMs = 600_000;
  * interrupted deletion, and the id is not used again meanwhile.
  */
 export const closeSessionScript = script(`
-return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until')
+return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until', 'asked', 'again')
 `);
 
 /** Removes a session. UNLINK frees large values in the background. */

@@ -34,7 +34,7 @@ end
 // Releases what an ended invocation holds: the session, or its place in the queue.
 export const leaveSession = `
 local function leave_session(session, waiting, runs, id)
-  if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until') end
+  if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until', 'asked', 'again') end
   redis.call('ZREM', waiting, id)
   redis.call('HDEL', runs, id)
 end

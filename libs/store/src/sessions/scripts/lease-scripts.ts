@@ -2,20 +2,40 @@ import { clock } from '../../scripts/clock.ts';
 import { defineScript } from '../../scripts/define-script.ts';
 import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
-// Returns the run that holds the session; nil when the lease has expired.
+/** Longest time between two times that a silent holder is found, in ms. */
+const longestSilenceMs = 3_600_000;
+
+// Returns the run that has the session, or nil. No clock takes the session from it.
 export const holderOf = `
 local function holder_of(session)
-  local lease = redis.call('HMGET', session, 'lease', 'until')
-  return lease[1] and tonumber(lease[2]) > now_ms() and lease[1] or nil
+  return redis.call('HGET', session, 'lease') or nil
+end
+`;
+
+// Gives the session to a run. `asked` counts how often the run of a silent holder was asked for; `again` is the
+// time of the next time.
+const giveTo = `
+local function give_to(session, run, lease_ms)
+  redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
+  redis.call('HDEL', session, 'asked', 'again')
+end
+`;
+
+// Tells whether a holder has given no sign of life, and was not asked for just now.
+const isSilent = `
+local function is_silent(session)
+  local times = redis.call('HMGET', session, 'until', 'again')
+  return tonumber(times[1] or 0) <= now_ms() and tonumber(times[2] or 0) <= now_ms()
 end
 `;
 
 /**
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
  * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
- * part of the invocation and the message of this delivery, each or ''. The nonce distinguishes a repetition
- * of the same call from another taker: a repetition must not fence off its own caller. Returns the state,
- * then the values that belong to it.
+ * part of the invocation and the message of this delivery, each or ''; `place`, `earlier` and `incarnation`
+ * are those of the options, each or ''. The nonce distinguishes a repetition of the same call from another
+ * taker: a repetition must not fence off its own caller. Returns the state, then the values that belong to
+ * it.
  */
 export const takeScript = defineScript(
   {
@@ -32,34 +52,57 @@ export const takeScript = defineScript(
       'resume',
       'part',
       'delivery',
+      'place',
+      'earlier',
+      'incarnation',
     ],
   },
-  `${touchInvocation}${clock}${holderOf}
+  `${touchInvocation}${clock}${giveTo}
 if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then return { 'ended' } end
-if redis.call('HEXISTS', session, 'seq') == 0 then return { 'gone' } end
+local seq, nonce_now, holder, lease_end = unpack(redis.call('HMGET', session, 'seq', 'nonce', 'lease', 'until'))
+if not seq or incarnation ~= '' and incarnation ~= nonce_now then return { 'gone' } end
 local owner = redis.call('HGET', invocation, 'owner')
 if resume ~= '' and owner and owner ~= session_token then return { 'gone' } end
-local holder = holder_of(session)
-local first = redis.call('ZRANGE', waiting, 0, 0)[1]
-if holder ~= run and (holder or (first and first ~= run)) then
+local is_begun = redis.call('HGET', invocation, 'taken') == run
+local mine = tonumber(redis.call('HGET', invocation, 'place:' .. run) or place)
+local first, first_score = unpack(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES'))
+local function score() return when_busy == 'interrupt' and -mine or mine end
+local function must_wait()
+  if holder and holder ~= run then return true end
+  if holder and (is_begun or not mine) then return false end
+  if earlier ~= '' and mine and tonumber(earlier) < score() then return true end
+  return first and first ~= run and (not mine or tonumber(first_score) < score())
+end
+if must_wait() then
   if when_busy ~= 'reject' then
-    local place = redis.call('HINCRBY', session, 'waits', 1)
-    redis.call('ZADD', waiting, 'NX', when_busy == 'interrupt' and -place or place, run)
+    if not mine then
+      local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2]
+      mine = math.max(tonumber(last or 0), 0) + 1
+    end
+    redis.call('HSETNX', invocation, 'place:' .. run, mine)
+    redis.call('ZADD', waiting, 'NX', score(), run)
     redis.call('HSET', waiting_runs, run, message)
     redis.call('HDEL', invocation, 'part', 'message')
+    if holder == run then redis.call('HDEL', session, 'lease', 'until') end
     redis.call('PEXPIRE', waiting, running_ms)
     redis.call('PEXPIRE', waiting_runs, running_ms)
+    touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   end
-  return { 'busy', holder or '' }
+  return { 'busy', holder ~= run and holder or '' }
 end
 if delivery ~= '' then
   local taken = redis.call('HMGET', invocation, 'part', 'message')
-  if holder == run and taken[1] == part and taken[2] ~= delivery then return { 'duplicate' } end
+  local is_alive = holder and tonumber(lease_end) > now_ms()
+  if is_alive and taken[1] == part and taken[2] ~= delivery then return { 'duplicate' } end
   redis.call('HSET', invocation, 'part', part, 'message', delivery)
 end
-redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
+give_to(session, run, lease_ms)
 redis.call('ZREM', waiting, run)
-redis.call('HDEL', waiting_runs, run)
+if message == '' then redis.call('HDEL', waiting_runs, run)
+else
+  redis.call('HSET', waiting_runs, run, message)
+  redis.call('PEXPIRE', waiting_runs, running_ms)
+end
 local before = redis.call('HGET', invocation, 'run') or ''
 if before ~= resume then
   if is_over(invocation) then redis.call('HDEL', invocation, 'cancel') end
@@ -70,7 +113,7 @@ end
 if redis.call('HGET', invocation, 'taker') ~= nonce then
   redis.call('HINCRBY', invocation, 'token', 1)
   redis.call('HINCRBY', invocation, 'begun', 1)
-  redis.call('HSET', invocation, 'taker', nonce)
+  redis.call('HSET', invocation, 'taker', nonce, 'taken', run)
 end
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 local found = redis.call('HMGET', invocation, 'token', 'begun', 'cancel')
@@ -81,10 +124,10 @@ return { 'held', tonumber(found[1]), tonumber(found[2] or 0), found[3] or '' }
 /** Renews a lease. Returns the reason why the invocation was cancelled, or ''. */
 export const renewScript = defineScript(
   { keys: ['invocation', 'session'], args: ['fencingToken', 'invocationId', 'leaseMs'] },
-  `${clock}${isFenced}
+  `${clock}${isFenced}${giveTo}
 local run = redis.call('HGET', invocation, 'run') or invocation_id
 if is_fenced(invocation, fencing_token) or redis.call('HGET', session, 'lease') ~= run then return 'fenced' end
-redis.call('HSET', session, 'until', now_ms() + tonumber(lease_ms))
+give_to(session, run, lease_ms)
 return { redis.call('HGET', invocation, 'cancel') or '' }
 `,
 );
@@ -100,7 +143,7 @@ return redis.call('HDEL', invocation, 'begun')
 /** Returns whether any runs wait, and the run whose turn it is, or ''. */
 export const nextRunScript = defineScript(
   { keys: ['session', 'waiting', 'waitingRuns'] },
-  `${clock}${holderOf}
+  `${holderOf}
 local first = redis.call('ZRANGE', waiting, 0, 0)[1]
 if not first then return { 0, '' } end
 if holder_of(session) then return { 1, '' } end
@@ -108,15 +151,53 @@ return { 1, redis.call('HGET', waiting_runs, first) or '' }
 `,
 );
 
-/** Gives the session to the first run of the queue, by its name. */
+/** Gives the session to the first run of the queue, by its name. The run's text stays for a later repeat. */
 export const promoteScript = defineScript(
   { keys: ['session', 'waiting', 'waitingRuns'], args: ['run', 'leaseMs'] },
-  `${clock}${holderOf}
+  `${clock}${holderOf}${giveTo}
 if redis.call('HEXISTS', session, 'seq') == 0 or holder_of(session) then return 0 end
-if redis.call('ZRANGE', waiting, 0, 0)[1] ~= run then return 0 end
-redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
-redis.call('ZREM', waiting, run)
-return redis.call('HDEL', waiting_runs, run)
+if redis.call('ZRANGE', waiting, 0, 0)[1] ~= run or redis.call('HEXISTS', waiting_runs, run) == 0 then return 0 end
+give_to(session, run, lease_ms)
+return redis.call('ZREM', waiting, run)
+`,
+);
+
+/** Returns the silent holder, its run's text, and how often its run was asked for; or false. */
+export const findSilentScript = defineScript(
+  { keys: ['session', 'waitingRuns'] },
+  `${clock}${isSilent}
+local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
+if not holder or not is_silent(session) then return false end
+return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked or 0) }
+`,
+);
+
+/** Records that the run of a silent holder is asked for. Returns 1, or 0 when it is not silent any more. */
+export const noteAskedScript = defineScript(
+  { keys: ['session'], args: ['run', 'leaseMs'] },
+  `${clock}${isSilent}
+if redis.call('HGET', session, 'lease') ~= run or not is_silent(session) then return 0 end
+local asked = redis.call('HINCRBY', session, 'asked', 1)
+local pause = math.min(tonumber(lease_ms) * 2 ^ (asked - 1), ${longestSilenceMs})
+redis.call('HSET', session, 'again', string.format('%d', now_ms() + pause))
+return 1
+`,
+);
+
+/** Ends the run of a silent holder that no message can bring again. Returns 1 when the run has ended. */
+export const abandonScript = defineScript(
+  {
+    keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
+    args: ['sessionToken', 'runningMs', 'endedMs', 'run', 'resume', 'endJson'],
+  },
+  `${touchInvocation}${leaveSession}${clock}${isSilent}
+local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
+if holder ~= run or not asked or not is_silent(session) then return 0 end
+if redis.call('HEXISTS', waiting_runs, run) == 1 then return 0 end
+redis.call('HSETNX', invocation, end_field(resume), end_json)
+leave_session(session, waiting, waiting_runs, run)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+return 1
 `,
 );
 

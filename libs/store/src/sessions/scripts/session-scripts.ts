@@ -33,7 +33,7 @@ return { redis.call('HGETALL', user), redis.call('XRANGE', outbox, '-', '+') }
 export const readScript = defineScript(
   { keys: ['session', 'state', 'user', 'events', 'outbox'], args: ['count', 'after'] },
   `
-local meta = redis.call('HMGET', session, 'updated', 'seq', 'first')
+local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
 if not meta[2] then return false end
 local newest = {}
 if tonumber(count) > 0 then

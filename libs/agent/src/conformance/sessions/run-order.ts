@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import type { TheService } from './kit.ts';
+import { appName, deltaOf, meshError, take, userId } from './kit.ts';
+
+/** Tests of the order of runs, and of holders that give no sign of life: no clock frees a session. */
+export function runOrder(service: TheService): void {
+  const session = { appName, userId, sessionId: 's' };
+  const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
+  const refused = meshError('aborted');
+  const create = () => service().createSession(session);
+  const run = (n: number | string) => `run of inv-${n}`;
+  const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
+    service().leases.take(inv(n), { run: run(n), whenBusy });
+  const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
+  /** Gives the session to the next run in the queue, as the mesh does. */
+  async function promote() {
+    const next = await service().leases.nextRun(session);
+    if (next === undefined) return undefined;
+    await service().leases.promote(inv(next.slice('run of inv-'.length)));
+    return next;
+  }
+
+  test('no clock takes the session from the run that has it', async () => {
+    const picture = await create();
+    const options = { run: run(1), whenBusy: 'enqueue', leaseMs: 1 } as const;
+    expect(await service().leases.take(inv(1), options)).toMatchObject({ state: 'held', token: 1 });
+    await expect.poll(() => service().leases.findSilent(session)).toMatchObject({ invocationId: 'inv-1' });
+    expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
+    const event = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
+    await service().appendEvent({ session: picture, event, token: 1 });
+    expect(await service().leases.renew(inv(1), 1)).toEqual({});
+    expect(await service().leases.nextRun(session)).toBeUndefined();
+    await end(1);
+    expect(await promote()).toBe(run(2));
+  });
+
+  test('returns a silent holder with its run until it gives a sign of life', async () => {
+    await create();
+    const find = () => service().leases.findSilent(session);
+    const ask = (n: number) => service().leases.noteAsked(inv(n), 1);
+    expect(await find()).toBeUndefined();
+    await service().leases.take(inv(1), { run: run(1), whenBusy: 'enqueue', leaseMs: 1 });
+    await expect.poll(find).toEqual({ invocationId: 'inv-1', run: run(1), asked: 0 });
+    expect(await ask(2)).toBe(false);
+    expect(await ask(1)).toBe(true);
+    await expect.poll(find).toEqual({ invocationId: 'inv-1', run: run(1), asked: 1 });
+    const failure = { status: 'failed', error: { code: 'unavailable', message: 'gone' } } as const;
+    expect(await service().leases.abandon(inv(1), failure)).toBe(false);
+    await service().leases.renew(inv(1), 1, 1);
+    await expect.poll(find).toMatchObject({ asked: 0 });
+    await service().leases.renew(inv(1), 1);
+    expect(await find()).toBeUndefined();
+    expect(await ask(1)).toBe(false);
+    await end(1);
+    expect(await find()).toBeUndefined();
+  });
+
+  test('finds a run silent that was published and does not arrive', async () => {
+    await create();
+    await take(service(), inv(1));
+    await queue(2);
+    await end(1);
+    await service().leases.promote(inv(2), 1);
+    await expect
+      .poll(() => service().leases.findSilent(session))
+      .toMatchObject({ invocationId: 'inv-2', run: run(2) });
+    expect(await queue(2)).toMatchObject({ state: 'held', token: 1 });
+  });
+
+  test('ends silent work that no message can bring again, once, and frees the session', async () => {
+    const picture = await create();
+    await service().leases.take(inv(1), { run: '', whenBusy: 'reject', leaseMs: 1 });
+    const failure = { status: 'failed', error: { code: 'unavailable', message: 'gone' } } as const;
+    const find = () => service().leases.findSilent(session);
+    await expect.poll(find).toMatchObject({ run: '', asked: 0 });
+    expect(await service().leases.abandon(inv(1), failure)).toBe(false);
+    expect(await service().leases.noteAsked(inv(1), 1)).toBe(true);
+    await expect.poll(find).toMatchObject({ run: '', asked: 1 });
+    expect(await service().leases.abandon(inv(2), failure)).toBe(false);
+    expect(await service().leases.abandon(inv(1), failure)).toBe(true);
+    expect(await service().leases.abandon(inv(1), failure)).toBe(false);
+    expect(await service().invocations.get(inv(1))).toMatchObject(failure);
+    const late = deltaOf({ n: 1 }, { invocationId: 'inv-1' });
+    await expect(service().appendEvent({ session: picture, event: late, token: 1 })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(service().leases.renew(inv(1), 1)).rejects.toMatchObject(refused);
+    expect(await service().invocations.end(inv(1), { status: 'completed' }, 1)).toMatchObject(failure);
+    expect(await queue(2)).toMatchObject({ state: 'held' });
+  });
+
+  test('keeps the order of acceptance, whatever the order of arrival', async () => {
+    await create();
+    const bring = (n: number, place: number) =>
+      service().leases.take(inv(n), { run: run(n), whenBusy: 'enqueue', place });
+    await take(service(), inv(9));
+    for (const n of [3, 1, 2]) expect(await bring(n, 10 * n)).toMatchObject({ state: 'busy' });
+    await end(9);
+    expect(await promote()).toBe(run(1));
+    // The run is published again, behind others: its first place counts.
+    expect(await bring(1, 99)).toMatchObject({ state: 'held' });
+    await end(1);
+    expect(await bring(4, 15)).toMatchObject({ state: 'held' });
+    expect(await bring(5, 12)).toEqual({ state: 'busy', holder: 'inv-4' });
+    await end(4);
+    expect(await promote()).toBe(run(5));
+    // An earlier run arrives before the promoted run has begun.
+    expect(await bring(6, 11)).toEqual({ state: 'busy', holder: 'inv-5' });
+    expect(await bring(5, 98)).toEqual({ state: 'busy' });
+    expect(await promote()).toBe(run(6));
+    expect(await bring(6, 97)).toMatchObject({ state: 'held' });
+    await end(6);
+    for (const n of [5, 2, 3]) {
+      expect(await promote()).toBe(run(n));
+      await end(n);
+    }
+  });
+
+  test('a run waits for an earlier one that has not arrived, unless it has begun', async () => {
+    await create();
+    const bring = (n: number, place: number, earlier?: number, whenBusy: 'enqueue' | 'reject' = 'enqueue') =>
+      service().leases.take(inv(n), { run: run(n), whenBusy, place, earlier });
+    expect(await bring(2, 20, 10)).toEqual({ state: 'busy' });
+    expect(await bring(3, 30, 10, 'reject')).toEqual({ state: 'busy' });
+    expect(await promote()).toBe(run(2));
+    expect(await bring(2, 21, 10)).toEqual({ state: 'busy' });
+    expect(await bring(1, 10)).toMatchObject({ state: 'held' });
+    expect(await bring(1, 10, 5)).toMatchObject({ state: 'held', begun: 2 });
+    await end(1);
+    expect(await promote()).toBe(run(2));
+    // The message at 20 is later than the run's first place.
+    expect(await bring(2, 22, 21)).toMatchObject({ state: 'held' });
+  });
+
+  test('refuses a run that was accepted for an earlier session of the id', async () => {
+    await create();
+    const turn = () => service().log.readTurn({ ...session, invocationId: 'inv-1' }, {});
+    const incarnation = (await turn())?.incarnation;
+    const bring = (n: number) =>
+      service().leases.take(inv(n), { run: run(n), whenBusy: 'enqueue', incarnation });
+    expect(await bring(1)).toMatchObject({ state: 'held' });
+    await service().deleteSession(session);
+    await create();
+    expect((await turn())?.incarnation).not.toBe(incarnation);
+    expect(await bring(1)).toEqual({ state: 'gone' });
+    expect(await bring(2)).toEqual({ state: 'gone' });
+    expect(await queue(3)).toMatchObject({ state: 'held' });
+  });
+}

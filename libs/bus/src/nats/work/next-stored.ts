@@ -1,0 +1,41 @@
+import type { MsgRequest } from '@nats-io/jetstream';
+import type { StoredPacket } from '../../bus/broker-link.ts';
+import { messageOrNone, type StreamApi } from '../wire/jetstream-api.ts';
+import { fromNatsHeaders } from '../wire/packet.ts';
+
+export interface StoredPlace {
+  stream: string;
+  /** May hold wildcards. */
+  subject: string;
+  /** The lowest number. */
+  from: number;
+}
+
+/**
+ * Reads the first message of a stream with this subject and at least this number. Asks the leader of the
+ * stream: a copy may not have the message yet.
+ */
+export async function nextStored(
+  api: StreamApi,
+  { stream, subject, from }: StoredPlace,
+): Promise<StoredPacket | undefined> {
+  // The type of the client library lacks this combination, which nats-server knows since 2.9.
+  const query = { seq: Math.max(from, 1), next_by_subj: subject } as unknown as MsgRequest;
+  const message = await api.repeat(`read ${stream}`, async () =>
+    messageOrNone((await api.manager()).streams.getMessage(stream, query)),
+  );
+  if (!message) return undefined;
+  return {
+    subject: message.subject,
+    headers: fromNatsHeaders(message.header),
+    bytes: message.data,
+    key: `${nanosOf(message.timestamp)}-${message.seq}`,
+    place: message.seq,
+  };
+}
+
+/** Turns a time as nats-server writes it (RFC 3339, up to nine digits of a second) into ns since 1970. */
+function nanosOf(time: string): string {
+  const [, seconds = '', fraction = ''] = /^([^.]+?)(?:\.(\d+))?Z$/.exec(time) ?? [];
+  return `${Date.parse(`${seconds}Z`) / 1_000}${fraction.padEnd(9, '0')}`;
+}

@@ -1,0 +1,28 @@
+import { every, MeshError, type Subjects } from '@agentmesh/protocol';
+import type { BrokerLink } from '../bus/broker-link.ts';
+import type { StoredItem } from '../bus/bus.ts';
+import { whenConnected } from '../bus/when-connected.ts';
+import type { Claims } from '../claims/claims.ts';
+import { createMessage } from '../messages/create-message.ts';
+
+/** Yields the run commands of a session id that were accepted before a place. See `Bus.earlierRuns`. */
+export async function* earlierRuns(
+  { link, claims, subjects }: { link: BrokerLink; claims: Claims; subjects: Subjects },
+  session: string,
+  before: number,
+): AsyncGenerator<StoredItem, void, void> {
+  const subject = subjects.agentRun(every, session);
+  for (let from = 1; from < before; ) {
+    await whenConnected(link);
+    const packet = await link.nextWork('run', subject, from);
+    if (!packet || packet.place >= before) return;
+    from = packet.place + 1;
+    try {
+      const { key, place } = packet;
+      yield { ...createMessage(await claims.restore(packet)), key, place };
+    } catch (thrown) {
+      // The run has ended, and its payload was removed.
+      if (MeshError.from(thrown).code !== 'failed_precondition') throw thrown;
+    }
+  }
+}

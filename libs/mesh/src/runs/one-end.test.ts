@@ -1,0 +1,107 @@
+import { LlmAgent } from '@agentmesh/agent';
+import { overrideSessions } from '@agentmesh/agent/internal';
+import { expect, it } from 'vitest';
+import { startRun } from '../client/start-run.ts';
+import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { remoteTool } from '../remote/remote-tool.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+import { cancelInvocation } from './cancel-invocation.ts';
+
+/** Makes an agent whose store calls `afterCommit` with each event of the agent that it has committed. */
+async function stage(model: ScriptedLlm, afterCommit: (mesh: Mesh, said: string) => Promise<void>) {
+  const world = memoryMesh();
+  const serve = async () => {
+    const mesh = await world.connect('agent_solo');
+    const sessions = overrideSessions(mesh.sessions, {
+      async appendEvent(request) {
+        const event = await mesh.sessions.appendEvent(request);
+        if (event.author === 'solo') await afterCommit(mesh, brief(event));
+        return event;
+      },
+    });
+    const agent = new LlmAgent({ name: 'solo', model, tools: [remoteTool('work')] });
+    await serveAgent({ ...mesh, sessions }, agent, { app: 'app' });
+    return mesh;
+  };
+  const { client, ref } = await world.chat('app');
+  const start = async (timeoutMs?: number) => {
+    const request = { app: 'app', user: 'u', session: ref.sessionId, message: 'go' };
+    const run = await startRun(client, request, timeoutMs === undefined ? {} : { timeoutMs });
+    return { ...run, all: Array.fromAsync(run.events) };
+  };
+  const cancel = (invocationId: string) => cancelInvocation(client, { ...ref, invocationId }, 'enough');
+  const record = (invocationId: string) => world.sessions.invocations.get({ ...ref, invocationId });
+  const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
+  return { world, client, ref, serve, start, cancel, record, log };
+}
+
+it('a run that is cancelled after its last word has ended with that word', async () => {
+  let invocationId = '';
+  const { serve, start, cancel, record, log, world } = await stage(
+    new ScriptedLlm(says('done')),
+    async () => void (await cancel(invocationId)),
+  );
+  await serve();
+  const run = await start();
+  ({ invocationId } = run);
+  expect((await run.all).map(brief)).toEqual(['solo: done']);
+  expect(await run.end).toMatchObject({ status: 'completed' });
+  expect(await record(invocationId)).toMatchObject({ status: 'completed' });
+  expect(await log()).toEqual(['user: go', 'solo: done']);
+  expect(world.lines).toEqual([]);
+});
+
+it.each([
+  ['is cancelled', undefined],
+  ['passes its deadline', 300],
+])(
+  'a run whose process dies after its last word, and that %s then, has ended with that word',
+  async (_how, timeoutMs) => {
+    const died = Promise.withResolvers<void>();
+    const { serve, start, cancel, record, log, world } = await stage(
+      new ScriptedLlm(says('done')),
+      async (mesh) => {
+        world.hub.kill((mesh as Awaited<ReturnType<typeof serve>>).bus);
+        died.resolve();
+        await new Promise(() => {});
+      },
+    );
+    await serve();
+    const run = await start(timeoutMs);
+    await died.promise;
+    if (timeoutMs === undefined) await cancel(run.invocationId);
+    else await new Promise((resolve) => setTimeout(resolve, timeoutMs));
+    await serve();
+    await run.all;
+    expect(await run.end).toMatchObject({ status: 'completed' });
+    expect(await record(run.invocationId)).toMatchObject({ status: 'completed' });
+    expect(await log()).toEqual(['user: go', 'solo: done']);
+  },
+);
+
+it('a run that is cancelled between a call and its job leaves no open call', async () => {
+  let invocationId = '';
+  const { serve, start, cancel, record, log, world, client, ref } = await stage(
+    new ScriptedLlm(calls('work')),
+    async () => void (await cancel(invocationId)),
+  );
+  // Nobody works: only its card is there, as of a service that has just gone.
+  await client.bus.announce({
+    kind: 'tool',
+    name: 'work',
+    description: 'works',
+    version: '0.0.0',
+    declaration: { name: 'work' },
+    longRunning: true,
+  });
+  await serve();
+  const run = await start();
+  ({ invocationId } = run);
+  await run.all;
+  const end = { status: 'failed', error: { code: 'cancelled', message: 'enough' } };
+  expect(await run.end).toMatchObject(end);
+  expect(await record(invocationId)).toMatchObject(end);
+  expect(await world.sessions.pending.list(ref)).toEqual([]);
+  expect(await log()).toEqual(['user: go', 'solo: calls work', 'solo: fails cancelled']);
+});

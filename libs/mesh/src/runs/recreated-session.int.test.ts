@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LlmAgent } from '@agentmesh/agent';
+import { connectNats, provision } from '@agentmesh/bus';
+import { createLogger } from '@agentmesh/service';
+import { connectRedisStore } from '@agentmesh/store';
+import { startNats, startRedis } from '@agentmesh/testing';
+import { expect, it } from 'vitest';
+import { startRun } from '../client/start-run.ts';
+import { createMesh } from '../connect/create-mesh.ts';
+import { brief, ScriptedLlm, says } from '../harness.fixture.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+
+const rounds = 25;
+
+it('a run of a deleted session writes nothing into a new session of its id', async () => {
+  await using redis = await startRedis();
+  await using nats = await startNats();
+  await provision({ url: nats.url, agents: ['solo'], ackWaitMs: 300, storage: 'memory' });
+  await using store = await connectRedisStore({ url: redis.url });
+  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
+  const connect = async (service: string) =>
+    createMesh({ bus: await connectNats({ service, url: nats.url }), ...store, log });
+  const model = new ScriptedLlm(...Array.from({ length: rounds }, () => says('done')));
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (...args) {
+    await delay(Math.random() * 10);
+    yield* generateContentAsync.apply(model, args);
+  };
+  const served = await connect('agent_solo');
+  await using _bus = served.bus;
+  await serveAgent(served, new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const client = await connect('client');
+  await using _client = client.bus;
+  const written: string[] = [];
+  for (let n = 0; n < rounds; n += 1) {
+    const ref = { appName: 'app', userId: 'u', sessionId: `s${n}` };
+    await client.sessions.createSession(ref);
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+    await delay(Math.random() * 8);
+    await client.sessions.deleteSession(ref);
+    await client.sessions.createSession(ref);
+    // A watcher of a deleted session may be told that it is gone.
+    await Array.fromAsync(run.events).catch(() => {});
+    await run.end.catch(() => {});
+    written.push(...((await client.sessions.getSession(ref))?.events ?? []).map(brief));
+  }
+  expect(written).toEqual([]);
+}, 30_000);

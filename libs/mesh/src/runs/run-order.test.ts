@@ -1,0 +1,175 @@
+import { LlmAgent } from '@agentmesh/agent';
+import { overrideSessions } from '@agentmesh/agent/internal';
+import { expect, it } from 'vitest';
+import { startRun } from '../client/start-run.ts';
+import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { serveAgent } from '../serve/serve-agent.ts';
+
+const echo = () =>
+  new ScriptedLlm(
+    ...Array.from(
+      { length: 9 },
+      () =>
+        ({ contents }: { contents: readonly { parts?: { text?: string }[] }[] }) =>
+          says(`re: ${contents.at(-1)?.parts?.[0]?.text}`),
+    ),
+  );
+
+/** Makes an agent with one model on replicas, which `wrap` may change, and a session. */
+async function stage(...wraps: ((mesh: Mesh) => Mesh)[]) {
+  const world = memoryMesh();
+  const model = echo();
+  for (const wrap of wraps)
+    await serveAgent(wrap(await world.connect('agent_solo')), new LlmAgent({ name: 'solo', model }), {
+      app: 'app',
+      slots: 1,
+      sweepMs: 50,
+    });
+  const { client, ref } = await world.chat('app');
+  const start = async (message: string) => {
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message });
+    return { ...run, all: Array.fromAsync(run.events) };
+  };
+  const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
+  return { world, client, ref, start, log, model };
+}
+
+const inTurn = (...texts: string[]) => texts.flatMap((text) => [`user: ${text}`, `solo: re: ${text}`]);
+
+/** Makes a replica that stops before it takes its first run, until the gate opens. */
+function stopped() {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const wrap = (mesh: Mesh): Mesh => ({
+    ...mesh,
+    sessions: overrideSessions(mesh.sessions, {
+      leases: {
+        async take(ref, options) {
+          reached.resolve();
+          await gate.promise;
+          return await mesh.sessions.leases.take(ref, options);
+        },
+      },
+    }),
+  });
+  return { wrap, reached: reached.promise, open: () => gate.resolve() };
+}
+
+it('a run waits for an earlier one that a stopped replica has received', async () => {
+  const first = stopped();
+  const { start, log, world } = await stage(first.wrap);
+  const one = await start('one');
+  await first.reached;
+  const model = echo();
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), {
+    app: 'app',
+    sweepMs: 50,
+  });
+  const two = await start('two');
+  await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+  first.open();
+  await Promise.all([one.all, two.all]);
+  expect(await log()).toEqual(inTurn('one', 'two'));
+  expect(world.lines).toEqual([]);
+});
+
+it('a run goes on when the earlier one will never arrive', async () => {
+  const first = stopped();
+  const { start, log, world } = await stage(first.wrap);
+  await start('one');
+  await first.reached;
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model: echo() }), {
+    app: 'app',
+    sweepMs: 50,
+  });
+  const two = await start('two');
+  await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+  // As an operator who removes messages from a stream.
+  world.hub.remove('mesh.v1.agent.solo.run.*');
+  await two.all;
+  expect(await log()).toEqual(inTurn('two'));
+});
+
+it('a command on the subject of another session is a dead letter that names the right one', async () => {
+  const { client, ref, world } = await stage((mesh) => mesh);
+  const command = { app: 'app', user: 'u', session: ref.sessionId, message: 'hi' };
+  await client.bus.enqueue(client.subjects.agentRun('solo', 'other'), command, { messageId: 'm' });
+  await expect.poll(() => world.hub.queued('mesh.v1.dead.agent.solo')).toBe(1);
+  const [letter = ''] = world.hub.queuedTexts('mesh.v1.dead.agent.solo');
+  expect(JSON.parse(letter).error.message).toContain(`publish it on mesh.v1.agent.solo.run.${ref.sessionId}`);
+});
+
+it('a command without a session belongs to the session of its subject', async () => {
+  const { client, ref, log } = await stage((mesh) => mesh);
+  await client.bus.enqueue(
+    client.subjects.agentRun('solo', ref.sessionId),
+    { app: 'app', user: 'u', message: 'hi' },
+    { messageId: 'm' },
+  );
+  await expect.poll(log).toEqual(inTurn('hi'));
+});
+
+it('a run whose command is lost is published again when another one waits for it', async () => {
+  const shortLease = (mesh: Mesh): Mesh => ({
+    ...mesh,
+    sessions: overrideSessions(mesh.sessions, {
+      leases: { take: (ref, options) => mesh.sessions.leases.take(ref, { ...options, leaseMs: 20 }) },
+    }),
+  });
+  const { start, log, world, client, model } = await stage();
+  const lost = await world.connect('agent_solo');
+  const { generateContentAsync } = model;
+  const asked = Promise.withResolvers<void>();
+  model.generateContentAsync = async function* (...args) {
+    if (!lost.bus.status().connected) {
+      yield* generateContentAsync.apply(model, args);
+      return;
+    }
+    asked.resolve();
+    await new Promise(() => {});
+  };
+  await serveAgent(shortLease(lost), new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  await expect.poll(() => client.bus.directory.get('agent', 'solo')).toBeDefined();
+  const one = await start('one');
+  await asked.promise;
+  world.hub.kill(lost.bus);
+  world.hub.remove('mesh.v1.agent.solo.run.*');
+  await serveAgent(shortLease(await world.connect('agent_solo')), new LlmAgent({ name: 'solo', model }), {
+    app: 'app',
+    sweepMs: 50,
+  });
+  const two = await start('two');
+  await Promise.all([one.all, two.all]);
+  expect(await log()).toEqual(inTurn('one', 'two'));
+  expect(world.lines.filter((line) => line.includes('gave no sign of life'))).toHaveLength(1);
+});
+
+it('work of a program that died in a session ends, and the next run goes on', async () => {
+  const { start, log, world, ref } = await stage((mesh) => mesh);
+  const ask = { ...ref, invocationId: 'e-ask' };
+  await world.sessions.leases.take(ask, { run: '', whenBusy: 'reject', leaseMs: 1 });
+  const one = await start('one');
+  await one.all;
+  expect(await log()).toEqual(inTurn('one'));
+  expect(await world.sessions.invocations.get(ask)).toMatchObject({
+    status: 'failed',
+    error: { code: 'unavailable' },
+  });
+});
+
+it('a run that was accepted for a deleted session leaves nothing in a new one of its id', async () => {
+  const first = stopped();
+  const { start, log, world, ref } = await stage(first.wrap);
+  const one = await start('one');
+  await first.reached;
+  await world.sessions.deleteSession(ref);
+  await world.sessions.createSession({ ...ref });
+  first.open();
+  await one.all;
+  expect(await one.end).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+  expect(await log()).toEqual([]);
+  const two = await start('two');
+  await two.all;
+  expect(await log()).toEqual(inTurn('two'));
+});
