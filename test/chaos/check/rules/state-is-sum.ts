@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { SessionRef } from '@agentmesh/protocol';
 import { type Found, type History, nameOf, type SessionHistory } from '../history.ts';
 
 const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user:');
@@ -8,9 +9,20 @@ const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user
  * value of a key that sessions share must be the last one of a session that wrote the key, since the logs
  * give no order between sessions.
  */
-export function stateIsSum({ sessions }: Pick<History, 'sessions'>): Found[] {
-  return [...sessions.flatMap(ownState), ...sharedState(sessions)];
+export function stateIsSum({
+  sessions,
+  acts = [],
+}: Pick<History, 'sessions'> & Partial<Pick<History, 'acts'>>): Found[] {
+  // The log of a deleted session is gone, and the state that it shared with other sessions stays.
+  const deletions = acts.filter(({ kind, outcome }) => kind === 'delete' && outcome !== 'refused');
+  const users = new Set(deletions.map(({ session }) => userOf(session)));
+  const apps = new Set(deletions.map(({ session }) => session.appName));
+  const isKnown = (key: string, session: SessionRef) =>
+    key.startsWith('app:') ? !apps.has(session.appName) : !users.has(userOf(session));
+  return [...sessions.flatMap(ownState), ...sharedState(sessions, isKnown)];
 }
+
+const userOf = ({ appName, userId }: SessionRef) => `${appName}/${userId}`;
 
 function ownState(session: SessionHistory): Found[] {
   const { initialState, state, events } = session;
@@ -28,12 +40,16 @@ function ownState(session: SessionHistory): Found[] {
     }));
 }
 
-function sharedState(sessions: readonly SessionHistory[]): Found[] {
+function sharedState(
+  sessions: readonly SessionHistory[],
+  isKnown: (key: string, session: SessionRef) => boolean,
+): Found[] {
   const writes = new Map<string, { session: SessionHistory; key: string; value: unknown }[]>();
   for (const session of sessions) {
     const last: Record<string, unknown> = {};
     for (const { event } of session.events) Object.assign(last, event.actions.stateDelta);
-    for (const [key, value] of Object.entries(last).filter(([name]) => isShared(name))) {
+    const shared = Object.entries(last).filter(([name]) => isShared(name) && isKnown(name, session));
+    for (const [key, value] of shared) {
       const scope = key.startsWith('app:') ? session.appName : `${session.appName}/${session.userId}`;
       const place = `${scope} ${key}`;
       writes.set(place, [...(writes.get(place) ?? []), { session, key, value }]);
