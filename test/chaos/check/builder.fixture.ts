@@ -129,7 +129,7 @@ export class HistoryBuilder {
     const execution = { tool, callId: id, invocationId, replica, life, beganAt: this.tick() };
     this.history.executions.push({ ...execution, endedAt: this.tick() });
     const count = Number(session.state[counterKey] ?? 0) + 1;
-    const delta = tool === 'add_local' ? { [counterKey]: count } : { [`last_${tool}`]: id };
+    const delta = tool === 'add_local' ? { [counterKey]: count } : { [`user:last_${tool}`]: id };
     this.commit(session, message, { content: responds(id, tool, { counted: id }), ...more }, delta);
     return id;
   }
@@ -269,6 +269,8 @@ export class HistoryBuilder {
     if (Object.keys(delta).length > 0)
       event.actions = createEventActions({ ...event.actions, stateDelta: delta });
     session.events.push({ seq: session.events.length + 1, event });
+    const shared = Object.entries(delta).filter(([key]) => key.startsWith('user:'));
+    for (const each of this.history.sessions) Object.assign(each.state, Object.fromEntries(shared));
     Object.assign(session.state, delta);
     this.tick();
     return event;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HistoryBuilder } from './builder.fixture.ts';
 import { answerSpoils, clientSpoils, effectSpoils } from './outside-spoils.fixture.ts';
 import { restSpoils } from './rest-spoils.fixture.ts';
 import { check, rules } from './rules.ts';
@@ -33,4 +34,16 @@ describe('a spoilt history is reported by the rule that it breaks, and by no oth
   it('is there for every rule', () => {
     expect(new Set(spoils.map(([, rule]) => rule))).toEqual(new Set(Object.keys(rules)));
   });
+});
+
+it('judges a value that sessions share, unless a deleted session may have written it', () => {
+  const builder = new HistoryBuilder();
+  const [session, other] = [builder.session(), builder.session()];
+  builder.say(session, 'remote');
+  expect(check(builder.history)).toEqual([]);
+  session.state['user:last_add_remote'] = 'c-other';
+  expect(check(builder.history)).toMatchObject([{ rule: 'state-is-sum' }]);
+  builder.say(other, 'chat');
+  builder.remove(other);
+  expect(check(builder.history)).toEqual([]);
 });

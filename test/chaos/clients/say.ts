@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type SessionRef, subjects } from '@agentmesh/protocol';
 import { type Message, now } from '../check/history.ts';
 import { countsOf, expectedOf, wordsOf } from '../model.ts';
@@ -46,7 +46,7 @@ export async function say(world: World, place: Place, step: Say): Promise<void> 
       const sent = await (step.via === 'nats' ? sayOnNats(trial) : sayOverHttp(trial, step));
       operation.done = sent === 'known' && message.refused?.code !== busyCode;
       if (sent === 'unknown') place.session = undefined;
-      if (!operation.done) await door.elsewhere();
+      if (!operation.done) await pause(sent === 'known' ? busyMs : unknownMs);
     }
   } catch (error) {
     if (!door.signal.aborted) throw error;
@@ -59,6 +59,9 @@ export async function say(world: World, place: Place, step: Say): Promise<void> 
 
 /** The code of a refusal after which a client tries again: a server has no room. */
 const busyCode = 'resource_exhausted';
+/** The pauses before the next try, in ms: after a refusal, and when nobody answered. */
+const busyMs = 600;
+const unknownMs = 100;
 
 function messageOf(step: Say, id: string, session: SessionRef): Message {
   const { kind, via, whenBusy, deadlineMs, stateDelta } = step;
@@ -176,7 +179,7 @@ async function sayOnNats(trial: Trial): Promise<Sent> {
     const { invocationId: _id, ...told } = end;
     trial.attempt.view.ends.push(told);
     // The record of the end is written before the news of it, so the gateway has it.
-    await delay(1);
+    await pause(1);
   }
   await followRun(followerOf(trial, invocationId, 'steady'), undefined);
   return 'known';
