@@ -175,7 +175,8 @@ describe('the end of a cancelled job', () => {
     await chat.serveWork(() => ({}));
     await until(() => chat.world.hub.queued(chat.client.subjects.toolJob('work')) === 0);
     await until(() => chat.world.hub.queued(chat.client.subjects.workSubject('operation', 'solo')) === 0);
-    expect((await chat.briefs()).at(-1)).toBe('solo: gets {"status":"cancelled","error":"enough"}');
+    // The step that cancels the run also closes its call: the end of the job comes too late.
+    expect((await chat.briefs()).at(-1)).toBe('solo: fails cancelled');
     expect(chat.model.requests).toHaveLength(1);
   }, 20_000);
 });
