@@ -70,7 +70,10 @@ async function use({ sessions, credentials }: Store): Promise<void> {
   await token('e-waits');
 }
 
-test('the deletion of a session leaves only its waiting runs, for some minutes', async () => {
+/** The ends of the runs of the session, which a deletion leaves for some minutes. */
+const ends = ['{shop:ann}:index', '{shop:ann}:invocation:e-1', '{shop:ann}:invocation:e-waits'];
+
+test('the deletion of a session leaves its waiting runs, and the ends of its runs, for some minutes', async () => {
   const store = await connect();
   await use(store);
   const { sessions, remainingKeys, keys } = store;
@@ -81,12 +84,19 @@ test('the deletion of a session leaves only its waiting runs, for some minutes',
   await sessions.deleteSession(ref);
   expect(await remainingKeys()).toEqual([
     'waiting-sessions',
+    ...ends,
     '{shop:ann}:session:sess:waiting',
     '{shop:ann}:session:sess:waiting-runs',
   ]);
-  expect(await admin.pttl(keys.waiting(ref))).toBeLessThanOrEqual(600_000);
-  expect(await admin.pttl(keys.waitingRuns(ref))).toBeLessThanOrEqual(600_000);
+  for (const key of [keys.waiting(ref), keys.waitingRuns(ref), keys.invocation('shop', 'ann', 'e-1')]) {
+    const ttl = await admin.pttl(key);
+    expect(ttl).toBeGreaterThan(0);
+    expect(ttl).toBeLessThanOrEqual(600_000);
+  }
+  const fields = await admin.hkeys(keys.invocation('shop', 'ann', 'e-1'));
+  expect(fields).toEqual(['end']);
   await sessions.users.forgetQueue(ref);
+  await sessions.users.deleteRest(ref);
   expect(await remainingKeys()).toEqual([]);
 });
 
@@ -128,7 +138,7 @@ test.each([0, 1, 2])('a deletion that was interrupted at page %i is finished by 
   expect(await sessions.users.sessionIds(ref)).toContain('sess');
   await sessions.deleteSession(ref);
   await sessions.users.forgetQueue(ref);
-  expect(await remainingKeys()).toEqual([]);
+  expect(await remainingKeys()).toEqual(ends);
 });
 
 test('a long log is read in pages', async () => {

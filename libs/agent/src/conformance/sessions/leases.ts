@@ -195,7 +195,8 @@ export function leases(service: TheService): void {
     await queue(3);
     await service().deleteSession(session);
     expect(await service().leases.nextRun(session)).toBe(run(3));
-    expect(await queue(3)).toEqual({ state: 'gone' });
+    expect(await queue(3)).toEqual({ state: 'ended' });
+    expect(await service().invocations.get(inv(2))).toMatchObject({ error: { code: 'not_found' } });
     await end(3);
     expect(await service().leases.nextRun(session)).toBeUndefined();
   });

@@ -132,6 +132,21 @@ export function runOrder(service: TheService): void {
     expect(await bring(2, 22, 21)).toMatchObject({ state: 'held' });
   });
 
+  test('keeps the ends of the runs of a deleted session for a while', async () => {
+    await create();
+    await take(service(), inv(1));
+    await end(1);
+    await take(service(), inv(2));
+    await service().deleteSession(session);
+    await create();
+    expect(await service().invocations.get(inv(1))).toMatchObject({ status: 'completed' });
+    const gone = { status: 'failed', error: { code: 'not_found' } };
+    expect(await service().invocations.get(inv(2))).toMatchObject(gone);
+    expect(await service().invocations.end(inv(2), { status: 'completed' })).toMatchObject(gone);
+    for (const n of [1, 2]) expect(await queue(n)).toEqual({ state: 'ended' });
+    expect(await queue(3)).toMatchObject({ state: 'held' });
+  });
+
   test('refuses a run that was accepted for an earlier session of the id', async () => {
     await create();
     const turn = () => service().log.readTurn({ ...session, invocationId: 'inv-1' }, {});
@@ -142,7 +157,8 @@ export function runOrder(service: TheService): void {
     await service().deleteSession(session);
     await create();
     expect((await turn())?.incarnation).not.toBe(incarnation);
-    expect(await bring(1)).toEqual({ state: 'gone' });
+    // Its run has ended with the session.
+    expect(await bring(1)).toEqual({ state: 'ended' });
     expect(await bring(2)).toEqual({ state: 'gone' });
     expect(await queue(3)).toMatchObject({ state: 'held' });
   });

@@ -76,12 +76,6 @@ export class LeaseTable {
     return true;
   }
 
-  /** Tells whether another run has the session. */
-  isOthers(key: string, id: string): boolean {
-    const { holder } = this.#leases.get(key) ?? {};
-    return holder !== undefined && holder.id !== id;
-  }
-
   /** Returns the run that has the session. */
   holderOf(key: string): string | undefined {
     return this.#leases.get(key)?.holder?.id;

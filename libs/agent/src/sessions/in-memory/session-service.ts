@@ -111,8 +111,9 @@ export class InMemorySessionService implements SessionService {
     this.#tables.sessionsOf(ref).delete(key);
     this.#tables.leases.free(key);
     this.pending.forgetSession(ref);
-    for (const [id, { owner, seqs, firstSeqs }] of this.#tables.invocations) {
-      if (owner === key) this.#tables.invocations.delete(id);
+    for (const [id, invocation] of this.#tables.invocations) {
+      const { owner, seqs, firstSeqs } = invocation;
+      if (owner === key) this.#tables.keepEnds(id, invocation);
       else {
         firstSeqs.delete(key);
         for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
@@ -169,8 +170,10 @@ export class InMemorySessionService implements SessionService {
   #assertHolds(ref: InvocationRef, invocation: StoredInvocation, token: number | undefined): void {
     assertCurrent(invocation, token);
     if (token === undefined) return;
-    const run = currentRun(ref.invocationId, invocation);
-    if (this.#tables.leases.isOthers(this.#tables.keys.session(ref), run) || isOver(invocation))
+    const holder = this.#tables.leases.holderOf(this.#tables.keys.session(ref));
+    // Nobody holds the session of a call: it belongs to the run of its caller.
+    const isHeld = holder === undefined && this.#tables.findSession(ref)?.hidden;
+    if (isOver(invocation) || (holder !== currentRun(ref.invocationId, invocation) && !isHeld))
       throw takeoverError();
   }
 }

@@ -61,6 +61,20 @@ export function newInvocation(owner: string): StoredInvocation {
   };
 }
 
+/** Returns the record of an invocation of a deleted session: how its runs ended. */
+export function endsOnly({ run, ends }: StoredInvocation): StoredInvocation {
+  const message = 'its session was deleted';
+  const failed: RunEnd = { status: 'failed', error: { code: 'not_found', message } };
+  const known = [...ends].map(([each, json]): [string, RunEnd] => [each, JSON.parse(json)]);
+  const all = ends.has(run) ? known : [...known, [run, failed] as const];
+  const kept = all.map(([each, { error, ...end }]): [string, string] => [
+    each,
+    // The words of an error may hold data of the user.
+    JSON.stringify({ ...end, ...(error && { error: { ...error, message } }) }),
+  ]);
+  return { ...newInvocation(''), run, ends: new Map(kept) };
+}
+
 /** Records that a run has got the session: from now on it is the current run of the invocation. */
 export function beginRun(invocation: StoredInvocation, run: string): void {
   if (invocation.run === run) return;

@@ -6,7 +6,7 @@ import { noteIncarnation, type Session } from '../session.ts';
 import type { UserOwner } from '../user-records.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 import { LeaseTable } from './lease-table.ts';
-import { newInvocation, type StoredInvocation } from './stored-invocation.ts';
+import { endsOnly, newInvocation, type StoredInvocation } from './stored-invocation.ts';
 
 export interface StoredSession {
   id: string;
@@ -79,6 +79,19 @@ export class Tables {
     return entry(this.invocations, key, () => newInvocation(owner));
   }
 
+  /** Ends an invocation of a deleted session, and removes all but its ends, which are kept for a while. */
+  keepEnds(key: string, invocation: StoredInvocation): void {
+    this.invocations.delete(key);
+    // Work that has never had or wanted the session leaves nothing.
+    if (invocation.taken === undefined && invocation.places.size === 0) return;
+    const kept = endsOnly(invocation);
+    this.invocations.set(key, kept);
+    const forget = () => {
+      if (this.invocations.get(key) === kept) this.invocations.delete(key);
+    };
+    setTimeout(forget, keptEndsMs).unref();
+  }
+
   /** Returns the `user:` state; its keys have no prefix. */
   userState({ appName, userId }: UserOwner): JsonMap {
     return entry(this.#users, this.keys.user(appName, userId), () => new Map());
@@ -110,6 +123,9 @@ export class Tables {
     return noteIncarnation(session, stored.incarnation);
   }
 }
+
+/** Time for which the ends of a deleted session's runs are kept, in ms. */
+const keptEndsMs = 600_000;
 
 const prefixes: Record<StateScope, string> = { app: 'app:', user: 'user:', temp: 'temp:', session: '' };
 

@@ -86,8 +86,10 @@ local seq = redis.call('HGET', session, 'seq')
 if not seq then return 'gone' end
 if is_fenced(invocation, fencing_token) then return 'fenced' end
 if fencing_token ~= '' then
-  local holder = redis.call('HGET', session, 'lease')
-  if holder and holder ~= (redis.call('HGET', invocation, 'run') or invocation_id) then return 'fenced' end
+  local holder, hidden = unpack(redis.call('HMGET', session, 'lease', 'hidden'))
+  local run = redis.call('HGET', invocation, 'run') or invocation_id
+  -- Nobody holds the session of a call: it belongs to the run of its caller.
+  if holder ~= run and (holder or hidden == '0') then return 'fenced' end
   if is_over(invocation) then return 'fenced' end
 end
 if part ~= '' and redis.call('HGET', invocation, 'part:' .. part) ~= attempt then return 'repeated' end

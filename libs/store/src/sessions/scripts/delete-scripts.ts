@@ -1,4 +1,5 @@
 import { defineScript } from '../../scripts/define-script.ts';
+import { noteKey } from '../../scripts/expiring-key.ts';
 import { script } from '../../scripts/script.ts';
 
 /**
@@ -6,6 +7,38 @@ import { script } from '../../scripts/script.ts';
  * error.
  */
 const tellMs = 600_000;
+
+// Ends the invocation of a deleted session, and removes everything else from its record: its command may be
+// delivered again, and its clients must be told the same end. The words of an error may hold data of the user.
+// Work that has never had or wanted the session leaves nothing.
+const keepEnds = `${noteKey}
+local function keep_ends(index, key)
+  local all, kept, is_run = redis.call('HGETALL', key), {}, false
+  local run = redis.call('HGET', key, 'run') or ''
+  local current = run == '' and 'end' or 'end:' .. run
+  local gone = '{"status":"failed","error":{"code":"not_found","message":"its session was deleted"}}'
+  if redis.call('HEXISTS', key, current) == 0 then table.insert(all, current) table.insert(all, gone) end
+  for n = 1, #all, 2 do
+    is_run = is_run or all[n] == 'taken' or string.sub(all[n], 1, 6) == 'place:'
+    if all[n] == 'run' or all[n] == 'end' or string.sub(all[n], 1, 4) == 'end:' then
+      local value = all[n + 1]
+      if all[n] ~= 'run' then
+        local ending = cjson.decode(value)
+        if ending.error then ending.error.message = 'its session was deleted' end
+        value = cjson.encode(ending)
+      end
+      kept[#kept + 1] = all[n]
+      kept[#kept + 1] = value
+    end
+  end
+  redis.call('UNLINK', key)
+  redis.call('ZREM', index, 'key ' .. key)
+  if not is_run then return end
+  redis.call('HSET', key, unpack(kept))
+  redis.call('PEXPIRE', key, ${tellMs})
+  note_key(index, key, ${tellMs})
+end
+`;
 
 /**
  * KEYS session. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
@@ -52,12 +85,10 @@ return 1
  * KEYS index, then invocations that the log names. ARGV session token. An invocation of another session keeps
  * that session's fields.
  */
-export const deleteInvocationsScript = script(`
+export const deleteInvocationsScript = script(`${keepEnds}
 local own = 'event:' .. ARGV[1] .. ':'
 for n = 2, #KEYS do
-  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then
-    redis.call('UNLINK', KEYS[n])
-    redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then keep_ends(KEYS[1], KEYS[n])
   else
     redis.call('HDEL', KEYS[n], 'from:' .. ARGV[1])
     for _, field in ipairs(redis.call('HKEYS', KEYS[n])) do
@@ -68,16 +99,12 @@ end
 return 1
 `);
 
-/** KEYS index, then invocations. ARGV session token. Returns how many of them were the session's own. */
-export const deleteOwnScript = script(`
-local count = 0
+/** KEYS index, then invocations. ARGV session token. Other sessions' invocations stay. */
+export const deleteOwnScript = script(`${keepEnds}
 for n = 2, #KEYS do
-  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then
-    redis.call('UNLINK', KEYS[n])
-    count = count + redis.call('ZREM', KEYS[1], 'key ' .. KEYS[n])
-  end
+  if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then keep_ends(KEYS[1], KEYS[n]) end
 end
-return count
+return 1
 `);
 
 /**
