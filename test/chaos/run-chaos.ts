@@ -15,6 +15,8 @@ export interface ChaosOptions {
   plan: Plan;
   /** The longest time of one step of a client, in ms; default 60,000. */
   patienceMs?: number;
+  /** The time after which clients begin no visit, in ms; default when all visits of the plan are made. */
+  trafficMs?: number | undefined;
   /** Ends the run early. `runChaos` then throws the reason. */
   signal?: AbortSignal | undefined;
   onFault?: (what: string) => void;
@@ -84,6 +86,7 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
     const world = {
       ...{ app, traffic, nats, patienceMs, gateways: field.gatewayUrls },
       signal: signal ?? new AbortController().signal,
+      ...(options.trafficMs !== undefined && { until: begin + options.trafficMs }),
       onDone: () => options.onDone?.(++done),
     };
     await driveTraffic(world, plan.visits, plan.settings.clients);

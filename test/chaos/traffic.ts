@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
-import type { Act, ClientView, Message } from './check/history.ts';
+import { type Act, type ClientView, type Message, now } from './check/history.ts';
 import { answer, cancel, fork, outcome, remove, rewind, upload } from './clients/acts.ts';
 import { newPlace, type Place, type World } from './clients/place.ts';
 import { say } from './clients/say.ts';
@@ -41,8 +41,9 @@ export const emptyTraffic = (): Traffic => ({ operations: [], sessions: new Map(
 /** Makes the visits. Each client makes one after the other. */
 export async function driveTraffic(world: World, visits: Iterable<Visit>, clients: number): Promise<void> {
   const queue = visits[Symbol.iterator]();
+  const isOver = () => world.signal.aborted || now() > (world.until ?? Number.POSITIVE_INFINITY);
   const drive = async () => {
-    for (let next = queue.next(); !next.done && !world.signal.aborted; next = queue.next()) {
+    for (let next = queue.next(); !next.done && !isOver(); next = queue.next()) {
       await makeVisit(world, next.value);
     }
   };

@@ -13,6 +13,8 @@ export interface World {
   /** The longest time of one step with all its attempts, in ms. */
   patienceMs: number;
   signal: AbortSignal;
+  /** The time after which clients begin no visit; default none. */
+  until?: number | undefined;
   onDone?: (() => void) | undefined;
 }
 

@@ -17,6 +17,9 @@ export interface SoakOptions extends Pick<ChaosOptions, 'signal' | 'onFault' | '
 
 /** The time between two measurements of the processes, in ms. */
 const everyMs = 10_000;
+/** The time of one round's traffic, in ms, and a number of runs that no round reaches in this time. */
+const roundMs = 60_000;
+const manyRuns = 20_000;
 
 /** The result of a soak: the courses of all figures, and the number of violations. */
 export interface SoakResult {
@@ -38,9 +41,9 @@ export async function soak({ settings, minutes, onRound, ...options }: SoakOptio
   let rounds = 0;
   let violations = 0;
   while (now() < until && !options.signal?.aborted) {
-    const plan = makePlan({ ...settings, seed: settings.seed + rounds });
+    const plan = makePlan({ ...settings, runs: manyRuns, seed: settings.seed + rounds });
     rounds += 1;
-    const result = await playRound(mesh, { plan, ...options });
+    const result = await playRound(mesh, { plan, trafficMs: roundMs, ...options });
     violations += result.violations.length;
     await forgetRound(mesh, result);
     const rest = await measureRest(mesh.field);
