@@ -43,3 +43,24 @@ describe('the contents of the current turn alone', () => {
     ]);
   });
 });
+
+describe('the contents of a whole conversation', () => {
+  it('keep the new message when the progress of an earlier call comes behind it', () => {
+    const events = [
+      { ...textEvent('user', 'old'), invocationId: 'e-1' },
+      { ...calls('me', 'a'), invocationId: 'e-1' },
+      { ...answers('me', 'a'), invocationId: 'e-1' },
+      { ...textEvent('me', 'it is at work'), invocationId: 'e-1' },
+      { ...textEvent('user', 'new'), invocationId: 'e-2' },
+      { ...answers('me', 'a'), invocationId: 'e-1' },
+    ];
+    const contents = buildContents({ events, agentName: 'me', branch: undefined, include: 'default' });
+    expect(contents.map(({ parts = [] }) => parts[0]?.text ?? Object.keys(parts[0] ?? {})[0])).toEqual([
+      'old',
+      'functionCall',
+      'functionResponse',
+      'it is at work',
+      'new',
+    ]);
+  });
+});

@@ -135,6 +135,9 @@ function withoutInterlude(events: readonly Event[]): readonly Event[] {
     getFunctionCalls(event).some(({ id }) => answered.includes(id)),
   );
   if (call === -1) return events;
+  const message = events.slice(call + 1).findLast(({ author }) => author === 'user');
+  // The progress of an earlier call came between a message and the first step of its run.
+  if (newest?.author !== 'user' && message && message.invocationId !== newest?.invocationId) return events;
   // The user's messages of this invocation stay: an answer from an earlier message may take effect only now.
   const messages = events
     .slice(call + 1, -1)
