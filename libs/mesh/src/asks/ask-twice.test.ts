@@ -1,8 +1,9 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { AgentTool, LlmAgent } from '@agentmesh/agent';
 import { header, subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
-import { memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { callService } from '../remote/call-service.ts';
+import { remoteAgent } from '../remote/remote-agent.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
 const message = { role: 'user', parts: [{ text: 'hi' }] };
@@ -93,5 +94,39 @@ describe('an ask that is sent again while its first callee lives', () => {
     };
     expect([await events(0), await events(0), await events(1)]).toEqual([1, 1, 0]);
     expect(model.requests).toHaveLength(1);
+  });
+});
+
+describe('an ask whose replica is stopped', () => {
+  it('is made again at another replica: nobody has cancelled it', async () => {
+    const world = memoryMesh();
+    const begun = Promise.withResolvers<void>();
+    const hanging = new ScriptedLlm();
+    hanging.generateContentAsync = async function* () {
+      begun.resolve();
+      await new Promise(() => {});
+    };
+    const first = await serveAgent(
+      await world.connect('agent_back'),
+      new LlmAgent({ name: 'back', model: hanging }),
+    );
+    const model = new ScriptedLlm(calls('back', { request: 'go' }), says('done'));
+    const tools = [new AgentTool({ agent: remoteAgent('back') })];
+    await serveAgent(await world.connect('agent_root'), new LlmAgent({ name: 'root', model, tools }), {
+      app: 'app',
+    });
+    const chat = await world.chat('app');
+    const said = chat.say('go');
+    await begun.promise;
+    await serveAgent(
+      await world.connect('agent_back'),
+      new LlmAgent({ name: 'back', model: new ScriptedLlm(says('back again')) }),
+    );
+    await first.stop({ graceMs: 0 });
+    expect((await said).events.map(brief)).toEqual([
+      'root: calls back',
+      'root: gets {"result":"back again"}',
+      'root: done',
+    ]);
   });
 });

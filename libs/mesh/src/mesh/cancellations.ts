@@ -5,8 +5,8 @@ import type { Mesh } from './mesh.ts';
 /** Tells the work of this process when its invocation is cancelled. */
 export interface Cancellations extends Started {
   /**
-   * Returns a signal that aborts when the invocation is cancelled, with the reason as a MeshError
-   * `cancelled`. Dispose it when the work is over.
+   * Returns a signal that aborts when the invocation is cancelled, or was cancelled just before, with the
+   * reason as a MeshError `cancelled`. Dispose it when the work is over.
    */
   signalOf(invocationId: string): CancelSignal;
 }
@@ -20,17 +20,19 @@ export interface CancelSignal extends Disposable {
 /** Listens for cancellations of all invocations, with one subscription for all work of this process. */
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
   const atWork = new Map<string, Set<AbortController>>();
+  const recent = recentReasons();
   const prefix = subjects.invocationCancel(every).split('*')[0] ?? '';
   const keyOf = (invocationId: string) => subjects.invocationCancel(invocationId).slice(prefix.length);
   const subscription = await bus.subscribe(subjects.invocationCancel(every), (message) => {
-    const controllers = atWork.get(message.subject.slice(prefix.length));
-    if (!controllers) return;
+    const key = message.subject.slice(prefix.length);
     const { data } = cancelSchema.safeParse(readJson(message));
     if (!data) {
       log.warn({ subject: message.subject }, 'ignored an unreadable cancellation');
       return;
     }
-    for (const controller of controllers) controller.abort(new MeshError('cancelled', data.reason));
+    const reason = new MeshError('cancelled', data.reason);
+    recent.note(key, reason);
+    for (const controller of atWork.get(key) ?? []) controller.abort(reason);
   });
   return {
     signalOf(invocationId) {
@@ -38,6 +40,8 @@ export async function listenForCancellations({ bus, subjects, log }: Mesh): Prom
       const controller = new AbortController();
       const controllers = atWork.get(key) ?? new Set();
       atWork.set(key, controllers.add(controller));
+      const earlier = recent.of(key);
+      if (earlier) controller.abort(earlier);
       return {
         signal: controller.signal,
         cancel: (reason) => controller.abort(new MeshError('cancelled', reason)),
@@ -48,6 +52,30 @@ export async function listenForCancellations({ bus, subjects, log }: Mesh): Prom
       };
     },
     stop: (options) => subscription.stop(options),
+  };
+}
+
+/** Time for which a cancellation is remembered, in ms: work that was sent before it may come after it. */
+const rememberMs = 30_000;
+
+/** Returns a memory of the latest cancellations. */
+function recentReasons() {
+  // In the order of age.
+  const reasons = new Map<string, { reason: MeshError; until: number }>();
+  return {
+    note(key: string, reason: MeshError): void {
+      const now = performance.now();
+      for (const [old, { until }] of reasons) {
+        if (until > now) break;
+        reasons.delete(old);
+      }
+      reasons.delete(key);
+      reasons.set(key, { reason, until: now + rememberMs });
+    },
+    of(key: string): MeshError | undefined {
+      const { reason, until = 0 } = reasons.get(key) ?? {};
+      return until > performance.now() ? reason : undefined;
+    },
   };
 }
 

@@ -36,7 +36,7 @@ export async function settle(
   const error = MeshError.from(thrown, `agent ${agent.name} failed; its log has the cause`);
   const traceId = traceIdOf(delivery.item.headers);
   const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session, traceId });
-  if (stopping.aborted && error.code === 'cancelled') return await giveBack(served, run, delivery, 0);
+  if (stopping.aborted && error.retryable) return await giveBack(served, run, delivery, 0);
   if (error.code === 'aborted') {
     log.warn({ err: error }, 'another delivery of the run has taken over');
     return { done: false, takenOver: true };
@@ -121,7 +121,8 @@ async function refuse(
   const ref = { ...sessionOf(run), invocationId, resume };
   const { code, message } = error;
   // A message that came over the bus was acknowledged before: no client waits for its run.
-  if (answeredBy && answeredBy.via !== 'rest')
+  // The end of a job, and a deadline, may come too late: the call has its outcome then.
+  if (answeredBy && !['rest', 'job', 'deadline'].includes(answeredBy.via))
     await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
   await fencedSessions(mesh.sessions, token).invocations.end(ref, end);

@@ -4,7 +4,6 @@ import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
   type Frame,
-  MeshError,
   type OptionNames,
   type ToolCall,
   type ToolResult,
@@ -117,7 +116,7 @@ export async function serveTool(
       ...{ mesh, tool: name, resultTtlMs, leaseMs, maxCalls },
       ...{ cancellations, inHand, takeWork },
     }),
-    stopping: stopSignal(stopping.signal),
+    stopping: stopping.signal,
   };
   // Comes before the first call: a replica that cannot be asked for counts as gone.
   const registration = await mesh.bus.register(
@@ -147,14 +146,6 @@ export async function serveTool(
       await cancellations.stop();
     },
   };
-}
-
-/** Returns a signal for calls: a call that a stop has interrupted is made again at another replica. */
-function stopSignal(stopping: AbortSignal): AbortSignal {
-  const controller = new AbortController();
-  const reason = new MeshError('unavailable', 'the replica stops; try again');
-  stopping.addEventListener('abort', () => controller.abort(reason), { once: true });
-  return controller.signal;
 }
 
 /** The data that the handlers of a tool need. */
