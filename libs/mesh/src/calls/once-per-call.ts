@@ -175,7 +175,10 @@ async function waitForTurn(
   }
 }
 
-/** Reads whether the call's invocation was cancelled before this process listened for that. */
+/**
+ * Reads whether the call's invocation was cancelled before this process listened for that, or has ended
+ * without the call: its caller gave up, and nobody reads the result.
+ */
 async function noteCancellation(
   { mesh: { sessions, log }, tool }: OnceOptions,
   { call: { context }, requestSignal: signal }: HeldCall,
@@ -183,11 +186,12 @@ async function noteCancellation(
 ): Promise<void> {
   if (!context) return;
   const { app: appName, user: userId, session: sessionId, invocationId } = context;
-  const { cancelled } = await untilDone(
+  const { cancelled, status } = await untilDone(
     () => sessions.invocations.get({ appName, userId, sessionId, invocationId }),
     { signal, log, step: `read whether a call of ${tool} is cancelled` },
   );
   if (cancelled !== undefined) cancel.cancel(cancelled);
+  else if (status !== 'running') cancel.cancel('its run has ended without it');
 }
 
 /** Gives the lease up without a result. */

@@ -93,7 +93,7 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
  * deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
-  await connection.script(closeSessionScript, [keys.session(ref)], []);
+  await connection.script(closeSessionScript, [keys.session(ref), keys.waitingRuns(ref)], []);
 }
 
 /**

@@ -19,7 +19,10 @@ export class InMemorySessionLeases implements SessionLeases {
     const { resume = '' } = ref;
     const key = keys.session(ref);
     const run = runName(ref);
-    if (invocation.ends.has(resume)) return { state: 'ended' };
+    if (invocation.ends.has(resume)) {
+      leases.leave(key, run);
+      return { state: 'ended' };
+    }
     const session = this.#tables.findSession(ref);
     const isOther = options.incarnation !== undefined && options.incarnation !== session?.incarnation;
     if (!session || isOther || (resume !== '' && invocation.owner !== key)) return { state: 'gone' };

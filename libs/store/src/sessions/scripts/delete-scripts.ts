@@ -41,11 +41,13 @@ end
 `;
 
 /**
- * KEYS session. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
+ * KEYS session, waiting runs. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
  * its place in the user's list, stay to the end of the deletion, so that a later deletion can finish an
  * interrupted deletion, and the id is not used again meanwhile.
  */
 export const closeSessionScript = script(`
+local holder = redis.call('HGET', KEYS[1], 'lease')
+if holder then redis.call('HDEL', KEYS[2], holder) end
 return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until', 'asked', 'again')
 `);
 

@@ -58,7 +58,11 @@ export const takeScript = defineScript(
     ],
   },
   `${touchInvocation}${clock}${giveTo}
-if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then return { 'ended' } end
+if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then
+  redis.call('ZREM', waiting, run)
+  redis.call('HDEL', waiting_runs, run)
+  return { 'ended' }
+end
 local seq, nonce_now, holder, lease_end = unpack(redis.call('HMGET', session, 'seq', 'nonce', 'lease', 'until'))
 if not seq or incarnation ~= '' and incarnation ~= nonce_now then return { 'gone' } end
 local owner = redis.call('HGET', invocation, 'owner')
