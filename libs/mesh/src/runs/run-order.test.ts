@@ -173,3 +173,23 @@ it('a run that was accepted for a deleted session leaves nothing in a new one of
   await two.all;
   expect(await log()).toEqual(inTurn('two'));
 });
+
+it('a command that comes again after the deletion of its session tells the same end again', async () => {
+  const { start, world, client, ref } = await stage((mesh) => mesh);
+  const one = await start('one');
+  await one.all;
+  await world.sessions.deleteSession(ref);
+  const ends: unknown[] = [];
+  await client.bus.subscribe(client.subjects.invocationEvent(one.invocationId), (message) =>
+    ends.push(message.json()),
+  );
+  const command = {
+    invocationId: one.invocationId,
+    app: 'app',
+    user: 'u',
+    session: ref.sessionId,
+    message: 'one',
+  };
+  await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), command, { messageId: 'again' });
+  await expect.poll(() => ends).toMatchObject([{ status: 'completed' }]);
+});

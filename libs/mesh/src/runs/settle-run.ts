@@ -1,5 +1,6 @@
 import { createEvent } from '@agentmesh/agent';
 import {
+  endOfRun,
   failureEventId,
   type InvocationRef,
   isRefused,
@@ -99,10 +100,11 @@ async function fail(
     const committed = await sessions.appendEvent({ session, event: failure, end: { resume, as: end } });
     await publishEvent(mesh, session, committed, delivery.carrier);
   }
-  // If the session is gone, the record with the fencing token is gone too.
-  else await mesh.sessions.invocations.end(ref, end);
-  const ended = { status: 'failed', lastSeq: session?.seq ?? 0, error: error.toWire() } as const;
-  await publishEnd(mesh, ref, ended, delivery.carrier);
+  // If the session is gone, the record with the fencing token is gone too. The run may have ended before.
+  const record = session ? undefined : await mesh.sessions.invocations.end(ref, end);
+  const recorded = record && endOfRun(record, resume);
+  const told = recorded ?? ({ status: 'failed', error: error.toWire() } as const);
+  await publishEnd(mesh, ref, { ...told, lastSeq: session?.seq ?? 0 }, delivery.carrier);
   await startNext(mesh, ref);
   return done;
 }
