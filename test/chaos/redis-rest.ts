@@ -128,9 +128,18 @@ async function judgeInvocation(stored: Stored): Promise<void> {
   else await expires(stored);
 }
 
+/** The time to live of a lease on a call's work, as its holder renews it every second, in ms. */
+const leaseTtlMs = 86_400_000;
+/** The time without a renewal after which the holder of a lease is dead, in ms. */
+const deadMs = 4_000;
+
+/**
+ * Judges the record of a call: it has its result, or its holder is dead and nobody asks for the call any more.
+ */
 async function judgeCall(stored: Stored): Promise<void> {
   const { key, redis, rest } = stored;
-  if ((await redis.exists(key)) === 1 && (await redis.hexists(key, 'result')) === 0) rest.claims.push(key);
+  const isOpen = (await redis.exists(key)) === 1 && (await redis.hexists(key, 'result')) === 0;
+  if (isOpen && (await redis.pttl(key)) > leaseTtlMs - deadMs) rest.claims.push(key);
   await expires(stored);
 }
 

@@ -101,6 +101,8 @@ interface PendingCall {
   id: string;
   kind: string;
   operationSubject?: string;
+  /** A confirmation names the call that waits. */
+  args?: { originalFunctionCall?: { args?: { op?: string } } };
 }
 
 /** The time for which a client waits for the question or the ticket of its message, in ms. */
@@ -148,7 +150,8 @@ export async function answer(world: World, place: Place, step: Answer): Promise<
       sentAt: now(),
     },
     answers: [{ callId: call.id, response }],
-    expected: expectedOf('confirm', step.to),
+    // The message may have been sent again, under another name.
+    expected: expectedOf('confirm', call.args?.originalFunctionCall?.args?.op ?? step.to),
   };
   world.traffic.messages.push(message);
   const trial = {

@@ -5,8 +5,8 @@ import type { Model } from '../model.ts';
 
 /**
  * Finds dead letters that no message provoked: on purpose, or as the outcome of a call that has another outcome
- * already, was closed, or is gone with its session. A job's own report is never such an outcome, since the job
- * belongs to its call.
+ * already, was closed, or is gone with its session, or because five processes died at a run. A job's own report
+ * is never such an outcome, since the job belongs to its call.
  */
 export function deadLetters(model: Model): Found[] {
   const { sessions, messages, rest } = model.history;
@@ -20,7 +20,7 @@ export function deadLetters(model: Model): Found[] {
     );
     const { subject, code, message } = letter;
     const what = `${subject} became a dead letter (${code}): ${message}`;
-    return isProvoked ? [] : [{ ...placeOf(sessions, letter), what }];
+    return isProvoked || isDeadly(model, letter) ? [] : [{ ...placeOf(sessions, letter), what }];
   });
 }
 
@@ -36,6 +36,15 @@ function isOnPurpose({ deadLetter, invocationId, text, answers = [] }: Message, 
 }
 
 const holds = ({ subject, payload }: DeadLetter, name: string) => `${subject} ${payload}`.includes(name);
+
+/** Tells whether so many processes of an agent died that a run had to be given up. */
+function isDeadly({ history }: Model, { subject, message }: DeadLetter): boolean {
+  const deaths = Number(/^(\d+) processes died at this run/.exec(message)?.[1] ?? Number.POSITIVE_INFINITY);
+  const agent = subject.split('.').at(-3);
+  return (
+    history.lives.filter(({ replica, diedAt }) => replica.startsWith(`${agent}/`) && diedAt).length >= deaths
+  );
+}
 
 /** Tells whether a message gave an outcome that came too late. */
 function isLate(
