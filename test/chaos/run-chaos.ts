@@ -13,7 +13,7 @@ import { driveTraffic, emptyTraffic, type Traffic } from './traffic.ts';
 
 export interface ChaosOptions {
   plan: Plan;
-  /** The longest time of one step of a client, in ms; default 60,000. */
+  /** The longest time of one step of a client, in ms; default 150,000. */
   patienceMs?: number;
   /** The time after which clients begin no visit, in ms; default when all visits of the plan are made. */
   trafficMs?: number | undefined;
@@ -78,7 +78,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 
 /** Carries out a plan on a mesh, waits for the end of all work, and checks the history. */
 export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions): Promise<ChaosResult> {
-  const { plan, patienceMs = 60_000, signal } = options;
+  const { plan, patienceMs = 150_000, signal } = options;
   const traffic = emptyTraffic();
   const begin = now();
   let done = 0;
