@@ -1,4 +1,10 @@
-import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type MsgRequest,
+  type StoredMsg,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
@@ -60,4 +66,14 @@ export async function messageOrNone<T>(reading: Promise<T | null>): Promise<T | 
     if (isNoMessage(thrown)) return undefined;
     throw thrown;
   }
+}
+
+/** Reads the first message of a stream with this subject, which may hold wildcards, from this number on. */
+export async function messageFrom(
+  { streams }: JetStreamManager,
+  { stream, subject, from }: { stream: string; subject: string; from: number },
+): Promise<StoredMsg | undefined> {
+  // The type of the client library lacks this combination, which nats-server knows since 2.9.
+  const query = { seq: Math.max(from, 1), next_by_subj: subject } as unknown as MsgRequest;
+  return await messageOrNone(streams.getMessage(stream, query));
 }
