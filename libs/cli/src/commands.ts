@@ -4,6 +4,7 @@ import {
   openCards,
   openDeadLetters,
   openOrphans,
+  openWorkStreams,
   type StoredDeadLetter,
 } from '@agentmesh/bus';
 import {
@@ -11,6 +12,7 @@ import {
   cancelInvocation,
   connectService,
   deleteUserData,
+  endOrphan,
   replayDeadLetter,
 } from '@agentmesh/mesh';
 import { MeshError, nearest } from '@agentmesh/protocol';
@@ -84,13 +86,36 @@ export const commands: Record<string, Command> = {
   },
   'orphans bury': {
     usage: '<subject>',
-    meaning: 'moves the messages of such a subject to the dead letters',
+    meaning: 'moves the messages of such a subject to the dead letters, and ends their runs',
     async run([subject], around) {
       if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
-      const count = await queues.bury(subject);
-      if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
-      around.print(`${count} moved to the dead letters`);
+      await withMesh(around, async (mesh) => {
+        let ended = 0;
+        const count = await queues.bury(subject, async ({ kind, ...stored }) => {
+          if (kind === 'run' && (await endOrphan(mesh, stored))) ended += 1;
+        });
+        if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
+        around.print(`${count} moved to the dead letters, ${ended} of them runs that have ended now`);
+      });
+    },
+  },
+  'streams list': {
+    usage: '',
+    meaning: 'lists the work queues: messages kept, waiting, without acknowledgement, and ghosts',
+    async run(_, around) {
+      await using streams = await openWorkStreams(operatorOf(around));
+      for (const { kind, consumer, ...figures } of await streams.list())
+        around.print(`${kind}  ${consumer}  ${words(figures)}`);
+    },
+  },
+  'streams sweep': {
+    usage: '',
+    meaning: 'removes what a killed NATS 2.9 leaves: acknowledged messages, and expected acknowledgements',
+    async run(_, around) {
+      await using streams = await openWorkStreams(operatorOf(around));
+      for (const { kind, consumer, ...figures } of await streams.sweep())
+        around.print(`${kind}  ${consumer}  ${words(figures)}`);
     },
   },
   'cards list': {
@@ -234,6 +259,13 @@ function wholeNumber(text = ''): number {
 function summaryOf({ seq, letter }: StoredDeadLetter): string {
   const { subject, attempts, error, time } = letter;
   return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
+}
+
+/** Writes figures with their names: `ackPending: 3` as `ack pending: 3`. */
+function words(figures: object): string {
+  return Object.entries(figures)
+    .map(([name, count]) => `${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}: ${count}`)
+    .join('  ');
 }
 
 /** Time limit of the connection to a server, in ms: short, as a person waits. */

@@ -1,5 +1,7 @@
 export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
+export type { StoredRun } from './client/end-orphan.ts';
+export { endOrphan } from './client/end-orphan.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
 export { followRun, readInvocation } from './client/follow-run.ts';
 export type { NumberedEvent } from './client/log-reader.ts';

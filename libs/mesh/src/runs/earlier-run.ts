@@ -27,7 +27,7 @@ export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */
-function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
+export function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
   const agent = decodeToken(item.subject.split('.').at(-3) ?? '');
   try {
     const { data } = runCommandSchema.safeParse(item.json());
