@@ -38,6 +38,12 @@ export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
-export type { QueueFigures, SweptQueue, WorkStreams } from './nats/operator/work-streams.ts';
+export type {
+  Ghost,
+  GhostVerdict,
+  QueueFigures,
+  SweptQueue,
+  WorkStreams,
+} from './nats/operator/work-streams.ts';
 export { openWorkStreams } from './nats/operator/work-streams.ts';
 export type { NatsAddress } from './nats/wire/dial.ts';

@@ -186,7 +186,7 @@ describe('the operator command', () => {
       ['run', 'operation'].map((kind) => `${kind}  solo  kept: 0  ${queue}`),
     );
     expect(await command('streams', 'sweep')).toEqual(
-      ['run', 'operation'].map((kind) => `${kind}  solo  removed: 0  phantoms: 0`),
+      ['run', 'operation'].map((kind) => `${kind}  solo  removed: 0  requeued: 0  unclear: 0  phantoms: 0`),
     );
   });
 

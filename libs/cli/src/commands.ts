@@ -1,36 +1,9 @@
-import {
-  type DeadLetters,
-  type OperatorOptions,
-  openCards,
-  openDeadLetters,
-  openOrphans,
-  openWorkStreams,
-  type StoredDeadLetter,
-} from '@agentmesh/bus';
-import {
-  type ConnectedMesh,
-  cancelInvocation,
-  connectService,
-  deleteUserData,
-  endOrphan,
-  replayDeadLetter,
-} from '@agentmesh/mesh';
+import { openCards, openOrphans, type StoredDeadLetter } from '@agentmesh/bus';
+import { cancelInvocation, deleteUserData, endOrphan, replayDeadLetter } from '@agentmesh/mesh';
 import { MeshError, nearest } from '@agentmesh/protocol';
-import type { Logger, ServiceConfig } from '@agentmesh/service';
+import { streamCommands } from './stream-commands.ts';
+import { type Command, operatorOf, type Surroundings, withLetters, withMesh } from './surroundings.ts';
 import { writeExport } from './write-export.ts';
-
-/** The surroundings of a command: the configuration of the mesh, the log, and the output. */
-export interface Surroundings {
-  config: ServiceConfig;
-  log: Logger;
-  print(line: string): void;
-}
-
-interface Command {
-  usage: string;
-  meaning: string;
-  run(args: string[], surroundings: Surroundings): Promise<void>;
-}
 
 /** All commands by their words. */
 export const commands: Record<string, Command> = {
@@ -100,24 +73,7 @@ export const commands: Record<string, Command> = {
       });
     },
   },
-  'streams list': {
-    usage: '',
-    meaning: 'lists the work queues: messages kept, waiting, without acknowledgement, and ghosts',
-    async run(_, around) {
-      await using streams = await openWorkStreams(operatorOf(around));
-      for (const { kind, consumer, ...figures } of await streams.list())
-        around.print(`${kind}  ${consumer}  ${words(figures)}`);
-    },
-  },
-  'streams sweep': {
-    usage: '',
-    meaning: 'removes what a killed NATS 2.9 leaves: acknowledged messages, and expected acknowledgements',
-    async run(_, around) {
-      await using streams = await openWorkStreams(operatorOf(around));
-      for (const { kind, consumer, ...figures } of await streams.sweep())
-        around.print(`${kind}  ${consumer}  ${words(figures)}`);
-    },
-  },
+  ...streamCommands,
   'cards list': {
     usage: '',
     meaning: 'lists the agents and tools that the mesh knows, and whether a replica of each is up',
@@ -259,40 +215,4 @@ function wholeNumber(text = ''): number {
 function summaryOf({ seq, letter }: StoredDeadLetter): string {
   const { subject, attempts, error, time } = letter;
   return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
-}
-
-/** Writes figures with their names: `ackPending: 3` as `ack pending: 3`. */
-function words(figures: object): string {
-  return Object.entries(figures)
-    .map(([name, count]) => `${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}: ${count}`)
-    .join('  ');
-}
-
-/** Time limit of the connection to a server, in ms: short, as a person waits. */
-const connectTimeoutMs = 2_000;
-
-function operatorOf({ config }: Surroundings): OperatorOptions {
-  return {
-    url: config.natsUrl,
-    user: config.natsUser,
-    pass: config.natsPassword?.reveal(),
-    namespace: config.namespace,
-    connectTimeoutMs,
-  };
-}
-
-async function withLetters(
-  around: Surroundings,
-  work: (letters: DeadLetters) => Promise<void>,
-): Promise<void> {
-  await using letters = await openDeadLetters(operatorOf(around));
-  await work(letters);
-}
-
-async function withMesh(
-  { config, log }: Surroundings,
-  work: (mesh: ConnectedMesh) => Promise<void>,
-): Promise<void> {
-  await using mesh = await connectService('operator', config, log, { connectTimeoutMs });
-  await work(mesh);
 }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Bus } from '../../bus/bus.ts';
 import { connectNats } from '../connect-nats.ts';
 import { provision } from './provision.ts';
-import { openWorkStreams, type WorkStreams } from './work-streams.ts';
+import { type GhostVerdict, openWorkStreams, type WorkStreams } from './work-streams.ts';
 
 const names = subjects();
 const stream = names.workStream('run');
@@ -62,6 +62,17 @@ async function stored(): Promise<number> {
   }
 }
 
+/** Reads the number in a stored message. */
+async function numberOf(seq: number): Promise<number> {
+  const connection = await connect({ servers: nats.url });
+  try {
+    const message = await (await jetstreamManager(connection)).streams.getMessage(stream, { seq });
+    return message?.json<number>() ?? expect.fail();
+  } finally {
+    await connection.close();
+  }
+}
+
 async function restart(between: () => void): Promise<void> {
   const { port } = nats;
   await nats.stop();
@@ -104,12 +115,27 @@ it('removes acknowledged messages that the server keeps, and nothing else', asyn
   const [one, two] = await operator.list();
   if (await keepsGhosts()) expect(one).toMatchObject({ consumer: 'one', kept: 5, ghosts: 5 });
   expect(two).toMatchObject({ consumer: 'two', waiting: 2, ghosts: 0 });
-  const [swept] = await operator.sweep();
-  expect(swept).toMatchObject({ kind: 'run', removed: one?.ghosts, phantoms: 0 });
+  const doneBefore = Object.fromEntries(done);
+  const [unclear] = await operator.sweep(async () => 'unclear');
+  expect(unclear).toMatchObject({ removed: 0, requeued: 0, unclear: one?.ghosts });
+  expect(await stored()).toBe(2 + (one?.ghosts ?? 0));
+  const seen: unknown[] = [];
+  const [swept] = await operator.sweep(async (ghost) => {
+    seen.push(ghost);
+    return 'removed';
+  });
+  expect(swept).toMatchObject({ kind: 'run', removed: one?.ghosts, requeued: 0, unclear: 0, phantoms: 0 });
+  expect(seen).toHaveLength(one?.ghosts ?? 0);
+  for (const ghost of seen)
+    expect(ghost).toMatchObject({
+      kind: 'run',
+      subject: names.agentRun('one', 's'),
+      ageMs: expect.any(Number),
+    });
   expect(await stored()).toBe(2);
   await work(worker, 'two');
   await until(() => done.size === 7, { what: 'the work of the other agent' });
-  expect([...done.values()]).toEqual([1, 1, 1, 1, 1, 1, 1]);
+  expect(Object.fromEntries(done)).toEqual({ ...doneBefore, 6: 1, 7: 1 });
 }, 60_000);
 
 it('drops the acknowledgements that the server expects of messages that are gone', async () => {
@@ -131,7 +157,7 @@ it('drops the acknowledgements that the server expects of messages that are gone
   await work(worker, 'two', () => holdAgain);
   await until(async () => (await pending())[1] === 1, { what: 'the delivery to the other agent' });
   const phantoms = (await pending())[0];
-  const swept = await operator.sweep();
+  const swept = await operator.sweep(async () => 'unclear');
   expect(swept[0]).toMatchObject({ consumer: 'one', removed: 0, phantoms });
   expect(swept[1]).toMatchObject({ consumer: 'two', removed: 0, phantoms: 0 });
   expect(await pending()).toEqual([0, 1, 0, 0]);
@@ -139,6 +165,29 @@ it('drops the acknowledgements that the server expects of messages that are gone
   releaseAgain();
   await until(async () => (await stored()) === 0, { what: 'the work of the other agent' });
   expect(Object.fromEntries(done)).toEqual({ 1: 1, 2: 1, 3: 1 });
+}, 60_000);
+
+it('puts messages into the queue again that the server takes for acknowledged ones', async () => {
+  const sender = await bus();
+  const worker = await bus();
+  await rollBack('msgs', async () => {
+    await work(worker, 'one');
+    await send(sender, 'one', [1, 2, 3]);
+    await until(() => done.size === 3, { what: 'the work' });
+  });
+  // The numbers of the stream begin anew; the consumer has acknowledged the numbers 1 to 3.
+  await send(sender, 'one', [4, 5]);
+  const operator = await streams();
+  const isStranded = await keepsGhosts();
+  if (isStranded) expect((await operator.list())[0]).toMatchObject({ kept: 2, ghosts: 2 });
+  const [swept] = await operator.sweep(async () => 'requeued');
+  if (isStranded) expect(swept).toMatchObject({ removed: 0, requeued: 2 });
+  await until(async () => (await operator.sweep(async () => 'requeued')) && done.size === 5, {
+    what: 'the work of the stranded messages',
+    timeoutMs: 20_000,
+  });
+  await until(async () => (await stored()) === 0, { what: 'the acknowledgements' });
+  expect(Object.fromEntries(done)).toEqual({ 1: 1, 2: 1, 3: 1, 4: 1, 5: 1 });
 }, 60_000);
 
 it('sweeps after kills of the server under load, without a loss', async () => {
@@ -164,11 +213,13 @@ it('sweeps after kills of the server under load, without a loss', async () => {
   }
   isOver = true;
   await sending;
-  await until(() => accepted.every((n) => done.has(n)), { what: 'all work', timeoutMs: 30_000 });
   const operator = await streams();
-  await until(async () => (await operator.sweep()) && (await stored()) === 0, {
-    what: 'the sweep',
-    timeoutMs: 30_000,
-  });
+  const judge = async ({ seq }: { seq: number }): Promise<GhostVerdict> =>
+    done.has(await numberOf(seq)) ? 'removed' : 'requeued';
+  // NATS 2.10 may begin its numbers anew, and deliver some messages only after the sweep.
+  await until(
+    async () => (await operator.sweep(judge)) && accepted.every((n) => done.has(n)) && (await stored()) === 0,
+    { what: 'all work', timeoutMs: 60_000 },
+  );
   expect((await operator.list()).every(({ ackPending, kept }) => ackPending === 0 && kept === 0)).toBe(true);
 }, 120_000);

@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { every, type QueueKind, type Subjects, subjects } from '@agentmesh/protocol';
-import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { every, header, type QueueKind, type Subjects, subjects } from '@agentmesh/protocol';
+import {
+  type ConsumerInfo,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
 import { dial } from '../wire/dial.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
@@ -19,7 +25,7 @@ export interface QueueFigures {
   /** The number of deliveries for which the server expects an acknowledgement. */
   ackPending: number;
   /**
-   * The number of ghosts: acknowledged messages that the server keeps. While acknowledgements are expected
+   * The number of ghosts: stored messages that the server will not deliver. While acknowledgements are expected
    * there may be more of them.
    */
   ghosts: number;
@@ -29,17 +35,37 @@ export interface QueueFigures {
 export interface SweptQueue {
   kind: QueueKind;
   consumer: string;
-  /** The number of ghosts that were removed. */
+  /** The number of ghosts whose work is done: they were removed. */
   removed: number;
+  /** The number of ghosts whose work was never begun: they were put into the queue again. */
+  requeued: number;
+  /** The number of ghosts that were left, because it is not clear whether their work is done. */
+  unclear: number;
   /** The number of expected acknowledgements of messages that are gone: phantoms that were dropped. */
   phantoms: number;
 }
 
+/** A message that the server keeps and will not deliver. */
+export interface Ghost {
+  kind: QueueKind;
+  subject: string;
+  /** The number of the message in its stream. */
+  seq: number;
+  /** The time since the message was stored, in ms. */
+  ageMs: number;
+}
+
+/** The judgement of a ghost. */
+export type GhostVerdict = 'removed' | 'requeued' | 'unclear';
+
 /** The work streams of a mesh, for an operator. */
 export interface WorkStreams extends AsyncDisposable {
   list(): Promise<QueueFigures[]>;
-  /** Removes ghosts and phantoms. Never touches a message that is not acknowledged. */
-  sweep(): Promise<SweptQueue[]>;
+  /**
+   * Drops phantoms, and treats each ghost as judged. The server alone cannot tell whether the work of a ghost is
+   * done: a server that was killed may begin its numbers anew, and then takes new messages for old ones.
+   */
+  sweep(judge: (ghost: Ghost) => Promise<GhostVerdict>): Promise<SweptQueue[]>;
 }
 
 const kinds: QueueKind[] = ['run', 'operation', 'job'];
@@ -61,7 +87,8 @@ export async function openWorkStreams(options: OperatorOptions): Promise<WorkStr
     const manager = await jetstreamManager(connection);
     return {
       list: () => inEachStream(names, (kind) => listStream(manager, names, kind)),
-      sweep: () => inEachStream(names, (kind) => sweepStream({ connection, manager, names, kind })),
+      sweep: (judge) =>
+        inEachStream(names, (kind) => sweepStream({ connection, manager, names, kind, judge })),
       [Symbol.asyncDispose]: () => connection.close(),
     };
   } catch (thrown) {
@@ -108,6 +135,7 @@ interface Sweep {
   manager: JetStreamManager;
   names: Subjects;
   kind: QueueKind;
+  judge: (ghost: Ghost) => Promise<GhostVerdict>;
 }
 
 async function sweepStream(sweep: Sweep): Promise<SweptQueue[]> {
@@ -116,14 +144,14 @@ async function sweepStream(sweep: Sweep): Promise<SweptQueue[]> {
   const swept: SweptQueue[] = [];
   for (const { name } of await consumersOf(manager, stream)) {
     const phantoms = await dropPhantoms(sweep, name);
-    swept.push({ kind, consumer: name, removed: await removeGhosts(sweep, name), phantoms });
+    swept.push({ kind, consumer: name, ...(await treatGhosts(sweep, name)), phantoms });
   }
   return swept;
 }
 
 /**
- * Returns the number up to which all messages of a consumer are acknowledged. The server delivers none of them
- * again. When no acknowledgement is expected, all delivered messages are acknowledged; the ack floor may be
+ * Returns the number up to which the server counts all messages of a consumer as acknowledged, and delivers
+ * none of them. When no acknowledgement is expected, these are all delivered messages; the ack floor may be
  * lower.
  */
 function acknowledgedUpTo({ num_ack_pending, ack_floor, delivered }: ConsumerInfo): number {
@@ -154,17 +182,31 @@ async function dropPhantoms({ connection, manager, names, kind }: Sweep, consume
   return Math.max(0, num_ack_pending - after.num_ack_pending);
 }
 
-async function removeGhosts({ manager, names, kind }: Sweep, consumer: string): Promise<number> {
+async function treatGhosts(sweep: Sweep, consumer: string): Promise<Record<GhostVerdict, number>> {
+  const { manager, names, kind, judge } = sweep;
   const stream = names.workStream(kind);
   const info = await quietInfo(manager, stream, consumer);
-  const ghosts = await storedMessages(manager, stream, filterOf(info), acknowledgedUpTo(info));
-  for (const seq of ghosts) {
+  const counts = { removed: 0, requeued: 0, unclear: 0 };
+  for (const seq of await storedMessages(manager, stream, filterOf(info), acknowledgedUpTo(info))) {
+    const message = await messageOrNone(manager.streams.getMessage(stream, { seq }));
+    if (!message) continue;
+    const ageMs = Date.now() - message.time.getTime();
+    const verdict = await judge({ kind, subject: message.subject, seq, ageMs });
+    counts[verdict] += 1;
+    if (verdict === 'unclear') continue;
+    if (verdict === 'requeued') await publishAgain(sweep.connection, message);
     // `false`: the bytes need not be overwritten.
-    await manager.streams.deleteMessage(stream, seq, false).catch(async (thrown) => {
-      if (await messageOrNone(manager.streams.getMessage(stream, { seq }))) throw thrown;
-    });
+    await manager.streams.deleteMessage(stream, seq, false);
   }
-  return ghosts.length;
+  return counts;
+}
+
+/** Publishes a stored message once more. Its id keeps a second sweep from making another copy. */
+async function publishAgain(connection: NatsConnection, message: StoredMsg): Promise<void> {
+  const headers = natsHeaders();
+  for (const [name, values] of message.header) for (const value of values) headers.append(name, value);
+  headers.set(header.messageId, `again:${message.timestamp}:${message.seq}`);
+  await jetstream(connection).publish(message.subject, message.data, { headers });
 }
 
 /** Reads the figures of a consumer, if possible at a moment in which it expects no acknowledgement. */
