@@ -19,8 +19,11 @@ import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
-/** Pause before a retry when a server or a replica was unreachable, in ms. */
-const retryMs = 1_000;
+/**
+ * Pause before a retry when a server or a replica was unreachable, in ms: short, because the calls that failed
+ * have tried for seconds.
+ */
+const retryMs = 250;
 
 /**
  * Decides what follows a failed delivery: the queue delivers the run again if that can help; otherwise the

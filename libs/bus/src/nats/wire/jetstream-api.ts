@@ -10,6 +10,7 @@ import type { BrokerLink } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
 import { fromNats, isNobodyThere, isTimeout } from './nats-errors.ts';
+import { untilReconnect } from './until-reconnect.ts';
 
 const attemptMs = 2_000;
 const pauseMs = 100;
@@ -42,7 +43,7 @@ export function streamApi(connection: NatsConnection, link: BrokerLink): StreamA
       for (;;) {
         await whenConnected(link);
         try {
-          return await ask();
+          return await untilReconnect(link, ask());
         } catch (thrown) {
           const lost = isTimeout(thrown) || (isNobodyThere(thrown) && connection.info?.cluster !== undefined);
           if (!lost || performance.now() - startedAt > connectionWaitMs) throw fromNats(thrown, doing);
