@@ -17,6 +17,6 @@ export const provisionConfig = {
     'MESH_ACK_WAIT_MS',
     'a run whose process gives no sign of life for so long goes to another replica, in ms',
     integer(1_000, 600_000),
-    { default: '3000' },
+    { default: '1500' },
   ),
 };

@@ -32,10 +32,18 @@ export type { NatsOptions } from './nats/connect-nats.ts';
 export { connectNats } from './nats/connect-nats.ts';
 export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
-export type { OrphanQueues, Orphans } from './nats/operator/orphans.ts';
+export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
+export type {
+  Ghost,
+  GhostVerdict,
+  QueueFigures,
+  SweptQueue,
+  WorkStreams,
+} from './nats/operator/work-streams.ts';
+export { openWorkStreams } from './nats/operator/work-streams.ts';
 export type { NatsAddress } from './nats/wire/dial.ts';

@@ -126,7 +126,7 @@ describe('the operator command', () => {
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
     expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
-      '1 moved to the dead letters',
+      '1 moved to the dead letters, 1 of them runs that have ended now',
     ]);
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const letters = await command('dead-letters', 'list');
@@ -136,6 +136,58 @@ describe('the operator command', () => {
     await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run.*')).rejects.toMatchObject({
       code: 'not_found',
     });
+  });
+
+  it('ends a run whose agent is gone, and lets the next run of its session go', async () => {
+    const session = { appName: 'app', userId: 'u', sessionId: 'held' };
+    const ref = { ...session, invocationId: 'e-gone' };
+    await mesh.sessions.createSession(session);
+    // The run has begun, and was handed over to an agent that is gone now.
+    const taken = await mesh.sessions.leases.take(ref, { run: '{}', whenBusy: 'enqueue' });
+    expect(taken.state).toBe('held');
+    const run = { app: 'app', user: 'u', session: 'held' };
+    const hop = { ...run, invocationId: 'e-gone', hop: 1 };
+    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'held'), hop, { messageId: 'e-gone:1' });
+    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'held'), 'no run', { messageId: 'no-run' });
+    const next = { ...run, invocationId: 'e-next', message: 'hi' };
+    await mesh.bus.enqueue(mesh.subjects.agentRun('solo', 'held'), next, { messageId: 'e-next:0' });
+    await until(async () => (await mesh.sessions.leases.waitingSessions(10)).length === 1, {
+      what: 'the next run to wait',
+    });
+    const told: unknown[] = [];
+    await mesh.bus.subscribe(mesh.subjects.invocationEvent('e-gone'), (news) => told.push(news.json()));
+    expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
+      '2 moved to the dead letters, 1 of them runs that have ended now',
+    ]);
+    const error = { code: 'not_found', message: expect.stringContaining('its agent nobody is gone') };
+    expect(await mesh.sessions.invocations.get(ref)).toMatchObject({ status: 'failed', error });
+    await until(() => told.length === 2, { what: 'the news of the end' });
+    expect(told).toMatchObject([
+      { author: 'nobody', errorCode: 'not_found' },
+      { status: 'failed', lastSeq: 1, error },
+    ]);
+    const log = () => mesh.sessions.log.readEvents(ref);
+    await until(async () => (await log()).length === 3, { what: 'the next run' });
+    expect((await log()).map(({ event }) => [event.invocationId, event.errorCode])).toEqual([
+      ['e-gone', 'not_found'],
+      ['e-next', undefined],
+      ['e-next', undefined],
+    ]);
+    for (const line of await command('dead-letters', 'list'))
+      await command('dead-letters', 'remove', line.split(' ')[0] ?? '');
+  });
+
+  it('lists what work queues hold, and sweeps them', async () => {
+    const queue = 'waiting: 0  ack pending: 0  ghosts: 0';
+    await until(async () => (await command('streams', 'list')).every((line) => line.endsWith(queue)), {
+      what: 'the end of the work',
+    });
+    expect(await command('streams', 'list')).toEqual(
+      ['run', 'operation'].map((kind) => `${kind}  solo  kept: 0  ${queue}`),
+    );
+    expect(await command('streams', 'sweep')).toEqual(
+      ['run', 'operation'].map((kind) => `${kind}  solo  removed: 0  requeued: 0  unclear: 0  phantoms: 0`),
+    );
   });
 
   it('cancels an invocation', async () => {

@@ -1,34 +1,9 @@
-import {
-  type DeadLetters,
-  type OperatorOptions,
-  openCards,
-  openDeadLetters,
-  openOrphans,
-  type StoredDeadLetter,
-} from '@agentmesh/bus';
-import {
-  type ConnectedMesh,
-  cancelInvocation,
-  connectService,
-  deleteUserData,
-  replayDeadLetter,
-} from '@agentmesh/mesh';
+import { openCards, openOrphans, type StoredDeadLetter } from '@agentmesh/bus';
+import { cancelInvocation, deleteUserData, endOrphan, replayDeadLetter } from '@agentmesh/mesh';
 import { MeshError, nearest } from '@agentmesh/protocol';
-import type { Logger, ServiceConfig } from '@agentmesh/service';
+import { streamCommands } from './stream-commands.ts';
+import { type Command, operatorOf, type Surroundings, withLetters, withMesh } from './surroundings.ts';
 import { writeExport } from './write-export.ts';
-
-/** The surroundings of a command: the configuration of the mesh, the log, and the output. */
-export interface Surroundings {
-  config: ServiceConfig;
-  log: Logger;
-  print(line: string): void;
-}
-
-interface Command {
-  usage: string;
-  meaning: string;
-  run(args: string[], surroundings: Surroundings): Promise<void>;
-}
 
 /** All commands by their words. */
 export const commands: Record<string, Command> = {
@@ -84,15 +59,21 @@ export const commands: Record<string, Command> = {
   },
   'orphans bury': {
     usage: '<subject>',
-    meaning: 'moves the messages of such a subject to the dead letters',
+    meaning: 'moves the messages of such a subject to the dead letters, and ends their runs',
     async run([subject], around) {
       if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
-      const count = await queues.bury(subject);
-      if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
-      around.print(`${count} moved to the dead letters`);
+      await withMesh(around, async (mesh) => {
+        let ended = 0;
+        const count = await queues.bury(subject, async ({ kind, ...stored }) => {
+          if (kind === 'run' && (await endOrphan(mesh, stored))) ended += 1;
+        });
+        if (count === 0) throw new MeshError('not_found', `there are no orphans under ${subject}`);
+        around.print(`${count} moved to the dead letters, ${ended} of them runs that have ended now`);
+      });
     },
   },
+  ...streamCommands,
   'cards list': {
     usage: '',
     meaning: 'lists the agents and tools that the mesh knows, and whether a replica of each is up',
@@ -234,33 +215,4 @@ function wholeNumber(text = ''): number {
 function summaryOf({ seq, letter }: StoredDeadLetter): string {
   const { subject, attempts, error, time } = letter;
   return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
-}
-
-/** Time limit of the connection to a server, in ms: short, as a person waits. */
-const connectTimeoutMs = 2_000;
-
-function operatorOf({ config }: Surroundings): OperatorOptions {
-  return {
-    url: config.natsUrl,
-    user: config.natsUser,
-    pass: config.natsPassword?.reveal(),
-    namespace: config.namespace,
-    connectTimeoutMs,
-  };
-}
-
-async function withLetters(
-  around: Surroundings,
-  work: (letters: DeadLetters) => Promise<void>,
-): Promise<void> {
-  await using letters = await openDeadLetters(operatorOf(around));
-  await work(letters);
-}
-
-async function withMesh(
-  { config, log }: Surroundings,
-  work: (mesh: ConnectedMesh) => Promise<void>,
-): Promise<void> {
-  await using mesh = await connectService('operator', config, log, { connectTimeoutMs });
-  await work(mesh);
 }

@@ -1,11 +1,14 @@
 export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
+export { endOrphan } from './client/end-orphan.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
 export { followRun, readInvocation } from './client/follow-run.ts';
+export { judgeGhost } from './client/judge-ghost.ts';
 export type { NumberedEvent } from './client/log-reader.ts';
 export { replayDeadLetter } from './client/replay-dead-letter.ts';
 export type { RunOptions, RunRequest, StartedRun } from './client/start-run.ts';
 export { startRun } from './client/start-run.ts';
+export type { StoredRun } from './client/stored-run.ts';
 export { agentConfig } from './connect/agent-config.ts';
 export type { ConnectedMesh, ConnectOptions } from './connect/connect-mesh.ts';
 export { connectMesh, connectService } from './connect/connect-mesh.ts';

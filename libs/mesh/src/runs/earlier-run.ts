@@ -1,4 +1,4 @@
-import { endOfRun, runName } from '@agentmesh/agent/internal';
+import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
 import type { StoredItem } from '@agentmesh/bus';
 import { decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
 import { agentCard } from '../mesh/cards.ts';
@@ -7,9 +7,9 @@ import { completeRun } from './read-run.ts';
 import type { Run } from './run.ts';
 
 /**
- * Returns the place of the first run of the session that was accepted before this one and has not ended;
- * undefined if there is none. Such a run may have been delivered to a replica that is slow or stopped, so it
- * is not in the session's queue yet.
+ * Returns the place of the first run of the session that was accepted before this one and has neither begun
+ * nor ended; undefined if there is none. Such a run may have been delivered to a replica that is slow or
+ * stopped, so it is not in the session's queue yet.
  */
 export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise<number | undefined> {
   // Only the first hop begins a run.
@@ -17,7 +17,7 @@ export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise
   try {
     for await (const item of mesh.bus.earlierRuns(run.session, before)) {
       const other = runIn(mesh, item);
-      if (other && isBefore(other, run) && !(await hasEnded(mesh, other))) return item.place;
+      if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
     }
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
@@ -27,7 +27,7 @@ export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */
-function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
+export function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
   const agent = decodeToken(item.subject.split('.').at(-3) ?? '');
   try {
     const { data } = runCommandSchema.safeParse(item.json());
@@ -42,8 +42,27 @@ function isBefore(other: Run, run: Run): boolean {
   return isOfSession && other.hop === 0 && runName(other) !== runName(run);
 }
 
-async function hasEnded(mesh: Mesh, run: Run): Promise<boolean> {
+/**
+ * Tells whether the run has ended, or its message is in the log. A run that has begun has the session, so no
+ * other run needs to wait for its arrival. The server may keep the command of a run whose record has expired.
+ */
+async function isPast(mesh: Mesh, run: Run): Promise<boolean> {
   const { app: appName, user: userId, session: sessionId, invocationId, resume } = run;
-  const record = await mesh.sessions.invocations.get({ appName, userId, sessionId, invocationId });
-  return endOfRun(record, resume) !== undefined;
+  const ref = { appName, userId, sessionId };
+  const record = await mesh.sessions.invocations.get({ ...ref, invocationId });
+  if (endOfRun(record, resume) !== undefined) return true;
+  return await hasBegun(mesh, run);
+}
+
+/** Tells whether the message of the run is in the log of its session. */
+export async function hasBegun(mesh: Mesh, run: Run): Promise<boolean> {
+  const ref = { appName: run.app, userId: run.user, sessionId: run.session };
+  const messageId = messageEventId(run, run.session);
+  for (let afterSeq = 0; ; ) {
+    const events = await mesh.sessions.log.readEvents({ ...ref, afterSeq });
+    const last = events.at(-1);
+    if (!last) return false;
+    if (events.some(({ event }) => event.id === messageId)) return true;
+    afterSeq = last.seq;
+  }
 }

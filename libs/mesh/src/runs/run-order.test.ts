@@ -1,5 +1,6 @@
 import { LlmAgent } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
+import type { StoredItem } from '@agentmesh/bus';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
@@ -89,6 +90,42 @@ it('a run goes on when the earlier one will never arrive', async () => {
   world.hub.remove('mesh.v1.agent.solo.run.*');
   await two.all;
   expect(await log()).toEqual(inTurn('two'));
+});
+
+it('a run does not wait for a command that a killed server has kept, though the record of its run is gone', async () => {
+  const kept: StoredItem[] = [];
+  let isExpired = false;
+  const { start, log } = await stage((mesh) => ({
+    ...mesh,
+    bus: {
+      ...mesh.bus,
+      consumeRuns: (agent, handler, options) =>
+        mesh.bus.consumeRuns(
+          agent,
+          (item) => {
+            kept.push(item);
+            return handler(item);
+          },
+          options,
+        ),
+      async *earlierRuns(_session, before) {
+        yield* kept.filter(({ place }) => place < before);
+      },
+    },
+    sessions: overrideSessions(mesh.sessions, {
+      invocations: {
+        get: (ref) =>
+          mesh.sessions.invocations.get(
+            isExpired ? { ...ref, invocationId: `not-${ref.invocationId}` } : ref,
+          ),
+      },
+    }),
+  }));
+  await (await start('one')).all;
+  expect(kept).toHaveLength(1);
+  isExpired = true;
+  await (await start('two')).all;
+  expect(await log()).toEqual(inTurn('one', 'two'));
 });
 
 it('a command on the subject of another session is a dead letter that names the right one', async () => {

@@ -8,7 +8,8 @@ import {
   messageEventId,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
-import { MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
+import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
@@ -19,8 +20,11 @@ import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
-/** Pause before a retry when a server or a replica was unreachable, in ms. */
-const retryMs = 1_000;
+/**
+ * Pause before a retry when a server or a replica was unreachable, in ms: short, because the calls that failed
+ * have tried for seconds.
+ */
+const retryMs = 250;
 
 /**
  * Decides what follows a failed delivery: the queue delivers the run again if that can help; otherwise the
@@ -64,22 +68,32 @@ export async function settle(
   }
 }
 
-/**
- * Commits the failure to the session if this invocation holds it, and publishes the end. The commit also ends
- * the run, and closes the calls that a cancelled invocation has left open. A refused message leaves nothing
- * in the session.
- */
+/** Ends a failed run. A refused message leaves nothing in the session. */
 async function fail(
   served: ServedAgent,
   run: Run,
   delivery: DeliveredRun,
   error: MeshError,
 ): Promise<WorkOutcome> {
-  const { mesh, agent } = served;
+  if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
+  await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
+  return done;
+}
+
+/**
+ * Commits the failure to the session if this invocation holds it, and publishes the end. The commit also ends
+ * the run, and closes the calls that a cancelled invocation has left open. Then starts the next run of the
+ * session.
+ */
+export async function endAsFailed(
+  mesh: Mesh,
+  run: Run,
+  { agent, carrier, ...delivery }: { agent: string; carrier: Headers; token: number | undefined },
+  error: MeshError,
+): Promise<void> {
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
-  if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
-  const token = delivery.token ?? (await tokenFor(served, run, ref));
+  const token = delivery.token ?? (await tokenFor(mesh, run, ref));
   const sessions = fencedSessions(mesh.sessions, token);
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
@@ -90,7 +104,7 @@ async function fail(
     const failure = createEvent({
       id: failureEventId(run),
       invocationId,
-      author: agent.name,
+      author: agent,
       errorCode: error.code,
       errorMessage: error.message,
       ...(open.length > 0 && { actions: { closedCalls: open.map(({ id }) => id) } }),
@@ -98,15 +112,14 @@ async function fail(
     stampReplica(mesh)(failure);
     // One step: either all of it is true, or another end of the run.
     const committed = await sessions.appendEvent({ session, event: failure, end: { resume, as: end } });
-    await publishEvent(mesh, session, committed, delivery.carrier);
+    await publishEvent(mesh, session, committed, carrier);
   }
   // If the session is gone, the record with the fencing token is gone too. The run may have ended before.
   const record = session ? undefined : await mesh.sessions.invocations.end(ref, end);
   const recorded = record && endOfRun(record, resume);
   const told = recorded ?? ({ status: 'failed', error: error.toWire() } as const);
-  await publishEnd(mesh, ref, { ...told, lastSeq: session?.seq ?? 0 }, delivery.carrier);
+  await publishEnd(mesh, ref, { ...told, lastSeq: session?.seq ?? 0 }, carrier);
   await startNext(mesh, ref);
-  return done;
 }
 
 /**
@@ -145,11 +158,7 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
  * Takes the session for a run that failed before it had the session, so that the failure can be committed.
  * Returns undefined if another run holds it, or the session is another one by now: nothing is disturbed.
  */
-async function tokenFor(
-  { mesh }: ServedAgent,
-  { incarnation }: Run,
-  ref: InvocationRef,
-): Promise<number | undefined> {
+async function tokenFor(mesh: Mesh, { incarnation }: Run, ref: InvocationRef): Promise<number | undefined> {
   const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', incarnation });
   return taken.state === 'held' ? taken.token : undefined;
 }

@@ -14,7 +14,7 @@ import { waitForTurn, waitingRun } from './wait-for-turn.ts';
 const maxBegun = 5;
 
 /** Pause until the queue delivers a copy of a running run again, in ms. */
-const duplicateMs = 5_000;
+const duplicateMs = 1_000;
 
 /**
  * Takes the session. Returns the fencing token, or the outcome of a run that cannot begin now.

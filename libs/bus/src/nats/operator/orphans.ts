@@ -28,11 +28,23 @@ export interface Orphans {
   count: number;
 }
 
+/** A message that no consumer takes. */
+export interface OrphanMessage {
+  kind: QueueKind;
+  subject: string;
+  /** The number of the message in its stream. */
+  seq: number;
+}
+
 /** The messages in work queues that no consumer takes, for an operator. */
 export interface OrphanQueues extends AsyncDisposable {
   list(): Promise<Orphans[]>;
-  /** Moves the messages of a subject to the dead letters. Returns their number. */
-  bury(subject: string): Promise<number>;
+  /**
+   * Moves the messages of a subject to the dead letters. Returns their number.
+   *
+   * @param onBuried called with each message after its letter is stored, and before it leaves the queue
+   */
+  bury(subject: string, onBuried?: (message: OrphanMessage) => Promise<void>): Promise<number>;
 }
 
 const kinds: QueueKind[] = ['run', 'operation', 'job'];
@@ -58,7 +70,7 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
     (await Promise.all(kinds.map((kind) => orphansOf(manager, names, kind).catch(unlessMissing)))).flat();
   return {
     list,
-    async bury(subject) {
+    async bury(subject, onBuried) {
       const orphans = (await list()).find((each) => each.subject === subject);
       if (!orphans) return 0;
       const stream = names.workStream(orphans.kind);
@@ -67,6 +79,7 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
         const message = await firstOf(manager, stream, orphans);
         if (!message) return count;
         await publishLetter(connection, names, orphans.kind, message);
+        await onBuried?.({ kind: orphans.kind, subject: message.subject, seq: message.seq });
         await manager.streams.deleteMessage(stream, message.seq, false);
         count += 1;
       }

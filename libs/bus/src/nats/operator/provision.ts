@@ -36,7 +36,7 @@ export interface ProvisionOptions extends NatsAddress {
   replicas?: number;
   /** Default `file`. */
   storage?: 'file' | 'memory';
-  /** The silence of a worker after which the queue delivers its item again, in ms; default 3,000. */
+  /** The silence of a worker after which the queue delivers its item again, in ms; default 1,500. */
   ackWaitMs?: number;
   /** The longest time that a run, an update or a job waits in its queue, in ms; default unlimited. */
   maxAgeMs?: number;

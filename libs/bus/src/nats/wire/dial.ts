@@ -43,8 +43,8 @@ export async function dial(
         noAsyncTraces: true,
         maxReconnectAttempts: -1,
         ignoreAuthErrorAbort: true,
-        reconnectTimeWait: 250,
-        reconnectJitter: 250,
+        // The client waits for this time since its last try at the same server.
+        reconnectDelayHandler: () => 50 + Math.random() * 100,
         pingInterval: 5_000,
         maxPingOut: 2,
         timeout: Math.max(100, Math.min(5_000, remainingMs)),

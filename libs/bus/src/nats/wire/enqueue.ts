@@ -7,6 +7,7 @@ import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
 import { fromNats, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
+import { untilReconnect } from './until-reconnect.ts';
 
 const attemptMs = 1_000;
 const pauseMs = 100;
@@ -60,7 +61,7 @@ export async function untilStored<T>(
   for (;;) {
     await whenConnected(link);
     try {
-      return await publish();
+      return await untilReconnect(link, publish());
     } catch (thrown) {
       const passedMs = performance.now() - startedAt;
       if (isNobodyThere(thrown)) {

@@ -1,9 +1,16 @@
-import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type MsgRequest,
+  type StoredMsg,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
 import { fromNats, isNobodyThere, isTimeout } from './nats-errors.ts';
+import { untilReconnect } from './until-reconnect.ts';
 
 const attemptMs = 2_000;
 const pauseMs = 100;
@@ -36,7 +43,7 @@ export function streamApi(connection: NatsConnection, link: BrokerLink): StreamA
       for (;;) {
         await whenConnected(link);
         try {
-          return await ask();
+          return await untilReconnect(link, ask());
         } catch (thrown) {
           const lost = isTimeout(thrown) || (isNobodyThere(thrown) && connection.info?.cluster !== undefined);
           if (!lost || performance.now() - startedAt > connectionWaitMs) throw fromNats(thrown, doing);
@@ -60,4 +67,14 @@ export async function messageOrNone<T>(reading: Promise<T | null>): Promise<T | 
     if (isNoMessage(thrown)) return undefined;
     throw thrown;
   }
+}
+
+/** Reads the first message of a stream with this subject, which may hold wildcards, from this number on. */
+export async function messageFrom(
+  { streams }: JetStreamManager,
+  { stream, subject, from }: { stream: string; subject: string; from: number },
+): Promise<StoredMsg | undefined> {
+  // The type of the client library lacks this combination, which nats-server knows since 2.9.
+  const query = { seq: Math.max(from, 1), next_by_subj: subject } as unknown as MsgRequest;
+  return await messageOrNone(streams.getMessage(stream, query));
 }

@@ -4,6 +4,7 @@ import { pause } from '../../bus/pause.ts';
 import { whenConnected } from '../../bus/when-connected.ts';
 import { fromNats, isTimeout } from '../wire/nats-errors.ts';
 import { toPacket } from '../wire/packet.ts';
+import { untilReconnect } from '../wire/until-reconnect.ts';
 
 const ackMs = 1_000;
 const ackTries = 10;
@@ -54,7 +55,7 @@ async function ack(connection: NatsConnection, link: BrokerLink, ackTo: string):
   for (let tries = 1; ; tries += 1) {
     await whenConnected(link);
     try {
-      await connection.request(ackTo, '+ACK', { timeout: ackMs });
+      await untilReconnect(link, connection.request(ackTo, '+ACK', { timeout: ackMs }));
       return;
     } catch (thrown) {
       if (!isTimeout(thrown) || tries >= ackTries) throw fromNats(thrown, 'acknowledge');

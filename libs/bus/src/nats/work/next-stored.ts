@@ -1,6 +1,5 @@
-import type { MsgRequest } from '@nats-io/jetstream';
 import type { StoredPacket } from '../../bus/broker-link.ts';
-import { messageOrNone, type StreamApi } from '../wire/jetstream-api.ts';
+import { messageFrom, type StreamApi } from '../wire/jetstream-api.ts';
 import { fromNatsHeaders } from '../wire/packet.ts';
 
 export interface StoredPlace {
@@ -15,14 +14,9 @@ export interface StoredPlace {
  * Reads the first message of a stream with this subject and at least this number. Asks the leader of the
  * stream: a copy may not have the message yet.
  */
-export async function nextStored(
-  api: StreamApi,
-  { stream, subject, from }: StoredPlace,
-): Promise<StoredPacket | undefined> {
-  // The type of the client library lacks this combination, which nats-server knows since 2.9.
-  const query = { seq: Math.max(from, 1), next_by_subj: subject } as unknown as MsgRequest;
-  const message = await api.repeat(`read ${stream}`, async () =>
-    messageOrNone((await api.manager()).streams.getMessage(stream, query)),
+export async function nextStored(api: StreamApi, place: StoredPlace): Promise<StoredPacket | undefined> {
+  const message = await api.repeat(`read ${place.stream}`, async () =>
+    messageFrom(await api.manager(), place),
   );
   if (!message) return undefined;
   return {

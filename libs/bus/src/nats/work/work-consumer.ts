@@ -7,7 +7,7 @@ import { isTaken } from '../wire/nats-errors.ts';
  * The ack wait, in ms. A worker gives three signs of life in this time; the queue notices a dead process
  * within it.
  */
-export const defaultAckWaitMs = 3_000;
+export const defaultAckWaitMs = 1_500;
 
 const maxAckPending = 1_000;
 /**

@@ -24,7 +24,7 @@ export interface WorkSourceParts {
 }
 
 const firstPauseMs = 250;
-const longestPauseMs = 5_000;
+const longestPauseMs = 1_000;
 
 /**
  * Opens a work queue by its durable pull consumer.
