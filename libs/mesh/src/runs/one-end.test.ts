@@ -1,5 +1,7 @@
 import { LlmAgent } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
+import { MeshError } from '@agentmesh/protocol';
+import type { Content } from '@google/genai';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
@@ -104,4 +106,24 @@ it('a run that is cancelled between a call and its job leaves no open call', asy
   expect(await record(invocationId)).toMatchObject(end);
   expect(await world.sessions.pending.list(ref)).toEqual([]);
   expect(await log()).toEqual(['user: go', 'solo: calls work', 'solo: fails cancelled']);
+});
+
+it('a run whose failure cannot be committed ends all the same, and the next run goes on', async () => {
+  const world = memoryMesh();
+  const mesh = await world.connect('agent_solo');
+  const sessions = overrideSessions(mesh.sessions, {
+    async appendEvent(request) {
+      if (request.event.errorCode !== undefined) throw new MeshError('invalid_argument', 'cannot be stored');
+      return await mesh.sessions.appendEvent(request);
+    },
+  });
+  const instruction = ({ userContent }: { userContent?: Content }) => {
+    if (userContent?.parts?.[0]?.text === 'one') throw new Error('broken');
+    return '';
+  };
+  const agent = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('two')), instruction });
+  await serveAgent({ ...mesh, sessions }, agent, { app: 'app' });
+  const chat = await world.chat('app');
+  expect((await chat.say('one')).end).toMatchObject({ status: 'failed' });
+  expect((await chat.say('two')).end).toMatchObject({ status: 'completed' });
 });

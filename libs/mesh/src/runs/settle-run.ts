@@ -59,13 +59,32 @@ export async function settle(
     const { code, retryable } = MeshError.from(settleError);
     if (code === 'aborted') return { done: false, takenOver: true };
     if (!retryable) {
-      // A failure that repeats every time must not come back every second.
-      log.error({ err: settleError }, 'dropped a run whose failure cannot be recorded');
-      return done;
+      log.error({ err: settleError }, 'the failure of a run cannot be committed; its end is recorded alone');
+      return await endAlone(mesh, run, delivery, error).catch((endError: unknown) => {
+        // A failure that repeats every time must not come back every second.
+        log.error({ err: endError }, 'dropped a run whose end cannot be recorded');
+        return done;
+      });
     }
     log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
+}
+
+/** Ends a run without an event: its session must not stay with a run that never goes on. */
+async function endAlone(
+  mesh: Mesh,
+  run: Run,
+  { carrier }: DeliveredRun,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const { invocationId, resume } = run;
+  const ref = { ...sessionOf(run), invocationId, resume };
+  const end = { status: 'failed', error: { code: error.code, message: error.message } } as const;
+  const record = await mesh.sessions.invocations.end(ref, end);
+  await publishEnd(mesh, ref, { ...(endOfRun(record, resume) ?? end), lastSeq: 0 }, carrier);
+  await startNext(mesh, ref);
+  return done;
 }
 
 /** Ends a failed run. A refused message leaves nothing in the session. */
