@@ -32,7 +32,8 @@ const commands = {
   generate: { servers: 'none', run: (_, env) => generate(env) },
   'test:unit': {
     servers: 'none',
-    run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=100%', ...args], env),
+    // Most tests wait more than they work.
+    run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=4', ...args], env),
   },
   'test:servers': { servers: 'local', run: (args, env) => runNode(['test/servers/main.ts', ...args], env) },
   test: {
