@@ -108,6 +108,11 @@ export interface BrokerLink {
   openWork(queue: QueueName): Promise<WorkSource>;
   /** Reads the first message of a kind of work with this subject, or pattern, and at least this number. */
   nextWork(kind: QueueKind, subject: string, from: number): Promise<StoredPacket | undefined>;
+  /**
+   * Returns the number up to which all messages of a queue are acknowledged; undefined for a queue that this
+   * connection does not work on.
+   */
+  ackFloor(queue: QueueName): Promise<number | undefined>;
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
 

@@ -84,6 +84,8 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
         withdraw: async () => ending.abort(),
       };
     },
+    // An acknowledged message is not there any more.
+    ackFloor: async () => undefined,
     nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),
     putCard: async (key, bytes) => hub.putCard(key, bytes),
     objects: (bucket) => hub.buckets.objects(bucket),

@@ -1,4 +1,4 @@
-import type { MeshError, Subjects } from '@agentmesh/protocol';
+import type { MeshError, QueueName, Subjects } from '@agentmesh/protocol';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import type { BrokerLink, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
@@ -11,7 +11,7 @@ import { streamApi } from './wire/jetstream-api.ts';
 import { fromNats } from './wire/nats-errors.ts';
 import { toNatsHeaders, toPacket } from './wire/packet.ts';
 import { watchStatus } from './wire/status.ts';
-import { nextStored } from './work/next-stored.ts';
+import { ackFloor, nextStored } from './work/next-stored.ts';
 import { openWorkSource } from './work/work-source.ts';
 
 export interface NatsLinkParts {
@@ -65,8 +65,13 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       assertSize(packet, maxPayload());
       return enqueue(connection, link, packet);
     },
-    openWork: (queue) => openWorkSource({ connection, link, subjects, onError }, queue),
+    async openWork(queue) {
+      opened.add(keyOf(queue));
+      return await openWorkSource({ connection, link, subjects, onError }, queue);
+    },
     nextWork: (kind, subject, from) => nextStored(api, { stream: subjects.workStream(kind), subject, from }),
+    // A service may ask for the consumers that it uses.
+    ackFloor: async (queue) => (opened.has(keyOf(queue)) ? await ackFloor(api, subjects, queue) : undefined),
     objects: (bucket) => openObjects(connection, link, bucket),
     records: (bucket) => openRecords(connection, link, bucket),
     putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
@@ -78,8 +83,11 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     },
   };
   const api = streamApi(connection, link);
+  const opened = new Set<string>();
   return link;
 }
+
+const keyOf = ({ kind, name }: QueueName) => `${kind} ${name}`;
 
 async function listen(
   connection: NatsConnection,

@@ -1,5 +1,5 @@
-import { every, MeshError, type Subjects } from '@agentmesh/protocol';
-import type { BrokerLink } from '../bus/broker-link.ts';
+import { decodeToken, every, MeshError, type Subjects } from '@agentmesh/protocol';
+import type { BrokerLink, StoredPacket } from '../bus/broker-link.ts';
 import type { StoredItem } from '../bus/bus.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import type { Claims } from '../claims/claims.ts';
@@ -17,6 +17,7 @@ export async function* earlierRuns(
     const packet = await link.nextWork('run', subject, from);
     if (!packet || packet.place >= before) return;
     from = packet.place + 1;
+    if (await isAcknowledged(link, packet)) continue;
     try {
       const { key, place } = packet;
       yield { ...createMessage(await claims.restore(packet)), key, place };
@@ -25,4 +26,10 @@ export async function* earlierRuns(
       if (MeshError.from(thrown).code !== 'failed_precondition') throw thrown;
     }
   }
+}
+
+/** Tells whether the server keeps a message that was acknowledged, as it may do after a kill. */
+async function isAcknowledged(link: BrokerLink, { subject, place }: StoredPacket): Promise<boolean> {
+  const agent = decodeToken(subject.split('.').at(-3) ?? '');
+  return place <= ((await link.ackFloor({ kind: 'run', name: agent })) ?? 0);
 }

@@ -1,3 +1,4 @@
+import type { QueueName, Subjects } from '@agentmesh/protocol';
 import type { StoredPacket } from '../../bus/broker-link.ts';
 import { messageFrom, type StreamApi } from '../wire/jetstream-api.ts';
 import { fromNatsHeaders } from '../wire/packet.ts';
@@ -32,4 +33,17 @@ export async function nextStored(api: StreamApi, place: StoredPlace): Promise<St
 function nanosOf(time: string): string {
   const [, seconds = '', fraction = ''] = /^([^.]+?)(?:\.(\d+))?Z$/.exec(time) ?? [];
   return `${Date.parse(`${seconds}Z`) / 1_000}${fraction.padEnd(9, '0')}`;
+}
+
+/** Returns the number up to which the consumer of a queue has all acknowledgements. See `BrokerLink`. */
+export async function ackFloor(
+  api: StreamApi,
+  subjects: Subjects,
+  { kind, name }: QueueName,
+): Promise<number> {
+  const stream = subjects.workStream(kind);
+  const { ack_floor } = await api.repeat(`read the consumer of ${name}`, async () =>
+    (await api.manager()).consumers.info(stream, subjects.workConsumer(name)),
+  );
+  return ack_floor.stream_seq;
 }
