@@ -89,8 +89,14 @@ function retell(event: Event): Event {
   const parts = (event.content?.parts ?? [])
     .filter(({ thought }) => !thought)
     .map((part) => retellPart(author, part));
-  return { ...event, author: 'user', content: { role: 'user', parts: [{ text: 'For context:' }, ...parts] } };
+  const content = { role: 'user', parts: [{ text: 'For context:' }, ...parts] };
+  const told: Event = { ...event, author: 'user', content };
+  retold.add(told);
+  return told;
 }
+
+/** The events that {@link retell} has made. */
+const retold = new WeakSet<Event>();
 
 function retellPart(author: string, part: Part): Part {
   const { text, functionCall: call, functionResponse: response } = part;
@@ -135,14 +141,22 @@ function withoutInterlude(events: readonly Event[]): readonly Event[] {
     getFunctionCalls(event).some(({ id }) => answered.includes(id)),
   );
   if (call === -1) return events;
-  const message = events.slice(call + 1).findLast(({ author }) => author === 'user');
   // The progress of an earlier call came between a message and the first step of its run.
-  if (newest?.author !== 'user' && message && message.invocationId !== newest?.invocationId) return events;
+  if (newest?.author !== 'user' && hasUnanswered(events.slice(call + 1, -1), newest?.invocationId))
+    return events;
   // The user's messages of this invocation stay: an answer from an earlier message may take effect only now.
   const messages = events
     .slice(call + 1, -1)
     .filter(({ author, invocationId }) => author === 'user' && invocationId === newest?.invocationId);
   return [...events.slice(0, call + 1), ...messages, ...events.slice(-1)];
+}
+
+/** Tells whether the last message of the user began another invocation, of which nothing else is there. */
+function hasUnanswered(events: readonly Event[], invocationId: string | undefined): boolean {
+  const at = events.findLastIndex((event) => event.author === 'user' && !retold.has(event));
+  const message = events[at];
+  if (!message || message.invocationId === invocationId) return false;
+  return events.slice(at + 1).every((event) => event.invocationId !== message.invocationId);
 }
 
 function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {

@@ -69,7 +69,10 @@ describe('with scripts that may touch declared keys only', () => {
     await jobs.follow('t', 'j', 0);
     await jobs.release('t', 'j', 'a');
     await jobs.finish('t', 'j', { response: 1 });
-    expect(await jobs.leave('t', 'j', 1)).toEqual({ progress: [], result: { response: 1 } });
+    expect(await jobs.leave('t', 'j', 1)).toEqual({
+      progress: [],
+      end: { result: { response: 1 }, heard: true },
+    });
     await dispose();
   });
 

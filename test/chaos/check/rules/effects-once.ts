@@ -81,7 +81,7 @@ function repeatedEffects(model: Model, calls: Calls): Found[] {
       const before = all[at];
       const told = isLong ? undefined : overAt.get(next.invocationId);
       const isOver = told !== undefined && next.beganAt > told;
-      if (!before || (!isOver && isExcused(lifeOf.get(before.life), [before.beganAt, next.beganAt])))
+      if (!before || (!isOver && isExcused(model, lifeOf.get(before.life), [before.beganAt, next.beganAt])))
         return [];
       const why = isOver ? 'its run had completed' : `${before.life} lived and had a server`;
       const what = `call ${callId} had ${all.length} effects (${who}), and ${why} before effect ${at + 2}`;
@@ -101,10 +101,17 @@ function completionsOf({ runs }: Model): Map<string, number> {
   );
 }
 
-/** Tells whether a process died or was alone between its effect and the next one. */
-function isExcused(life: Life | undefined, between: Span): boolean {
+/**
+ * Tells whether a process died, was told to stop, or was alone between its effect and the next one. A process
+ * that stops hands back what it cannot finish in its grace period.
+ */
+function isExcused({ history }: Model, life: Life | undefined, between: Span): boolean {
   if (!life) return false;
-  const { diedAt = Number.POSITIVE_INFINITY, cutOffs } = life;
+  const { diedAt = Number.POSITIVE_INFINITY, cutOffs, startedAt, replica } = life;
+  const isStopped = history.faults.some(
+    ({ kind, target, at }) => kind === 'term' && target === replica && at >= startedAt && at <= between[1],
+  );
+  if (isStopped && diedAt >= between[0]) return true;
   return (diedAt >= between[0] && diedAt <= between[1]) || cutOffs.some((each) => overlap(each, between));
 }
 
