@@ -209,7 +209,7 @@ export interface Fault {
   forMs?: number;
 }
 
-/** What a stream holds at rest. */
+/** The content of a stream at rest. */
 export interface StreamRest {
   name: string;
   /** The number of messages that wait, and of messages without a consumer. */

@@ -96,7 +96,7 @@ async function carryOut(options: OnceOptions, holder: string, held: HeldCall): P
         signal: inHand.givenUp,
         log,
         step: `store the result of ${tool}`,
-        // Whatever the reason is, the work is done and must not be done again.
+        // The work is done and must not be done again, so each failure is tried again.
         isPassing: ({ code }) => code !== 'invalid_argument',
       },
     );

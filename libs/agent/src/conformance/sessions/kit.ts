@@ -59,3 +59,22 @@ export async function reread(service: SessionService, session: Session): Promise
 
 /** Matches a MeshError with this code, for `toMatchObject` and `rejects`. */
 export const meshError = (code: MeshError['code']) => ({ name: 'MeshError', code });
+
+/** Returns functions for the runs of one session, which have numbers as names. */
+export function numberedRuns(service: TheService) {
+  const session = { appName, userId, sessionId: 's' };
+  const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
+  const create = () => service().createSession(session);
+  const run = (n: number | string) => `run of inv-${n}`;
+  const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
+    service().leases.take(inv(n), { run: run(n), whenBusy });
+  const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
+  /** Gives the session to the next run in the queue, as the mesh does. */
+  async function promote() {
+    const next = await service().leases.nextRun(session);
+    if (next === undefined) return undefined;
+    await service().leases.promote(inv(next.slice('run of inv-'.length)));
+    return next;
+  }
+  return { session, inv, run, create, queue, end, promote };
+}

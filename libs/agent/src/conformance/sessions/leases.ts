@@ -1,24 +1,11 @@
 import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
-import { appName, deltaOf, meshError, take, userId } from './kit.ts';
+import { deltaOf, meshError, numberedRuns, take } from './kit.ts';
 
 /** Tests of leases: one invocation at a time has a session, the other invocations wait in order. */
 export function leases(service: TheService): void {
-  const session = { appName, userId, sessionId: 's' };
-  const inv = (n: number | string) => ({ ...session, invocationId: `inv-${n}` });
+  const { session, inv, run, create, queue, end, promote } = numberedRuns(service);
   const refused = meshError('aborted');
-  const create = () => service().createSession(session);
-  const run = (n: number | string) => `run of inv-${n}`;
-  const queue = (n: number | string, whenBusy: 'enqueue' | 'reject' | 'interrupt' = 'enqueue') =>
-    service().leases.take(inv(n), { run: run(n), whenBusy });
-  const end = (n: number | string) => service().invocations.end(inv(n), { status: 'completed' });
-  /** Gives the session to the next run in the queue, as the mesh does. */
-  async function promote() {
-    const next = await service().leases.nextRun(session);
-    if (next === undefined) return undefined;
-    await service().leases.promote(inv(next.slice('run of inv-'.length)));
-    return next;
-  }
 
   test('gives the session to one invocation, and keeps the others in order', async () => {
     await create();
