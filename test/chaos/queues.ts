@@ -1,3 +1,4 @@
+import { openWorkStreams } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
@@ -24,6 +25,8 @@ export interface Queues extends AsyncDisposable {
   deadLetters(): Promise<DeadLetter[]>;
   /** Returns the names of the large payloads of work that are stored. */
   objects(): Promise<string[]>;
+  /** Removes the large payloads to which nothing leads, as an operator's sweep does. Returns their number. */
+  removeLostPayloads(): Promise<number>;
   /**
    * True for a server that may forget, when it is killed, that a command was acknowledged: up to 2.9. It keeps
    * the command, or waits for its acknowledgement, for good; nobody gets it again. The history counts such
@@ -75,6 +78,10 @@ export async function openQueues(url: string, login: Login): Promise<Queues> {
     states: () => Promise.all(workStreams.map((name) => stateOf(ask, name))),
     deadLetters: () => readDeadLetters(ask),
     objects: () => readObjects(ask),
+    async removeLostPayloads() {
+      await using streams = await openWorkStreams({ url, ...login });
+      return await streams.removeLostPayloads(0);
+    },
     keepsGhosts: major === 2 && minor < 10,
     [Symbol.asyncDispose]: () => connection.close(),
   };

@@ -33,9 +33,11 @@ const defaultSettleMs = 45_000;
 const clearMs = 10_000;
 const pageSize = 1_000;
 
-/** The history, with a figure that the rules do not use. */
+/** The history, with figures that the rules do not use. */
 export interface FinalHistory extends History {
   redeliveries: number;
+  /** The number of large payloads that only a sweep removed, because the process that had to remove them died. */
+  lostPayloads: number;
 }
 
 export interface ReadOptions {
@@ -62,8 +64,9 @@ export async function readHistory(
     return invocations.flatMap(({ status, invocationId }) => (status === 'running' ? invocationId : []));
   };
   const { streams, unsettled } = await settle({ queues, timeoutMs: settleMs, running });
-  const rest = await readRest(field, queues);
+  const { lostPayloads, ...rest } = await readRest(field, queues);
   return {
+    lostPayloads,
     ...observations,
     ...(await readSessions(sessions, observations)),
     ...readEffects(field.effects),
@@ -73,7 +76,10 @@ export async function readHistory(
 }
 
 /** Reads what is left when all work has ended. Waits for what still goes away by itself. */
-async function readRest({ redis }: Field, queues: Queues): Promise<Omit<Rest, 'streams'>> {
+async function readRest(
+  { redis }: Field,
+  queues: Queues,
+): Promise<Omit<Rest, 'streams'> & { lostPayloads: number }> {
   const read = async () => ({
     redis: await readRedisRest(redis.nodes),
     objects: await queues.objects(),
@@ -86,7 +92,8 @@ async function readRest({ redis }: Field, queues: Queues): Promise<Omit<Rest, 's
   };
   // The rules report what stays.
   await until(isClear, { timeoutMs: clearMs, intervalMs: 500 }).catch(() => {});
-  return rest;
+  const lostPayloads = rest.objects.length > 0 ? await queues.removeLostPayloads() : 0;
+  return { ...rest, objects: await queues.objects(), lostPayloads };
 }
 
 /** Reads all sessions that the clients know, and the records of their invocations. */

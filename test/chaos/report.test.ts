@@ -9,7 +9,15 @@ import { emptyTraffic } from './traffic.ts';
 function resultOf({ history }: ReturnType<typeof tellStory>): ChaosResult {
   const plan = makePlan({ ...defaultSettings, seed: 1, runs: 1, mixes: [] });
   const times = { trafficMs: 1_000, totalMs: 2_000 };
-  return { history, violations: check(history), redeliveries: 3, traffic: emptyTraffic(), plan, ...times };
+  return {
+    history,
+    violations: check(history),
+    redeliveries: 3,
+    lostPayloads: 0,
+    traffic: emptyTraffic(),
+    plan,
+    ...times,
+  };
 }
 
 it('counts each message once, however often its client tried', () => {

@@ -31,6 +31,8 @@ export interface ChaosResult {
   /** The plan, with the faults that were carried out. */
   plan: Plan;
   redeliveries: number;
+  /** See `FinalHistory`. */
+  lostPayloads: number;
   /** The time from the first operation to the end of the last one, in ms. */
   trafficMs: number;
   totalMs: number;
@@ -97,11 +99,11 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
-  const { redeliveries, ...read } = await readHistory(field, observations, { leastShare });
+  const { redeliveries, lostPayloads, ...read } = await readHistory(field, observations, { leastShare });
   // The next round on the same mesh empties these lists.
   const history: History = { ...read, news: [...read.news], faults: [...read.faults] };
   return {
-    ...{ traffic, history, redeliveries, trafficMs },
+    ...{ traffic, history, redeliveries, lostPayloads, trafficMs },
     violations: check(history),
     plan: { ...plan, faults },
     totalMs: now() - begin,

@@ -11,6 +11,7 @@ async function settled(stream: Partial<StreamRest>, keepsGhosts: boolean, runnin
     states: async () => [{ ...empty, ...stream }],
     deadLetters: async () => [],
     objects: async () => [],
+    removeLostPayloads: async () => 0,
     keepsGhosts,
     async [Symbol.asyncDispose]() {},
   };

@@ -16,13 +16,14 @@ export const streamCommands: Record<string, Command> = {
   'streams sweep': {
     usage: '',
     meaning:
-      'treats messages that a killed NATS server keeps: removes those that are done, requeues the others',
+      'removes messages that a killed NATS server keeps when their work is done, requeues the others; removes lost payloads',
     async run(_, around) {
       await using streams = await openWorkStreams(operatorOf(around));
       await withMesh(around, async (mesh) => {
         for (const { kind, consumer, ...figures } of await streams.sweep((ghost) => judgeGhost(mesh, ghost)))
           around.print(`${kind}  ${consumer}  ${words(figures)}`);
       });
+      around.print(`large payloads  removed: ${await streams.removeLostPayloads()}`);
     },
   },
 };

@@ -27,11 +27,12 @@ export function watchProcesses(field: Field, samples: Sample[], everyMs: number)
 
 /**
  * Measures the memory (in MiB) and the open descriptors of each process. A process that was started again has
- * another name, because its figures begin again.
+ * the name of the process before it, so that the figures last as long as the soak. For the course of one process,
+ * soak without the mix `kills`.
  */
 function measureProcesses({ replicas, nats, redis }: Field): Sample['values'] {
   const processes = [
-    ...replicas.map(({ life, pid }) => ({ name: life, pid })),
+    ...replicas.map(({ life, pid }) => ({ name: life.replace(/#\d+$/, ''), pid })),
     ...nats.map(({ pid }, at) => ({ name: `nats/${at + 1}`, pid })),
     ...redis.nodes.map(({ pid }, at) => ({ name: `redis/${at + 1}`, pid })),
   ];

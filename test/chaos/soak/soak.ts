@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { provisionUser } from '@agentmesh/mesh';
 import { app } from '../agents.ts';
 import { now } from '../check/history.ts';
 import { pathOfUser } from '../clients/gateway-door.ts';
+import type { Field } from '../field.ts';
 import { makePlan, type PlanSettings } from '../plan/plan.ts';
 import { type ChaosOptions, type ChaosResult, type OpenMesh, openMesh, playRound } from '../run-chaos.ts';
 import { measureRest, watchProcesses } from './measure.ts';
@@ -15,6 +19,7 @@ export interface SoakOptions extends Pick<ChaosOptions, 'signal' | 'onFault' | '
   onRound: (round: number, result: ChaosResult, rest: Sample) => void;
 }
 
+const operatorCommand = join(import.meta.dirname, '../../../libs/cli/src/main.ts');
 /** The time between two measurements of the processes, in ms. */
 const everyMs = 10_000;
 /** The time of one round's traffic, in ms, and a number of runs that no round reaches in this time. */
@@ -30,7 +35,7 @@ export interface SoakResult {
 
 /**
  * Puts one mesh under load and faults for a long time. After each round the work comes to rest, its history is
- * checked, and the data of all users is deleted; the keys and streams that are left then must not grow.
+ * checked, the work queues are swept, and the data of all users is deleted; the keys and streams that are left then must not grow.
  */
 export async function soak({ settings, minutes, onRound, ...options }: SoakOptions): Promise<SoakResult> {
   await using mesh = await openMesh(settings, options.onLine);
@@ -45,12 +50,26 @@ export async function soak({ settings, minutes, onRound, ...options }: SoakOptio
     rounds += 1;
     const result = await playRound(mesh, { plan, trafficMs: roundMs, ...options });
     violations += result.violations.length;
+    await sweep(mesh.field);
     await forgetRound(mesh, result);
     const rest = await measureRest(mesh.field);
     rests.push(rest);
     onRound(rounds, result, rest);
   }
   return { rounds, violations, slopes: [...slopesOf(rests), ...slopesOf(processes)] };
+}
+
+/** Sweeps the work queues with the operator's command, as after a crash of NATS. */
+async function sweep({ natsUrl, redis, login }: Field): Promise<void> {
+  const { user, pass } = login(provisionUser);
+  const env = {
+    ...process.env,
+    NATS_URL: natsUrl,
+    MESH_NATS_USER: user,
+    MESH_NATS_PASSWORD: pass,
+    REDIS_URL: redis.url,
+  };
+  await promisify(execFile)(process.execPath, [operatorCommand, 'streams', 'sweep'], { env });
 }
 
 /** Deletes the data of a round: users with their sessions and files, the notes about effects, and the news. */

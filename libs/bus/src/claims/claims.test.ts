@@ -1,4 +1,5 @@
 import { header, MeshError, subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 import type { BrokerLink } from '../bus/broker-link.ts';
 import { createClaims } from './claims.ts';
@@ -6,6 +7,7 @@ import { createClaims } from './claims.ts';
 /** A link whose buckets must not be used. */
 const link = {
   maxPayload: 1024,
+  closed: new AbortController().signal,
   objects: () => expect.fail('a bucket was used'),
 } as Partial<BrokerLink> as BrokerLink;
 const packet = (claim: string) => ({
@@ -20,6 +22,23 @@ it.each(['garbage', '', 'other.a.1', 'news.a.x'])(
     expect(() => createClaims(link, subjects()).drop(packet(claim))).not.toThrow();
   },
 );
+
+it('removes a payload as soon as the broker is back, after the bus has stopped waiting for it', async () => {
+  let tries = 0;
+  let removed: string | undefined;
+  const objects = () => ({
+    async delete(id: string) {
+      tries += 1;
+      if (tries === 1) throw new MeshError('unavailable', 'the message server is away');
+      removed = id;
+    },
+  });
+  const { signal: closed } = new AbortController();
+  const away = { maxPayload: 1024, closed, objects } as unknown as BrokerLink;
+  createClaims(away, subjects()).drop(packet('work.a.1'));
+  await until(() => removed === 'a', { what: 'the removal' });
+  expect(tries).toBe(2);
+});
 
 it('holds large payloads within its budgets, and refuses one over the size limit', async () => {
   const claims = createClaims(link, subjects());

@@ -1,13 +1,15 @@
 import { type ClaimKind, header, MeshError, maxPayloadBytes, type Subjects } from '@agentmesh/protocol';
 import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { heartbeatMs } from '../bus/bus.ts';
+import { pause } from '../bus/pause.ts';
 import { fits } from '../messages/message-size.ts';
 import { createByteBudget } from './byte-budget.ts';
 
 /**
  * Payloads that are too large for a message of the broker ("claim check" in the Enterprise Integration
  * Patterns). The payload lies in a bucket, and a message without a payload refers to it. The object is
- * written before the message; after a crash between the two, the bucket's time to live removes the object.
+ * written before the message; after a crash between the two, an operator's sweep removes the object, or the
+ * bucket's time to live.
  */
 export interface Claims {
   /**
@@ -35,6 +37,8 @@ export interface Claims {
    * and never throws.
    */
   drop(packet: Packet): void;
+  /** Waits for the removals that have begun. */
+  flush(): Promise<void>;
 }
 
 /**
@@ -43,6 +47,9 @@ export interface Claims {
  * answer that arrives.
  */
 const budgets = { arriving: 64 * 1024 * 1024, answering: 64 * 1024 * 1024 };
+
+/** The time after which a failed removal is tried again, in ms. */
+const againMs = 1_000;
 
 function isClaim({ headers }: Packet): boolean {
   return headers[header.claim] !== undefined;
@@ -54,6 +61,24 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
     answering: createByteBudget(budgets.answering),
   };
   const bucketOf = (kind: ClaimKind) => link.objects(subjects.claimBucket(kind));
+  const removals = new Set<Promise<void>>();
+
+  /**
+   * Removes an object, also after a long outage of the broker. If it cannot be removed, an operator's sweep
+   * removes it, or the bucket's time to live.
+   */
+  async function remove(kind: ClaimKind, id: string) {
+    while (!link.closed.aborted) {
+      try {
+        await bucketOf(kind).delete(id);
+        return;
+      } catch (thrown) {
+        if (!MeshError.from(thrown).retryable) return;
+        await pause(againMs, link.closed);
+      }
+    }
+  }
+
   return {
     async shrink(packet, kind) {
       if (fits(packet, link.maxPayload)) return packet;
@@ -93,10 +118,12 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
     drop(packet) {
       const [, kind, id] = claimPattern.exec(packet.headers[header.claim] ?? '') ?? [];
       if ((kind !== 'news' && kind !== 'work') || id === undefined) return;
-      // If this fails, the bucket's time to live removes the object.
-      bucketOf(kind)
-        .delete(id)
-        .catch(() => {});
+      const removal = remove(kind, id).finally(() => removals.delete(removal));
+      removals.add(removal);
+    },
+
+    async flush() {
+      await Promise.all(removals);
     },
   };
 }

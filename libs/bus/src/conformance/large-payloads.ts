@@ -117,6 +117,28 @@ export function describeLargePayloads(scene: Scene): void {
       await started.stop();
     });
 
+    it('are deleted before a bus closes that has done their work', async () => {
+      const agent = name('agent');
+      await scene.provision([agent]);
+      const [bus, worker] = await Promise.all([connect('client'), connect('worker')]);
+      const before = await kept(bus, 'work');
+      const all = Promise.withResolvers<{ done: true }>();
+      let begun = 0;
+      const work = async () => {
+        begun += 1;
+        return await all.promise;
+      };
+      await worker.consumeRuns(agent, work, { slots: 8 });
+      for (let n = 0; n < 8; n += 1)
+        await bus.enqueue(names.agentRun(agent, 's'), large('w', 2 * mebibyte), {
+          messageId: `${agent}.${n}`,
+        });
+      await until(() => begun === 8);
+      all.resolve({ done: true });
+      await worker[Symbol.asyncDispose]();
+      expect((await kept(bus, 'work')).toSorted()).toEqual(before.toSorted());
+    });
+
     it('are reported to the handler of a work item when they are lost, so that it can give the item up', async () => {
       const agent = name('agent');
       await scene.provision([agent]);

@@ -7,7 +7,7 @@ import {
   type Message,
   type Started,
 } from '../bus/bus.ts';
-import { startOnce } from '../bus/started.ts';
+import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from '../claims/claims.ts';
@@ -21,6 +21,9 @@ import { request } from '../requests/request.ts';
 import { serve } from '../requests/serve.ts';
 import { consume, type WorkHandler } from '../work/consume.ts';
 import { earlierRuns } from '../work/earlier-runs.ts';
+
+/** The longest time for which a bus that closes waits for the removal of large payloads, in ms. */
+const removalMs = 1_000;
 
 export interface BusParts {
   link: BrokerLink;
@@ -69,6 +72,7 @@ export function createBus(parts: BusParts): Bus {
 
   async function dispose() {
     await Promise.all([...running].map((started) => started.stop({ graceMs: 0 })));
+    if (link.connected) await within(removalMs, claims.flush());
     await link.close();
   }
 

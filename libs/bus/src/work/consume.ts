@@ -36,7 +36,7 @@ export function consume(
   { slots }: ConsumeOptions,
 ): Started {
   assertPositive('slots', slots);
-  const handBack = Promise.withResolvers<WorkOutcome>();
+  const handBack = new AbortController();
   const { closed } = worker.link;
   let withdrawn: Promise<void> | undefined;
   let asking: Promise<unknown> = Promise.resolve();
@@ -52,7 +52,7 @@ export function consume(
       const delivery = await pullInTurn();
       if (!delivery) continue;
       if (!withdrawn) {
-        await workOn(worker, source, delivery, handler, handBack.promise);
+        await workOn(worker, source, delivery, handler, handBack.signal);
         continue;
       }
       // Returned before the end of the withdrawal, the item would go to another pull of this replica.
@@ -67,7 +67,7 @@ export function consume(
     withdrawn = source.withdraw(graceMs);
     await within(graceMs, loops);
     await withdrawn;
-    handBack.resolve({ done: false, delayMs: 0 });
+    handBack.abort();
     await loops.catch(() => {});
     await worker.link.flush();
   });
@@ -78,7 +78,7 @@ async function workOn(
   source: WorkSource,
   delivery: Delivery,
   handler: WorkHandler,
-  handBack: Promise<WorkOutcome>,
+  handBack: AbortSignal,
 ): Promise<void> {
   const { attempt, key, place, subject } = delivery;
   const count = stats.start(subject);
@@ -86,8 +86,7 @@ async function workOn(
   let failure: unknown;
   try {
     const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key, place };
-    // `async` turns an exception before the handler's first await into a rejection.
-    const outcome = await Promise.race([(async () => handler(item))(), handBack]);
+    const outcome = await unlessHandedBack(handler, item, handBack);
     if (outcome.done) {
       await delivery.ack();
       claims.drop(delivery);
@@ -100,6 +99,28 @@ async function workOn(
   } finally {
     clearInterval(alive);
     count(failure);
+  }
+}
+
+/**
+ * Calls the handler. Once the worker hands its items back, the item goes to another replica, and the outcome of
+ * the handler does not count.
+ */
+async function unlessHandedBack(
+  handler: WorkHandler,
+  item: WorkItem,
+  handBack: AbortSignal,
+): Promise<WorkOutcome> {
+  const handedBack = Promise.withResolvers<WorkOutcome>();
+  const onHandBack = () => handedBack.resolve({ done: false, delayMs: 0 });
+  handBack.addEventListener('abort', onHandBack);
+  if (handBack.aborted) onHandBack();
+  try {
+    // `async` turns an exception before the handler's first await into a rejection.
+    return await Promise.race([(async () => handler(item))(), handedBack.promise]);
+  } finally {
+    // One promise for all items would keep something of each.
+    handBack.removeEventListener('abort', onHandBack);
   }
 }
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { subjects } from '@agentmesh/protocol';
+import { header, subjects } from '@agentmesh/protocol';
 import { type Server, startNats, until } from '@agentmesh/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -226,3 +226,30 @@ it('sweeps after kills of the server under load, without a loss', async () => {
   );
   expect((await operator.list()).every(({ ackPending, kept }) => ackPending === 0 && kept === 0)).toBe(true);
 }, 120_000);
+
+it('removes large payloads to which nothing leads, and keeps those of messages and dead letters', async () => {
+  const sender = await bus();
+  const large = 'x'.repeat(2 ** 21);
+  const payloads = sender.objects(names.claimBucket('work'));
+  await sender.enqueue(names.agentRun('one', 's'), large, { messageId: 'command' });
+  await sender.enqueue(names.dead('agent', 'one'), { payload: large }, { messageId: 'letter' });
+  const [command, letter] = await payloads.ids();
+  // An operator's letter names the payload of the message that it buried.
+  const buried = await payloads.put(bytes());
+  await sender.enqueue(
+    names.dead('agent', 'two'),
+    { headers: { [header.claim]: `work.${buried.id}.3` } },
+    { messageId: 'buried' },
+  );
+  const lost = await payloads.put(bytes());
+  const operator = await streams();
+  expect(await operator.removeLostPayloads()).toBe(0);
+  expect(await payloads.info(lost.id)).toBeDefined();
+  expect(await operator.removeLostPayloads(0)).toBe(1);
+  expect((await payloads.ids()).toSorted()).toEqual([command, letter, buried.id].toSorted());
+  expect(await payloads.info(lost.id)).toBeUndefined();
+}, 60_000);
+
+async function* bytes() {
+  yield new Uint8Array(3);
+}

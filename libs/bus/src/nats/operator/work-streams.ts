@@ -11,6 +11,7 @@ import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core'
 import { dial } from '../wire/dial.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { removeLostPayloads } from './lost-payloads.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
 /** The figures of one work queue. */
@@ -66,6 +67,15 @@ export interface WorkStreams extends AsyncDisposable {
    * done: a server that was killed may begin its numbers anew, and then takes new messages for old ones.
    */
   sweep(judge: (ghost: Ghost) => Promise<GhostVerdict>): Promise<SweptQueue[]>;
+  /**
+   * Removes the large payloads of work to which no message and no dead letter leads, and returns their number. A
+   * process leaves one when it dies after it stored the payload and before it sent the message, or after the
+   * acknowledgement and before the removal.
+   *
+   * @param olderThanMs the age from which a payload without a message is lost; default 10 minutes. A younger one
+   * may be on its way
+   */
+  removeLostPayloads(olderThanMs?: number): Promise<number>;
 }
 
 const kinds: QueueKind[] = ['run', 'operation', 'job'];
@@ -74,6 +84,8 @@ const quietMs = 2_000;
 const lookAgainMs = 25;
 /** The number of acknowledgements that are sent before the server is asked for its figures. */
 const batchSize = 1_000;
+/** No message follows its payload so late, in ms. */
+const lostPayloadMs = 600_000;
 
 /**
  * Opens the work streams, as a user that may administer JetStream.
@@ -89,6 +101,7 @@ export async function openWorkStreams(options: OperatorOptions): Promise<WorkStr
       list: () => inEachStream(names, (kind) => listStream(manager, names, kind)),
       sweep: (judge) =>
         inEachStream(names, (kind) => sweepStream({ connection, manager, names, kind, judge })),
+      removeLostPayloads: (olderThanMs = lostPayloadMs) => removeLostPayloads(manager, names, olderThanMs),
       [Symbol.asyncDispose]: () => connection.close(),
     };
   } catch (thrown) {
