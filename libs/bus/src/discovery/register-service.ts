@@ -4,7 +4,7 @@ import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
 import { startOnce } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
 import { encodeJson } from '../messages/json.ts';
-import { assertSubject } from '../messages/subject.ts';
+import { assertSubject, isReplySubject } from '../messages/subject.ts';
 import { firstPacket, firstReply, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
@@ -57,7 +57,7 @@ export async function register(
 
   const where = `register ${name}`;
   const answer = (make: () => object) => (packet: Packet) => {
-    if (!packet.reply?.startsWith('_INBOX') || !link.connected) return;
+    if (!isReplySubject(packet.reply) || !link.connected) return;
     try {
       link.send({ subject: packet.reply, headers: {}, bytes: encodeJson(make()) });
     } catch (thrown) {

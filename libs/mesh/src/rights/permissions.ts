@@ -226,11 +226,11 @@ function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): 
  * Returns the rights to read cards, without a consumer: a service that may make consumers may have the server
  * deliver to any subject.
  */
-function cardRights({ cardBucket }: Subjects) {
+function cardRights({ cardBucket, allCardNews }: Subjects) {
   const stream = `KV_${cardBucket}`;
   return {
     publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`],
-    subscribe: [`$KV.${cardBucket}.>`],
+    subscribe: [allCardNews],
   };
 }
 

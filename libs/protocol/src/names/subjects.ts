@@ -114,6 +114,8 @@ export function subjects(namespace = 'mesh') {
      * The object bucket of payloads that are too large for a message: payloads of news, or payloads of work.
      */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
+    /** For the changes of all cards. The server publishes a change when it is stored, under the card's key. */
+    allCardNews: `${root}.card.>`,
     /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
     /** The name of a service in the NATS services protocol, which has no namespaces. */
@@ -161,6 +163,7 @@ export const subjectTable: readonly SubjectKind[] = [
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
   row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
   row('session.<app>.<user>.<session>.pending', 'publish', 'other services: pending calls and their answers'),
+  row('card.>', 'publish', 'every process that reads cards: the server publishes what changed'),
   row('pending', 'request', 'one gateway: lists the pending calls'),
 ];
 
