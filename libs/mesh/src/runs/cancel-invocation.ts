@@ -26,7 +26,7 @@ export async function cancelInvocation(
     );
   }
   if (record.status === 'running')
-    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason });
+    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service), { reason });
   // Runs that waited in the session's queue: no other process publishes their end.
   const waitingRuns = cancelledRuns(record);
   for (const [resume, { status, error }] of waitingRuns) {

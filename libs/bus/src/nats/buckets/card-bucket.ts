@@ -22,7 +22,7 @@ export function newsPrefixOf({ allCardNews }: Pick<Subjects, 'allCardNews'>): st
 }
 
 /** Returns the wildcard subject for the entries of a bucket. */
-export function entriesOf(bucket: string): string {
+function entriesOf(bucket: string): string {
   return `$KV.${bucket}.>`;
 }
 
