@@ -3,8 +3,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import {
   accountsAlone,
+  type Contents,
   names,
-  readStorage,
+  readContents,
   type Stage,
   services,
   startStage,
@@ -49,36 +50,90 @@ function ackOf(user: string, seq: number): string {
   return `$JS.ACK.${queueOf(user)}.${names.workConsumer(ownName(user))}.1.${seq}.1.1700000000000000000.0`;
 }
 
-/**
- * Has every server-made answer that a user can get sent to a subject, and sends to the subject itself.
- *
- * @param ownSeq the number of a message in the user's own queue
- */
-function attack(connection: NatsConnection, user: string, ownSeq: number, target: string): void {
-  const name = ownName(user);
-  const kind = user.startsWith('tool_') ? 'tool' : 'agent';
-  const consumer = `${queueOf(user)}.${names.workConsumer(name)}`;
-  const say = (subject: string, text: string) => connection.publish(subject, text, { reply: target });
-  connection.publish(target, evil);
-  connection.publish(target, '');
-  // The empty answer to an acknowledgement.
-  const ack = ackOf(user, ownSeq);
-  for (const word of ['+ACK', '+WPI', '-NAK', '+TERM']) say(ack, word);
-  // A message of one's own choice, delivered from the queue.
-  say(names.agentRun(name, 'own'), evil);
-  if (kind === 'tool') say(names.toolJob(name), evil);
-  say(`$JS.API.CONSUMER.MSG.NEXT.${consumer}`, '{"batch":1,"no_wait":true}');
-  say(ack, '+NXT {"batch":1,"no_wait":true}');
-  // The acknowledgement of a publication, which names a number.
-  say(`$KV.${names.cardBucket}.${names.cardKey(kind, name)}`, evil);
-  say(`$KV.${names.artifactBucket}.own`, evil);
-  say(`$O.${names.claimBucket('news')}.C.own`, evil);
-  // A message that is read.
-  for (const stream of [queueOf(user), `KV_${names.cardBucket}`, `OBJ_${names.claimBucket('news')}`])
-    say(`$JS.API.STREAM.MSG.GET.${stream}`, '{"seq":1}');
-  // A right to answer that one gives oneself.
-  say('granted', evil);
+/** An attacker: a user with its connection and its place among the services. */
+interface Attacker {
+  connection: NatsConnection;
+  user: string;
+  kind: 'agent' | 'tool';
+  name: string;
+  /** The stream and the consumer of its own queue. */
+  consumer: string;
+  /** The subject that acknowledges a message of its own queue. */
+  ack: string;
 }
+
+async function attackerOf({ login, operator }: Stage, user: string): Promise<Attacker> {
+  const name = ownName(user);
+  const { messages } = await readContents(operator);
+  const item = messages.get(user.startsWith('tool_') ? names.toolJob(name) : names.agentRun(name, 'victim'));
+  return {
+    ...{ connection: await login(user), user, name, kind: user.startsWith('tool_') ? 'tool' : 'agent' },
+    consumer: `${queueOf(user)}.${names.workConsumer(name)}`,
+    ack: ackOf(user, item?.lastSeq ?? 1_000_000),
+  };
+}
+
+/** The ways to have a message sent to a subject to which the sender has no right. */
+const ways: Record<string, (attacker: Attacker, target: string) => void> = {
+  'by a message of its own'({ connection }, target) {
+    connection.publish(target, evil);
+    connection.publish(target, '');
+  },
+  'by the answer to an acknowledgement, which is empty and comes from the server'(
+    { connection, ack },
+    target,
+  ) {
+    for (const word of ['+ACK', '+WPI', '-NAK', '+TERM']) connection.publish(ack, word, { reply: target });
+  },
+  'by a right to answer that it gives itself'(attacker, target) {
+    attacker.connection.publish(ownQuestion(attacker), evil, { reply: target });
+  },
+  'by a message of its own choice that it pulls or reads'(attacker, target) {
+    const { connection, consumer, kind, name, user, ack } = attacker;
+    const say = (subject: string, text: string) => connection.publish(subject, text, { reply: target });
+    connection.publish(names.agentRun(name, 'own'), evil);
+    if (kind === 'tool') connection.publish(names.toolJob(name), evil);
+    say(`$JS.API.CONSUMER.MSG.NEXT.${consumer}`, '{"batch":1,"no_wait":true}');
+    say(ack, '+NXT {"batch":1,"no_wait":true}');
+    for (const stream of [queueOf(user), `KV_${names.cardBucket}`, `OBJ_${names.claimBucket('news')}`])
+      say(`$JS.API.STREAM.MSG.GET.${stream}`, '{"seq":1}');
+  },
+  'by the acknowledgement of a publication, which names a number'({ connection, kind, name }, target) {
+    const subjects = [
+      names.agentRun(name, 'own'),
+      `$KV.${names.cardBucket}.${names.cardKey(kind, name)}`,
+      `$KV.${names.artifactBucket}.own`,
+      `$O.${names.claimBucket('news')}.C.own`,
+      ...(kind === 'tool' ? [names.toolJob(name)] : []),
+    ];
+    for (const subject of subjects) connection.publish(subject, evil, { reply: target });
+  },
+};
+
+/** Returns a subject on which the user may ask itself, so that it gets the right to answer. */
+function ownQuestion({ kind, name }: Attacker): string {
+  const ping = `$SRV.PING.${names.shownAs(name)}`;
+  return kind === 'tool' ? `${ping}.own` : ping;
+}
+
+/** Answers the attacker's own questions with its own bytes. */
+function answerItself(attacker: Attacker): void {
+  const { connection } = attacker;
+  connection.subscribe(ownQuestion(attacker), {
+    callback(error, message) {
+      if (!error && message.reply) connection.publish(message.reply, evil);
+    },
+  });
+}
+
+/** Tells whether a subject is the subject of work items of a user. */
+function isItemOf(user: string, subject: string): boolean {
+  const name = ownName(user);
+  const items = [names.agentRun(name, 'own'), names.agentRun(name, 'victim'), names.toolJob(name)];
+  return items.includes(subject);
+}
+
+const isOf = (name: string, subject: string) => subject.split('.').includes(name);
 
 describe('behind the borders of the accounts', () => {
   it('a user hears nothing by ">" but the news and requests that are meant for it', async () => {
@@ -103,58 +158,50 @@ describe('behind the borders of the accounts', () => {
     expect(count).toBeGreaterThan(50);
   });
 
-  it.each(users)('%s reaches no one and changes nothing outside of its rights', async (user) => {
+  it.each(Object.entries(ways))('no user reaches others or changes anything %s', async (_name, attack) => {
     await using stage = await startStage(accountsAlone);
-    const sentinels = (await postSentinels(stage)).filter((each) => each.user !== user);
-    const before = await readStorage(stage.operator);
-    const own = ownName(user);
-    const isOwn = (subject: string) => subject.split('.').includes(own);
-    const ownItem = before.messages.find(({ stream, subject }) => stream === queueOf(user) && isOwn(subject));
-    const attacker = await stage.login(user);
-    const granted: string[] = [];
-    attacker.subscribe('granted', {
-      callback(_error, { reply = '' }) {
-        granted.push(reply);
-        attacker.publish(reply, evil);
-      },
-    });
-    const targets = targetsOf(user);
-    expect(targets.length).toBeGreaterThan(200);
-    for (const target of targets) attack(attacker, user, ownItem?.seq ?? 1_000_000, target);
-    await attacker.flush();
-    // The server drops a client's message whose reply is an acknowledgement.
-    const answerable = targets.filter((target) => !target.startsWith('$JS.ACK.'));
-    await expect.poll(() => granted.length).toBe(answerable.length);
-    await attacker.flush();
-    await settle(stage, sentinels);
-
-    const cardNews = names.allCardNews;
-    for (const { user: victim, heard } of sentinels)
-      expect(
-        heard.filter((subject) => !isIn(cardNews, subject)),
-        `heard by ${victim}`,
-      ).toEqual([]);
-    const after = await readStorage(stage.operator);
-    expect(after.parts).toEqual(before.parts);
-    const kept = new Set(after.messages.map(({ stream, seq }) => `${stream} ${seq}`));
-    const lost = before.messages.filter(
-      ({ stream, seq, subject }) => !isOwn(subject) && !kept.has(`${stream} ${seq}`),
-    );
-    expect(lost).toEqual([]);
-    const { publish } = rightsOf(user);
-    const forged = after.messages.filter(
-      ({ subject, text }) => text.includes('EVIL') && !publish.some((pattern) => isIn(pattern, subject)),
-    );
-    expect(forged).toEqual([]);
+    const sentinels = await postSentinels(stage);
+    for (const user of users) {
+      const before = await readContents(stage.operator);
+      const attacker = await attackerOf(stage, user);
+      answerItself(attacker);
+      const targets = targetsOf(user);
+      expect(targets.length).toBeGreaterThan(200);
+      for (const each of sentinels) each.heard.length = 0;
+      for (const target of targets) attack(attacker, target);
+      // The attacker has sent its own answers when it hears itself again.
+      await attacker.connection.flush();
+      await attacker.connection.flush();
+      await settle(stage, sentinels);
+      const others = sentinels.filter((each) => each.user !== user);
+      for (const { user: victim, heard } of others) {
+        // A pull of an earlier attacker may still bring it an item of its own queue.
+        const unexpected = heard.filter(
+          (subject) => !isIn(names.allCardNews, subject) && !isItemOf(victim, subject),
+        );
+        expect(unexpected, `${victim} hears ${user}`).toEqual([]);
+      }
+      expectSame(before, await readContents(stage.operator), user);
+    }
   });
 });
+
+/** Expects that a user has changed nothing in JetStream beyond its rights and its own queue. */
+function expectSame(before: Contents, after: Contents, user: string): void {
+  expect(after.parts, user).toEqual(before.parts);
+  const { publish } = rightsOf(user);
+  const isItsOwn = (subject: string) =>
+    isOf(ownName(user), subject) || publish.some((pattern) => isIn(pattern, subject));
+  const ofOthers = ({ messages }: Contents) =>
+    Object.fromEntries([...messages].filter(([subject]) => !isItsOwn(subject)));
+  expect(ofOthers(after), user).toEqual(ofOthers(before));
+}
 
 describe('a made-up acknowledgement', () => {
   it('of a message in another queue is ignored since nats-server 2.15; older ones remove the message', async () => {
     await using stage = await startStage(accountsAlone);
-    const { messages } = await readStorage(stage.operator);
     const victim = names.agentRun('stock_agent', 'victim');
-    const seq = messages.find(({ subject }) => subject === victim)?.seq ?? 0;
+    const seq = (await readContents(stage.operator)).messages.get(victim)?.lastSeq ?? 0;
     const user = 'agent_weather_agent';
     const attacker = await stage.login(user);
     // nats-server 2.10 ignores numbers that the consumer has not passed.
@@ -166,10 +213,10 @@ describe('a made-up acknowledgement', () => {
     for (const word of ['+ACK', '+TERM']) attacker.publish(ackOf(user, seq), word);
     await attacker.flush();
     await settle(stage, []);
-    const after = await readStorage(stage.operator);
+    const after = await readContents(stage.operator);
     const [major = 0, minor = 0] = stage.operator.info?.version.split('.').map(Number) ?? [];
     const isIgnored = major > 2 || minor >= 15;
-    expect(after.messages.some(({ subject }) => subject === victim)).toBe(isIgnored);
+    expect(after.messages.has(victim)).toBe(isIgnored);
   });
 });
 

@@ -64,41 +64,46 @@ async function storeOneOfEach(operator: NatsConnection): Promise<void> {
   for (const subject of subjects) await operator.request(subject, 'stored');
 }
 
-/** A message in a stream. */
-export interface Stored {
-  stream: string;
-  seq: number;
-  subject: string;
-  text: string;
-}
-
 /** The parts of JetStream's answers that the tests read. */
 interface Answer {
-  streams?: { config: { name: string }; state: { first_seq: number; last_seq: number } }[];
+  streams?: { config: { name: string } }[];
   consumers?: { name: string; config: { filter_subject: string } }[];
-  message?: { subject: string; data?: string };
+  state?: { subjects?: Record<string, number> };
+  message?: { seq: number };
 }
 
-/** Returns the names of all streams and consumers, and all stored messages. */
-export async function readStorage(
-  operator: NatsConnection,
-): Promise<{ parts: string[]; messages: Stored[] }> {
+/** The messages of a stream under one subject. */
+export interface Kept {
+  count: number;
+  lastSeq: number;
+}
+
+/** The contents of JetStream. */
+export interface Contents {
+  /** The names of all streams and consumers. */
+  parts: string[];
+  /** By subject. */
+  messages: Map<string, Kept>;
+}
+
+export async function readContents(operator: NatsConnection): Promise<Contents> {
   const ask = async (verb: string, body: object = {}) =>
-    (await operator.request(`$JS.API.${verb}`, JSON.stringify(body))).json<Answer>();
-  const parts: string[] = [];
-  const messages: Stored[] = [];
+    (await operator.request(`$JS.API.${verb}`, JSON.stringify(body), { timeout: 10_000 })).json<Answer>();
   const { streams = [] } = await ask('STREAM.LIST');
-  for (const {
-    config: { name: stream },
-    state,
-  } of streams) {
+  const contents: Contents = { parts: [], messages: new Map() };
+  for (const { config } of streams) {
+    const stream = config.name;
     const { consumers = [] } = await ask(`CONSUMER.LIST.${stream}`);
-    parts.push(stream, ...consumers.map(({ name, config }) => `${stream} ${name} ${config.filter_subject}`));
-    for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
-      const { message } = await ask(`STREAM.MSG.GET.${stream}`, { seq });
-      const text = Buffer.from(message?.data ?? '', 'base64').toString();
-      if (message) messages.push({ stream, seq, subject: message.subject, text });
-    }
+    contents.parts.push(stream, ...consumers.map((each) => `${stream} ${each.name}`));
+    const { state } = await ask(`STREAM.INFO.${stream}`, { subjects_filter: '>' });
+    const subjects = Object.entries(state?.subjects ?? {});
+    await Promise.all(
+      subjects.map(async ([subject, count]) => {
+        const { message } = await ask(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject });
+        contents.messages.set(subject, { count, lastSeq: message?.seq ?? 0 });
+      }),
+    );
   }
-  return { parts: parts.sort(), messages };
+  contents.parts.sort();
+  return contents;
 }
