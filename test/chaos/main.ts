@@ -81,16 +81,29 @@ async function soakFor(minutes: number, settings: PlanSettings, printing: Printi
     minutes,
     settings: { ...settings, everyMs: settings.everyMs ?? soakEveryMs },
     ...printing,
-    onRound(round, { violations, history, trafficMs }, { values }) {
+    onRound(round, result, { values }) {
+      const { violations, history, trafficMs } = result;
       console.log(
         `  round ${round}: ${history.messages.length} messages, ${history.faults.length} faults in ${Math.round(trafficMs / 1_000)} s, ${violations.length} violations, ${values['keys of Redis']} keys left`,
       );
       for (const { rule, what } of violations.slice(0, 5)) console.log(`    ${rule}: ${what}`);
+      if (violations.length > 0) keep(result);
     },
   });
   console.log(describeSlopes(result.slopes));
   console.log(`${result.rounds} rounds, ${result.violations} violations`);
   return result.violations > 0 ? 1 : 0;
+}
+
+/** Writes the history and the plan of a run that broke rules, and prints their names. */
+function keep({ plan, history, violations }: ChaosResult): void {
+  const { seed } = plan.settings;
+  const [historyFile, planFile] = ['history', 'plan'].map((what) =>
+    join(tmpdir(), `agentmesh-chaos-${seed}.${what}.json`),
+  ) as [string, string];
+  writeFileSync(historyFile, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
+  writePlan(planFile, plan);
+  console.log(`seed ${seed}; the history is in ${historyFile}; npm run chaos -- --replay ${planFile}`);
 }
 
 /** Shrinks the plan of a file while the rules that it broke are broken, and writes the smallest plan. */
@@ -124,18 +137,12 @@ async function shrinkFile(file: string, tries: number, printing: Printing): Prom
 /** Prints the figures and the violations, and writes the files of a failing run. Returns the exit code. */
 function judge(result: ChaosResult): number {
   console.log(describe(result));
-  const { history, violations, plan } = result;
-  const { seed } = plan.settings;
+  const { violations } = result;
   if (violations.length > 0) {
     for (const { rule, invocationId, what } of violations.slice(0, 20)) {
       console.log(`  ${rule}: ${invocationId ?? ''} ${what}`);
     }
-    const [historyFile, planFile] = ['history', 'plan'].map((what) =>
-      join(tmpdir(), `agentmesh-chaos-${seed}.${what}.json`),
-    ) as [string, string];
-    writeFileSync(historyFile, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
-    writePlan(planFile, plan);
-    console.log(`seed ${seed}; the history is in ${historyFile}; npm run chaos -- --replay ${planFile}`);
+    keep(result);
   }
   return violations.length > 0 ? 1 : 0;
 }

@@ -1,11 +1,13 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LlmAgent, ParallelAgent } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
-import { MeshError } from '@agentmesh/protocol';
+import { header, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
@@ -126,4 +128,29 @@ it('a run whose failure cannot be committed ends all the same, and the next run 
   const chat = await world.chat('app');
   expect((await chat.say('one')).end).toMatchObject({ status: 'failed' });
   expect((await chat.say('two')).end).toMatchObject({ status: 'completed' });
+});
+
+it('a run whose deadline an agent elsewhere notices first fails by its deadline', async () => {
+  const world = memoryMesh();
+  const mesh = await world.connect('agent_solo');
+  const elsewhere = await world.connect('agent_slow');
+  await elsewhere.bus.announce({ kind: 'agent', name: 'slow', description: 'slow', version: '0.0.0' });
+  // Its clock is ahead.
+  await elsewhere.bus.serve(elsewhere.subjects.agentDelegate('slow'), async function* ({ headers }) {
+    await delay(Number(headers[header.deadline]) - Date.now() - 100);
+    yield await Promise.reject(new MeshError('deadline_exceeded', 'too late'));
+  });
+  const agent = new LlmAgent({
+    name: 'solo',
+    model: new ScriptedLlm(calls('transfer_to_agent', { agent_name: 'fan' })),
+    subAgents: [new ParallelAgent({ name: 'fan', subAgents: [remoteAgent('slow')] })],
+  });
+  await serveAgent(mesh, agent, { app: 'app' });
+  const { client, ref } = await world.chat('app');
+  const request = { app: 'app', user: 'u', session: ref.sessionId, message: 'go' };
+  const run = await startRun(client, request, { timeoutMs: 1_000 });
+  const events = await Array.fromAsync(run.events);
+  expect(await run.end).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+  expect(brief(events.at(-1) ?? expect.fail())).toBe('solo: fails deadline_exceeded');
+  expect(events.filter(({ errorCode }) => errorCode !== undefined)).toHaveLength(1);
 });
