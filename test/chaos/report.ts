@@ -59,7 +59,7 @@ export function describe(result: ChaosResult): string {
     `faults        ${figures.faults}: ${listOf(countsOf(history.faults, ({ kind }) => kind)) || 'none'}`,
     ...recoveryTimes(history).map(
       ({ kind, count, p50, p99 }) =>
-        `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 to the next event of the slowest run`,
+        `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 longest silence of a run`,
     ),
     `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${figures.ghosts}; lost payloads: ${result.lostPayloads}`,
     `time          ${(trafficMs / 1_000).toFixed(1)} s of work, ${(totalMs / 1_000).toFixed(1)} s in all`,
