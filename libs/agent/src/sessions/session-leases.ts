@@ -33,6 +33,8 @@ export type TakenSession =
   /** Another message for the same part of the invocation is being worked on, and its lease is renewed. */
   | { state: 'duplicate' }
   | { state: 'ended' }
+  /** A run of another session has the id of the invocation. */
+  | { state: 'elsewhere' }
   /** The session does not exist, or it is another session under the same id. */
   | { state: 'gone' };
 

@@ -1,6 +1,6 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { LlmAgent, type LlmRequest } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
-import { MeshError } from '@agentmesh/protocol';
+import { header, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
@@ -37,6 +37,80 @@ async function stage(model: ScriptedLlm, afterCommit: (mesh: Mesh, said: string)
   const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
   return { world, client, ref, serve, start, cancel, record, log };
 }
+
+it('a run of a session with the name failure ends when it fails', async () => {
+  const world = memoryMesh();
+  let requests = 0;
+  const model = new ScriptedLlm(says('done'));
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (
+    request: LlmRequest,
+    _stream?: boolean,
+    signal?: AbortSignal,
+  ) {
+    requests += 1;
+    // The first answer does not come.
+    if (requests === 1) await new Promise((_resolve, reject) => signal?.addEventListener('abort', reject));
+    yield* generateContentAsync.call(model, request);
+  };
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const client = await world.connect('client');
+  const ref = { appName: 'app', userId: 'u', sessionId: 'failure' };
+  await world.sessions.createSession(ref);
+  const say = async (message: string, timeoutMs = 30_000) => {
+    const request = { app: 'app', user: 'u', session: 'failure', message };
+    const run = await startRun(client, request, { timeoutMs });
+    const events = await Array.fromAsync(run.events, brief);
+    return { events, record: await world.sessions.invocations.get({ ...ref, ...run }) };
+  };
+  expect(await say('one', 200)).toMatchObject({
+    events: ['solo: fails deadline_exceeded'],
+    record: { status: 'failed', error: { code: 'deadline_exceeded' } },
+  });
+  expect(await say('two')).toMatchObject({ events: ['solo: done'], record: { status: 'completed' } });
+});
+
+it.each(['enqueue', 'reject'] as const)(
+  'a run with the id of a run of another session changes nothing there (%s)',
+  async (whenBusy) => {
+    const gate = Promise.withResolvers<void>();
+    const world = memoryMesh();
+    const model = new ScriptedLlm(says('one'), says('two'));
+    const { generateContentAsync } = model;
+    model.generateContentAsync = async function* (...args) {
+      await gate.promise;
+      yield* generateContentAsync.apply(model, args);
+    };
+    await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), {
+      app: 'app',
+    });
+    const { client, ref } = await world.chat('app');
+    const other = await world.sessions.createSession({ appName: 'app', userId: 'u' });
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+    const all = Array.fromAsync(run.events, brief);
+    await expect.poll(async () => (await world.sessions.getSession(ref))?.events).toHaveLength(1);
+    const { invocationId } = run;
+    const letters = () => world.hub.queued('mesh.v1.dead.agent.solo');
+    const steal = async (session: string) => {
+      const command = { app: 'app', user: 'u', session, message: 'steal', whenBusy, invocationId };
+      const before = letters();
+      await client.bus.enqueue(client.subjects.agentRun('solo', session), command, {
+        messageId: crypto.randomUUID(),
+        // Its deadline has passed.
+        headers: { [header.deadline]: '1' },
+      });
+      await expect.poll(letters).toBe(before + 1);
+    };
+    await steal(other.id);
+    await steal('no session');
+    gate.resolve();
+    expect(await all).toEqual(['solo: one']);
+    expect(await run.end).toMatchObject({ status: 'completed' });
+    await steal(other.id);
+    const next = { app: 'app', user: 'u', session: other.id, message: 'next' };
+    expect(await Array.fromAsync((await startRun(client, next)).events, brief)).toEqual(['solo: two']);
+  },
+);
 
 it('a run that is cancelled after its last word has ended with that word', async () => {
   let invocationId = '';

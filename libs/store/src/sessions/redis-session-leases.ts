@@ -26,7 +26,11 @@ import {
 } from './scripts/lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
-type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
+type Found =
+  | ['held', number, number, string]
+  | ['busy', string]
+  | ['duplicate']
+  | ['ended' | 'gone' | 'elsewhere'];
 
 /** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {

@@ -19,6 +19,8 @@ export class InMemorySessionLeases implements SessionLeases {
     const { resume = '' } = ref;
     const key = keys.session(ref);
     const run = runName(ref);
+    if (invocation.home !== undefined && invocation.home !== ref.sessionId)
+      return { state: resume === '' ? 'elsewhere' : 'gone' };
     if (invocation.ends.has(resume)) {
       leases.leave(key, run);
       return { state: 'ended' };
@@ -33,11 +35,15 @@ export class InMemorySessionLeases implements SessionLeases {
     const result = leases.take(key, ref, run, { ...options, place, isBegun });
     if (!result.held) {
       delete invocation.delivery;
-      if (result.place !== undefined) invocation.places.set(run, result.place);
+      if (result.place !== undefined) {
+        invocation.places.set(run, result.place);
+        invocation.home = ref.sessionId;
+      }
       const { holder } = result;
       return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
     }
     beginRun(invocation, resume);
+    invocation.home = ref.sessionId;
     invocation.taken = run;
     invocation.delivery = options.delivery ?? invocation.delivery;
     invocation.token += 1;

@@ -58,6 +58,8 @@ export const takeScript = defineScript(
     ],
   },
   `${touchInvocation}${clock}${giveTo}
+local home = redis.call('HGET', invocation, 'home')
+if home and home ~= session_token then return { resume == '' and 'elsewhere' or 'gone' } end
 if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then
   redis.call('ZREM', waiting, run)
   redis.call('HDEL', waiting_runs, run)
@@ -87,6 +89,7 @@ if must_wait() then
     redis.call('ZADD', waiting, 'NX', score(), run)
     redis.call('HSET', waiting_runs, run, message)
     redis.call('HDEL', invocation, 'part', 'message')
+    redis.call('HSET', invocation, 'home', session_token)
     if holder == run then redis.call('HDEL', session, 'lease', 'until') end
     redis.call('PEXPIRE', waiting, running_ms)
     redis.call('PEXPIRE', waiting_runs, running_ms)
@@ -100,6 +103,7 @@ if delivery ~= '' then
   if is_alive and taken[1] == part and taken[2] ~= delivery then return { 'duplicate' } end
   redis.call('HSET', invocation, 'part', part, 'message', delivery)
 end
+redis.call('HSET', invocation, 'home', session_token)
 give_to(session, run, lease_ms)
 redis.call('ZREM', waiting, run)
 if message == '' then redis.call('HDEL', waiting_runs, run)
