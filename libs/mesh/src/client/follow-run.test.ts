@@ -63,7 +63,7 @@ async function world() {
         status,
         ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
       });
-      await publishEnd(agent, { invocationId }, { status, lastSeq: session.seq }, {});
+      await publishEnd(agent, { ...ref, invocationId }, { status, lastSeq: session.seq }, {});
     },
   };
 }

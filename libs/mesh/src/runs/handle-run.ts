@@ -145,7 +145,7 @@ async function runHop(
 ): Promise<string | undefined> {
   let next: string | undefined;
   const ref = { ...refOf(session), invocationId: run.invocationId };
-  using cancel = served.cancellations.signalOf(run.invocationId);
+  using cancel = served.cancellations.signalOf(run.invocationId, run);
   if (cancelled !== undefined) cancel.cancel(cancelled);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);

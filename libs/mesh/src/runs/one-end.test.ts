@@ -3,12 +3,15 @@ import { overrideSessions } from '@agentmesh/agent/internal';
 import { header, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { expect, it } from 'vitest';
+import { followRun } from '../client/follow-run.ts';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
+
+const echo = ({ contents }: LlmRequest) => says(`re: ${contents.at(-1)?.parts?.[0]?.text}`);
 
 /** Makes an agent whose store calls `afterCommit` with each event of the agent that it has committed. */
 async function stage(model: ScriptedLlm, afterCommit: (mesh: Mesh, said: string) => Promise<void>) {
@@ -111,6 +114,45 @@ it.each(['enqueue', 'reject'] as const)(
     expect(await Array.fromAsync((await startRun(client, next)).events, brief)).toEqual(['solo: two']);
   },
 );
+
+it('the same invocation id of two users: neither sees or cancels the run of the other', async () => {
+  const world = memoryMesh();
+  const gate = Promise.withResolvers<void>();
+  const model = new ScriptedLlm(...Array.from({ length: 3 }, () => echo));
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (
+    request: LlmRequest,
+    _stream?: boolean,
+    signal?: AbortSignal,
+  ) {
+    const stop = new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason)),
+    );
+    await Promise.race([gate.promise, stop]);
+    yield* generateContentAsync.call(model, request);
+  };
+  const agent = new LlmAgent({ name: 'solo', model });
+  await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+  const client = await world.connect('client');
+  const invocationId = 'order-1';
+  const begin = async (user: string) => {
+    const ref = { appName: 'app', userId: user, sessionId: 's', invocationId };
+    await world.sessions.createSession(ref);
+    const command = { app: 'app', user, session: 's', message: user, invocationId };
+    await client.bus.enqueue(client.subjects.agentRun('solo', 's'), command, { messageId: user });
+    await expect.poll(async () => (await world.sessions.getSession(ref))?.seq).toBe(1);
+    const run = await followRun(client, ref);
+    return { ...run, ref, all: Array.fromAsync(run.numbered, ({ event }) => brief(event)) };
+  };
+  const ann = await begin('ann');
+  const bob = await begin('bob');
+  await cancelInvocation(client, ann.ref, 'enough');
+  expect(await ann.all).toEqual(['solo: fails cancelled']);
+  const eve = await begin('eve');
+  gate.resolve();
+  expect(await Promise.all([bob.all, eve.all])).toEqual([['solo: re: bob'], ['solo: re: eve']]);
+  for (const run of [bob, eve]) expect(await run.end).toMatchObject({ status: 'completed' });
+});
 
 it('a run that is cancelled after its last word has ended with that word', async () => {
   let invocationId = '';
