@@ -7,6 +7,7 @@ import { followRun } from '../client/follow-run.ts';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
@@ -152,6 +153,27 @@ it('the same invocation id of two users: neither sees or cancels the run of the 
   gate.resolve();
   expect(await Promise.all([bob.all, eve.all])).toEqual([['solo: re: bob'], ['solo: re: eve']]);
   for (const run of [bob, eve]) expect(await run.end).toMatchObject({ status: 'completed' });
+});
+
+it('the same invocation id of two users: the run of each goes on after a transfer', async () => {
+  const world = memoryMesh();
+  const transfer = calls('transfer_to_agent', { agent_name: 'other' });
+  const root = new LlmAgent({
+    name: 'solo',
+    model: new ScriptedLlm(transfer, transfer),
+    subAgents: [remoteAgent('other')],
+  });
+  const other = new LlmAgent({ name: 'other', model: new ScriptedLlm(echo, echo) });
+  await serveAgent(await world.connect('agent_other'), other);
+  await serveAgent(await world.connect('agent_solo'), root, { app: 'app' });
+  const client = await world.connect('client');
+  for (const user of ['ann', 'bob']) {
+    const ref = { appName: 'app', userId: user, sessionId: 's', invocationId: 'order-1' };
+    await world.sessions.createSession(ref);
+    const command = { app: 'app', user, session: 's', message: user, invocationId: 'order-1' };
+    await client.bus.enqueue(client.subjects.agentRun('solo', 's'), command, { messageId: user });
+    await expect.poll(() => world.sessions.invocations.get(ref)).toMatchObject({ status: 'completed' });
+  }
 });
 
 it('a run that is cancelled after its last word has ended with that word', async () => {
