@@ -54,6 +54,11 @@ export interface TakeOptions {
    */
   run: string;
   whenBusy: WhenBusy;
+  /**
+   * The end of a run that is rejected. It is recorded in the step that finds the session busy, because another
+   * delivery may find the session free a moment later.
+   */
+  rejection?: RunEnd | undefined;
   /** Time without a renewal after which the holder counts as silent; default 30 s. */
   leaseMs?: number;
   /**

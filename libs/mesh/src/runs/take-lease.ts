@@ -6,7 +6,7 @@ import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { endRun } from './end-run.ts';
 import type { DeliveredRun, OpenRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
-import { waitForTurn, waitingRun } from './wait-for-turn.ts';
+import { rejection, waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 /**
  * Number of processes that may die at a run, each before it commits anything, until the run becomes a dead
@@ -34,6 +34,7 @@ export async function takeLease(
   const taken = await mesh.sessions.leases.take(ref, {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
+    ...(run.whenBusy === 'reject' && { rejection }),
     delivery: { part: partOf(run), message: delivery.item.key },
     place: delivery.item.place,
     earlier,

@@ -41,7 +41,16 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
-    const { run, whenBusy, leaseMs = defaultLeaseMs, delivery, place, earlier, incarnation } = options;
+    const {
+      run,
+      whenBusy,
+      rejection,
+      leaseMs = defaultLeaseMs,
+      delivery,
+      place,
+      earlier,
+      incarnation,
+    } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     const [state, ...found] = await connection.script<Found>(
@@ -63,6 +72,7 @@ export class RedisSessionLeases implements SessionLeases {
         place: place ?? '',
         earlier: earlier ?? '',
         incarnation: incarnation ?? '',
+        rejection: rejection ? toJson(rejection, 'the end') : '',
       }),
     );
     if (state === 'held') {

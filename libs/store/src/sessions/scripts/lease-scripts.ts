@@ -33,7 +33,7 @@ end
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
  * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
  * part of the invocation and the message of this delivery, each or ''; `place`, `earlier` and `incarnation`
- * are those of the options, each or ''. The nonce distinguishes a repetition of the same call from another
+ * are those of the options, each or ''; `rejection` is the end of a run that is rejected, as JSON, or ''. The nonce distinguishes a repetition of the same call from another
  * taker: a repetition must not fence off its own caller. Returns the state, then the values that belong to
  * it.
  */
@@ -55,6 +55,7 @@ export const takeScript = defineScript(
       'place',
       'earlier',
       'incarnation',
+      'rejection',
     ],
   },
   `${touchInvocation}${clock}${giveTo}
@@ -93,6 +94,10 @@ if must_wait() then
     if holder == run then redis.call('HDEL', session, 'lease', 'until') end
     redis.call('PEXPIRE', waiting, running_ms)
     redis.call('PEXPIRE', waiting_runs, running_ms)
+    touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+  elseif rejection ~= '' then
+    redis.call('HSETNX', invocation, end_field(resume), rejection)
+    redis.call('HSET', invocation, 'home', session_token)
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   end
   return { 'busy', holder ~= run and holder or '' }
