@@ -138,6 +138,12 @@ export interface SessionLeases {
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
 
+  /**
+   * Removes a run that has ended from its session and from the session's queue. A run of a deleted session may
+   * still wait there, or get a session that was made anew. Changes nothing for other runs.
+   */
+  leave(ref: InvocationRef): Promise<void>;
+
   /** Returns the holder of a session if it is silent. Changes nothing. */
   findSilent(ref: SessionRef): Promise<SilentHolder | undefined>;
 

@@ -102,7 +102,10 @@ async function outcomeWithoutLease(
   const record = await mesh.sessions.invocations.get(ref);
   if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   const recordedEnd = endOfRun(record, run.resume);
-  if (recordedEnd) return await endRun(mesh, ref, recordedEnd, delivery);
+  if (recordedEnd) {
+    await mesh.sessions.leases.leave(ref);
+    return await endRun(mesh, ref, recordedEnd, delivery);
+  }
   await checkContinuation(mesh, run, delivery.session);
   const outcome = await continueElsewhere(served, run, delivery);
   if (outcome) return outcome;

@@ -176,6 +176,34 @@ it('the same invocation id of two users: the run of each goes on after a transfe
   }
 });
 
+it('runs that waited for a deleted session do not hold up the session that is made anew', async () => {
+  const world = memoryMesh();
+  const never = Promise.withResolvers<void>();
+  let requests = 0;
+  const model = new ScriptedLlm(echo);
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (request: LlmRequest) {
+    requests += 1;
+    if (requests === 1) await never.promise;
+    yield* generateContentAsync.call(model, request);
+  };
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const { client, ref } = await world.chat('app');
+  const start = (message: string) =>
+    startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message });
+  await start('one');
+  await expect.poll(() => requests).toBe(1);
+  const waiting = [await start('two'), await start('three')];
+  await expect.poll(() => world.hub.queued('mesh.v1.agent.solo.run.*')).toBe(1);
+  await world.sessions.deleteSession(ref);
+  await world.sessions.createSession(ref);
+  expect(await Array.fromAsync((await start('four')).events, brief)).toEqual(['solo: re: four']);
+  for (const { invocationId } of waiting)
+    expect(await world.sessions.invocations.get({ ...ref, invocationId })).toMatchObject({
+      error: { code: 'not_found' },
+    });
+});
+
 it('a run that is cancelled after its last word has ended with that word', async () => {
   let invocationId = '';
   const { serve, start, cancel, record, log, world } = await stage(

@@ -18,6 +18,7 @@ import {
   abandonScript,
   findSilentScript,
   giveBackScript,
+  leaveScript,
   nextRunScript,
   noteAskedScript,
   promoteScript,
@@ -125,6 +126,14 @@ export class RedisSessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
     const { connection, keys } = this.#place;
     await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
+  }
+
+  async leave(ref: InvocationRef): Promise<void> {
+    const { connection, keys } = this.#place;
+    const values = { run: runName(ref), resume: resumeName(ref) };
+    await connection.script(
+      ...leaveScript.call({ invocation: invocationKey(keys, ref), ...sessionKeys(keys, ref), ...values }),
+    );
   }
 
   async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {

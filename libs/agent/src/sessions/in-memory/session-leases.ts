@@ -38,6 +38,7 @@ export class InMemorySessionLeases implements SessionLeases {
       if (options.whenBusy === 'reject' && options.rejection) {
         invocation.home = ref.sessionId;
         endRun(invocation, resume, options.rejection);
+        leases.leave(key, run);
       }
       if (result.place !== undefined) {
         invocation.places.set(run, result.place);
@@ -92,6 +93,11 @@ export class InMemorySessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs?: number): Promise<void> {
     const { keys, leases } = this.#tables;
     if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
+  }
+
+  async leave(ref: InvocationRef): Promise<void> {
+    if (this.#tables.findInvocation(ref)?.ends.has(ref.resume ?? ''))
+      this.#tables.leases.leave(this.#tables.keys.session(ref), runName(ref));
   }
 
   async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {

@@ -1,6 +1,6 @@
 import { clock } from '../../scripts/clock.ts';
 import { defineScript } from '../../scripts/define-script.ts';
-import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
+import { endField, isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
 /** Longest time between two times that a silent holder is found, in ms. */
 const longestSilenceMs = 3_600_000;
@@ -58,12 +58,11 @@ export const takeScript = defineScript(
       'rejection',
     ],
   },
-  `${touchInvocation}${clock}${giveTo}
+  `${touchInvocation}${clock}${giveTo}${leaveSession}
 local home = redis.call('HGET', invocation, 'home')
 if home and home ~= session_token then return { resume == '' and 'elsewhere' or 'gone' } end
 if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then
-  redis.call('ZREM', waiting, run)
-  redis.call('HDEL', waiting_runs, run)
+  leave_session(session, waiting, waiting_runs, run)
   return { 'ended' }
 end
 local seq, nonce_now, holder, lease_end = unpack(redis.call('HMGET', session, 'seq', 'nonce', 'lease', 'until'))
@@ -97,6 +96,7 @@ if must_wait() then
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   elseif rejection ~= '' then
     redis.call('HSETNX', invocation, end_field(resume), rejection)
+    leave_session(session, waiting, waiting_runs, run)
     redis.call('HSET', invocation, 'home', session_token)
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   end
@@ -172,6 +172,16 @@ if redis.call('HEXISTS', session, 'seq') == 0 or holder_of(session) then return 
 if redis.call('ZRANGE', waiting, 0, 0)[1] ~= run or redis.call('HEXISTS', waiting_runs, run) == 0 then return 0 end
 give_to(session, run, lease_ms)
 return redis.call('ZREM', waiting, run)
+`,
+);
+
+/** Removes an ended run, by its name, from its session and from the queue. Returns 1 when the run has ended. */
+export const leaveScript = defineScript(
+  { keys: ['invocation', 'session', 'waiting', 'waitingRuns'], args: ['run', 'resume'] },
+  `${endField}${leaveSession}
+if redis.call('HEXISTS', invocation, end_field(resume)) == 0 then return 0 end
+leave_session(session, waiting, waiting_runs, run)
+return 1
 `,
 );
 
