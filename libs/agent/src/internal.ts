@@ -40,6 +40,7 @@ export { questionNames, questionOf } from './events/question.ts';
 export { isCredentialQuestion } from './events/question-id.ts';
 export type { RunId } from './events/run-ids.ts';
 export {
+  closingEventId,
   continuationPrefix,
   failureEventId,
   isFailure,

@@ -38,6 +38,8 @@ export function recordedEnd({ status, error }: RunEnding): RunEnd {
 
 /** The record of one invocation beside its events. */
 export interface InvocationRecord {
+  /** Id of the session that a run of the invocation took or waits for; absent for an invocation without runs. */
+  home?: string;
   /** For a continued invocation: the status of the last continuing run. */
   status: 'running' | 'completed' | 'failed';
   /** The last run that continued the invocation; absent if there is none. */

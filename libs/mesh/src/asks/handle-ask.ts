@@ -90,7 +90,7 @@ async function* answerAsk(
   const { parent, step } = ask;
   const belongsTo = parent ?? step;
   const invocationId = belongsTo?.invocationId ?? newInvocationId();
-  using cancel = served.cancellations.signalOf(invocationId);
+  using cancel = served.cancellations.signalOf(invocationId, belongsTo);
   if (belongsTo) {
     // The invocation belongs to the asking agent, and so does the session of a step.
     const token = tokenOf(request.headers);

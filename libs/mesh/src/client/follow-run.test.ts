@@ -63,7 +63,7 @@ async function world() {
         status,
         ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
       });
-      await publishEnd(agent, { invocationId }, { status, lastSeq: session.seq }, {});
+      await publishEnd(agent, { ...ref, invocationId }, { status, lastSeq: session.seq }, {});
     },
   };
 }
@@ -250,7 +250,7 @@ describe('the state of a run', () => {
     await commit('hi', { author: 'user', timestamp: longAgo });
     await commit('one', { timestamp: longAgo });
     expect(await readInvocation(mesh, ref)).toEqual({ invocationId, status: 'completed', lastSeq: 2 });
-    const failure = { id: `${invocationId}/failure`, errorCode: 'internal', errorMessage: 'it broke' };
+    const failure = { id: `${invocationId}:failure`, errorCode: 'internal', errorMessage: 'it broke' };
     await commit('', { ...failure, timestamp: longAgo });
     const run = await followRun(mesh, ref, { afterSeq: 2 });
     expect(await all(run.numbered)).toHaveLength(1);

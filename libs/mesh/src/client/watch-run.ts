@@ -8,6 +8,7 @@ import {
   unlessAborted,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { ownerOf } from '../messages/publish-event.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
@@ -102,7 +103,7 @@ async function* follow(
       yield* log.read();
       return { ...ended, lastSeq: log.seen };
     }
-    const news = readNews(message);
+    const news = readNews(message, ownerOf(ref));
     if (news?.event) yield* passOn(news, log);
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
@@ -132,10 +133,11 @@ function isEnd({ headers }: Message): boolean {
 type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
 
 /**
- * Reads a message. Returns undefined for a message that is not from an agent; the log shows whether an event
- * was missed.
+ * Reads a message. Returns undefined for a message that is not from an agent, and for news of another user's
+ * invocation with the same id; the log shows whether an event was missed.
  */
-function readNews(message: Message): News | undefined {
+function readNews(message: Message, owner: string): News | undefined {
+  if ((message.headers[header.owner] ?? owner) !== owner) return undefined;
   try {
     if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
     const seq = message.headers[header.seq];

@@ -18,6 +18,7 @@ import { closeChildCalls } from './close-calls.ts';
 import { fencedSessions } from './fenced-sessions.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
+import { isElsewhere, refuseId } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -94,6 +95,11 @@ async function fail(
   delivery: DeliveredRun,
   error: MeshError,
 ): Promise<WorkOutcome> {
+  const record = await served.mesh.sessions.invocations.get({
+    ...sessionOf(run),
+    invocationId: run.invocationId,
+  });
+  if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
   return done;

@@ -27,6 +27,7 @@ export function fencing(service: TheService): void {
     expect(await take(service(), { ...ref, userId: 'bob' })).toBe(1);
     expect(await service().invocations.get(ref)).toEqual({
       status: 'running',
+      home: ref.sessionId,
       temp: {},
       llmCalls: 0,
       tokens: 0,

@@ -3,7 +3,7 @@ import { noteKey } from '../../scripts/expiring-key.ts';
 
 // For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
 // end.
-const endField = `
+export const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run
 end
