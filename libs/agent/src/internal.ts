@@ -89,7 +89,13 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgainReason, endOfRun, newerAttemptError, recordedEnd } from './sessions/invocations.ts';
+export {
+  askedAgainReason,
+  closedPartError,
+  endOfRun,
+  newerAttemptError,
+  recordedEnd,
+} from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
