@@ -49,6 +49,7 @@ describe('a plan', () => {
       outages: ['restart', 'freeze'],
       network: ['cut', 'refuse', 'stall', 'slow', 'partition'],
       full: ['fill'],
+      clock: ['jump'],
     }[mix];
     expect(new Set(planOf(3, mix).faults.map(({ kind }) => kind))).toEqual(new Set(kinds));
   });
