@@ -1,8 +1,9 @@
-import { createEvent } from '@agentmesh/agent';
+import { createEvent, type Session } from '@agentmesh/agent';
 import {
   endOfRun,
   failureEventId,
   type InvocationRef,
+  incarnationOf,
   isRefused,
   logIndex,
   messageEventId,
@@ -101,8 +102,19 @@ async function fail(
   });
   if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
+  // The run found no session. One that is made anew meanwhile is not its own.
+  if (!delivery.session && error.code === 'not_found')
+    return await endAlone(served.mesh, run, delivery, error);
   await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
   return done;
+}
+
+/** A failed delivery: the agent that had it, the session that it has read, and the fencing token. */
+interface FailedDelivery {
+  agent: string;
+  carrier: Headers;
+  token: number | undefined;
+  session?: Session | undefined;
 }
 
 /**
@@ -113,12 +125,13 @@ async function fail(
 export async function endAsFailed(
   mesh: Mesh,
   run: Run,
-  { agent, carrier, ...delivery }: { agent: string; carrier: Headers; token: number | undefined },
+  { agent, carrier, ...delivery }: FailedDelivery,
   error: MeshError,
 ): Promise<void> {
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
-  const token = delivery.token ?? (await tokenFor(mesh, run, ref));
+  const incarnation = run.incarnation ?? (delivery.session && incarnationOf(delivery.session));
+  const token = delivery.token ?? (await tokenFor(mesh, incarnation, ref));
   const sessions = fencedSessions(mesh.sessions, token);
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
@@ -183,7 +196,11 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
  * Takes the session for a run that failed before it had the session, so that the failure can be committed.
  * Returns undefined if another run holds it, or the session is another one by now: nothing is disturbed.
  */
-async function tokenFor(mesh: Mesh, { incarnation }: Run, ref: InvocationRef): Promise<number | undefined> {
+async function tokenFor(
+  mesh: Mesh,
+  incarnation: string | undefined,
+  ref: InvocationRef,
+): Promise<number | undefined> {
   const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', incarnation });
   return taken.state === 'held' ? taken.token : undefined;
 }
