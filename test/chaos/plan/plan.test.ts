@@ -71,7 +71,7 @@ describe('a plan', () => {
   it('is not read from another file', () => {
     const file = join(folder, 'other.json');
     writeFileSync(file, '{"format":0}');
-    expect(() => readPlan(file)).toThrow('holds no plan of format 1');
+    expect(() => readPlan(file)).toThrow('no plan of format 1 is in the file');
   });
 });
 

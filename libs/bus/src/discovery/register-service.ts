@@ -5,7 +5,7 @@ import { startOnce } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
 import { encodeJson } from '../messages/json.ts';
 import { assertSubject } from '../messages/subject.ts';
-import { firstPacket, firstReply, type Inbox } from '../requests/inbox.ts';
+import { firstPacket, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
 
@@ -100,13 +100,24 @@ function counters(stats: Stats, subject: string) {
 const pingTimeoutMs = 1_000;
 
 /** Tells whether a replica of the service listens. See `Bus.isServed`. */
-export async function isServed(inbox: Inbox, caller: string, name: string): Promise<boolean> {
+export async function isServed(
+  { inbox, link, caller }: { inbox: Inbox; link: BrokerLink; caller: string },
+  name: string,
+): Promise<boolean> {
   const ping: Packet = {
     subject: `$SRV.PING.${assertServiceName(name)}`,
     headers: { [header.caller]: caller },
     bytes: new Uint8Array(),
   };
-  return (await firstReply(inbox, ping, pingTimeoutMs)) !== undefined;
+  let brokerAnswers = false;
+  void link.flush().then(() => {
+    brokerAnswers = link.connected;
+  });
+  const reply = await firstPacket(inbox, ping, pingTimeoutMs);
+  if (reply) return !reply.noResponders;
+  // A replica that is only paused is silent too.
+  if (brokerAnswers) return false;
+  throw new MeshError('unavailable', 'NATS gives no answer; try again later');
 }
 
 /** Time for which all processes may take to connect again after a restart of the server, in ms. */

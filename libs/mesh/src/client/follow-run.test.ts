@@ -232,6 +232,27 @@ describe('the state of a run', () => {
     expect(await codeOf(readInvocation(mesh, { ...ref, sessionId: id }))).toBe('not_found');
   });
 
+  it('is waiting while another run has the session; a follower gets the events when they come', async () => {
+    const { mesh, ref, sessions, commit, finish } = await world();
+    const other = { ...ref, invocationId: 'e-other' };
+    const options = { run: '{}', whenBusy: 'enqueue' } as const;
+    await sessions.leases.take(other, options);
+    await commit('other', { invocationId: 'e-other' });
+    expect(await sessions.leases.take(ref, options)).toMatchObject({ state: 'busy' });
+    const waiting = { invocationId, status: 'waiting', llmCalls: 0, lastSeq: 0 };
+    expect(await readInvocation(mesh, ref)).toEqual(waiting);
+    expect(await codeOf(readInvocation(mesh, { ...ref, resume: 'r-1' }))).toBe('not_found');
+    const run = await followRun(mesh, ref);
+    expect(run.state).toEqual(waiting);
+    await sessions.invocations.end(other, { status: 'completed' });
+    expect(await sessions.leases.take(ref, options)).toMatchObject({ state: 'held' });
+    await commit('mine');
+    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'running', lastSeq: 2 });
+    await finish();
+    expect(await all(run.numbered)).toEqual(['2 mine']);
+    expect(await run.end).toMatchObject({ status: 'completed', lastSeq: 2 });
+  });
+
   it('is known for a run that ended before it began', async () => {
     const { mesh, ref, sessions } = await world();
     expect(await sessions.invocations.cancel(ref, 'not needed')).toBeUndefined();

@@ -113,7 +113,7 @@ export interface StartedRun {
  *
  * @throws MeshError `not_found` for an unknown app or session; `failed_precondition` for an app with two
  * roots, for the id of an invocation that cannot be continued, or for a credential that nothing can seal;
- * `unavailable` when no replica is up; for a message or an answer that is refused, the agent's own error:
+ * `unavailable` when no replica is up or NATS gives no answer; for a message or an answer that is refused, the agent's own error:
  * `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
  */
 export async function startRun(
@@ -167,14 +167,26 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
   for await (const { event } of numbered) yield event;
 }
 
+/** Number of times that a replica is looked for, and the time for which NATS may be silent meanwhile, in ms. */
+const maxLooks = 3;
+const silenceMs = 3_000;
+
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
  * come back one by one.
+ *
+ * @throws MeshError `unavailable` when NATS gives no answer
  */
 async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
-  for (let attempt = 1; attempt <= 3; attempt += 1) {
-    if (await bus.isServed(subjects.shownAs(agent))) return true;
-    if (attempt < 3) await delay(150);
+  const giveUpAt = performance.now() + silenceMs;
+  for (let look = 1; ; look += 1) {
+    try {
+      if (await bus.isServed(subjects.shownAs(agent))) return true;
+      if (look === maxLooks) return false;
+    } catch (thrown) {
+      const isTooLate = look === maxLooks || performance.now() > giveUpAt;
+      if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;
+    }
+    await delay(150);
   }
-  return false;
 }
