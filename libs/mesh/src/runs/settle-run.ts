@@ -7,6 +7,7 @@ import {
   isRefused,
   logIndex,
   messageEventId,
+  noSession,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
@@ -45,7 +46,7 @@ export async function settle(
   const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session, traceId });
   if (stopping.aborted && error.retryable) return await giveBack(served, run, delivery, 0);
   if (error.code === 'aborted') {
-    log.warn({ err: error }, 'another delivery of the run has taken over');
+    log.warn({ err: error }, 'stopped work on a run');
     return { done: false, takenOver: true };
   }
   if (error.retryable) {
@@ -54,6 +55,7 @@ export async function settle(
   }
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
   else if (isRefused(error)) log.info({ err: error }, 'refused a message');
+  else if (lostSession(run, delivery, error)) log.info('the session of a run was deleted');
   else log.error({ err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
@@ -71,6 +73,12 @@ export async function settle(
     log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
+}
+
+/** Tells whether a run failed because its session was deleted after the run had begun. */
+function lostSession(run: Run, { token }: DeliveredRun, { code, message }: MeshError): boolean {
+  const gone = noSession(sessionOf(run));
+  return token !== undefined && code === gone.code && message === gone.message;
 }
 
 /** Ends a run without an event: its session must not stay with a run that never goes on. */

@@ -22,7 +22,7 @@ export const followInvocation: Handler = async (context, request, reply) => {
   const { 'last-event-id': lastId } = parse(
     headers,
     { 'last-event-id': request.headers['last-event-id'] || undefined },
-    'the headers',
+    'the request header',
   );
   const ref = { ...(await readInvocationRef(context, request)), resume };
   const { invocationId } = ref;
