@@ -9,6 +9,7 @@ import {
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { ownerOf } from '../messages/publish-event.ts';
+import { askSilentHolder } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
@@ -85,7 +86,7 @@ export async function watchInvocation(
  * stopped.
  */
 async function* follow(
-  { sessions }: Mesh,
+  mesh: Mesh,
   ref: InvocationRef,
   log: LogReader,
   inbox: NewsInbox,
@@ -97,7 +98,8 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await unlessAborted(sessions.invocations.get(ref), signal), ref.resume);
+      const ended = endOfRun(await unlessAborted(mesh.sessions.invocations.get(ref), signal), ref.resume);
+      if (!ended && message === 'silence') await askForSilentWork(mesh, ref);
       if (!ended) continue;
       // Events that were committed between the two reads.
       yield* log.read();
@@ -110,6 +112,18 @@ async function* follow(
     // The log may have events that the publisher of the end does not know.
     yield* log.read();
     return news.end;
+  }
+}
+
+/**
+ * Asks for the work of a run that gives no sign of life: its command may be lost, and without a further run in
+ * the session nobody else asks for it.
+ */
+async function askForSilentWork(mesh: Mesh, ref: InvocationRef): Promise<void> {
+  try {
+    await askSilentHolder(mesh, ref);
+  } catch (error) {
+    mesh.log.debug({ err: error, invocationId: ref.invocationId }, 'could not ask for a silent run');
   }
 }
 
