@@ -75,6 +75,11 @@ async function ownDeadline({ code }: MeshError, { headers = {}, signal }: Reques
   await delay(Math.max(0, leftMs) + clockSkewMs, undefined, { signal }).catch(() => {});
 }
 
+/** Tells whether a call ended without an answer: its callee may find the request later. */
+export function isUnanswered({ details }: MeshError): boolean {
+  return details?.outcome === 'unknown' && ['silence', 'no_responders'].includes(String(details.reason));
+}
+
 /** Tells whether a request may have reached a callee that did not answer it. */
 function isSilence({ code, details }: MeshError): boolean {
   if (details?.reason === 'no_responders') return false;

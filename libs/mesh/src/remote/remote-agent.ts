@@ -34,7 +34,7 @@ import { agentCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askPart } from '../messages/ask-part.ts';
 import { askHeaders } from '../messages/carrier.ts';
-import { type Callee, callService } from './call-service.ts';
+import { type Callee, callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
 /** An agent that runs in another process. Only its name is known here; its card has the other facts. */
@@ -130,13 +130,13 @@ export class RemoteAgent extends BaseAgent implements Askable {
    * Closes an ask for whose answer nobody waits any more: a paused process may find its request later, and an
    * attempt that has begun may go on. An ask whose caller stops, or was taken over, will be asked again.
    */
-  async #giveUp(mesh: Mesh, ref: InvocationRef, part: string, { code, details }: MeshError): Promise<void> {
-    const isOver = code === 'cancelled' || code === 'deadline_exceeded';
-    if (!isOver && details?.outcome !== 'unknown') return;
+  async #giveUp(mesh: Mesh, ref: InvocationRef, part: string, error: MeshError): Promise<void> {
+    const isOver = ['cancelled', 'deadline_exceeded'].includes(error.code);
+    if (!isOver && !isUnanswered(error)) return;
     try {
       await mesh.sessions.invocations.closePart(ref, part);
-    } catch (error) {
-      mesh.log.warn({ err: error, agent: this.name, callId: ref.sessionId }, 'could not give an ask up');
+    } catch (cause) {
+      mesh.log.warn({ err: cause, agent: this.name, callId: ref.sessionId }, 'could not give an ask up');
     }
   }
 

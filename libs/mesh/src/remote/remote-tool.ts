@@ -15,7 +15,7 @@ import { giveUp } from '../calls/give-up.ts';
 import { toolCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { callService } from './call-service.ts';
+import { callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
 /** Returns the error of a call that no replica has begun. */
@@ -154,8 +154,7 @@ export class RemoteTool extends BaseTool {
     signal: AbortSignal | undefined,
   ): Promise<ToolResult | undefined> {
     const isStopped = signal?.aborted && ['cancelled', 'deadline_exceeded'].includes(error.code);
-    const isUnknown = error.details?.outcome === 'unknown';
-    if (!isStopped && !isUnknown) throw error;
+    if (!isStopped && !isUnanswered(error)) throw error;
     const tool = { tool: this.name, isJob: this.isLongRunning };
     const given = await giveUp(mesh, tool, call, error).catch((cause: unknown) => {
       mesh.log.warn({ err: cause, tool: this.name, callId: call.callId }, 'could not give a call up');
