@@ -113,8 +113,8 @@ export interface StartedRun {
  *
  * @throws MeshError `not_found` for an unknown app or session; `failed_precondition` for an app with two
  * roots, for the id of an invocation that cannot be continued, or for a credential that nothing can seal;
- * `unavailable` when no replica is up or NATS gives no answer; for a message or an answer that is refused, the agent's own error:
- * `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
+ * `unavailable` when no replica is up or NATS gives no answer; for a message or an answer that is refused,
+ * the agent's own error: `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
  */
 export async function startRun(
   mesh: Mesh,

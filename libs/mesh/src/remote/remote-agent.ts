@@ -106,7 +106,8 @@ export class RemoteAgent extends BaseAgent implements Askable {
       ...(invocationContext && { runConfig: invocationContext.runConfig }),
     };
     const headers = askHeaders(invocationContext?.carrier ?? {});
-    const callee = this.#callee(mesh, { callId, invocationId: toolContext.invocationId });
+    const ids = { callId, invocationId: toolContext.invocationId };
+    const callee = { ...this.#callee(mesh, ids), hasEffects: true };
     const options = { headers, ...(abortSignal && { signal: abortSignal }) };
     const observe = invocationContext?.observe;
     const forward = observe && forwardEvents(callId, observe);
@@ -144,7 +145,6 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return {
       ids,
       subject: mesh.subjects.agentDelegate(this.name),
-      hasEffects: 'callId' in ids,
       isKnown: () => agentCard(mesh, this.name) !== undefined,
     };
   }
