@@ -1,14 +1,14 @@
-// A durable run, and the events of its session. The run continues even when this program ends.
+// A durable run, and the events of its session. The acknowledged run continues even when this program ends.
 import { connect } from '@nats-io/transport-node';
 
 const { NATS_URL: servers, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = process.env;
 const nc = await connect({ servers, user, pass, inboxPrefix: '_INBOX_client' });
-const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event');
-nc.publish('mesh.v1.agent.stock_agent.run.new', '{"user":"billing","message":"Price of MSFT?"}');
+const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event', { timeout: 30_000 });
+const ack = await nc.request('mesh.v1.agent.stock_agent.run.new', '{"user":"billing","message":"MSFT?"}');
+if (ack.json().error) throw new Error(ack.json().error.description);
 for await (const message of events) {
   const { author, content, errorMessage } = message.json();
-  console.log(author, errorMessage ?? JSON.stringify(content?.parts?.[0]));
-  process.exitCode = errorMessage === undefined ? 0 : 1;
-  if (errorMessage !== undefined || (author !== 'user' && content?.parts?.[0]?.text)) break;
+  if (errorMessage) throw new Error(errorMessage);
+  console.log(author, JSON.stringify(content?.parts?.[0]));
+  if (author !== 'user' && content?.parts?.[0]?.text) await nc.close();
 }
-await nc.close();

@@ -15,6 +15,7 @@ import {
 import { agentNames, jobTools, manifestsOf, type PartName, partNames } from './agents.ts';
 import type { FieldLog } from './field/lives.ts';
 import { type Addresses, type Network, openNetwork } from './field/network.ts';
+import { moveClockOfRedis, type SetClock } from './field/redis-clock.ts';
 import { type FieldRedis, type RedisKind, startFieldNats, startFieldRedis } from './field/servers.ts';
 import { type Replica, startReplica } from './replica.ts';
 import type { Sabotage } from './sabotage.ts';
@@ -38,6 +39,8 @@ export interface FieldOptions {
   proxied?: boolean | undefined;
   /** The space on disk for JetStream, in bytes; default the server's own choice. */
   maxFileBytes?: number | undefined;
+  /** Tells whether the clock of Redis can be moved; default false. */
+  movesClock?: boolean | undefined;
   /** The silence after which a run is delivered again, in ms. */
   ackWaitMs: number;
   sabotage?: Sabotage;
@@ -68,6 +71,10 @@ export interface Field extends AsyncDisposable {
   readonly network: Network;
   /** The lives of all processes, and the faults that were carried out. */
   readonly log: FieldLog;
+  /**
+   * Sets the clock of Redis. @throws Error in a field whose clock cannot be moved
+   */
+  setClock: SetClock;
   /** Returns the login of a NATS user: `client`, `provision`, or the user of a service. */
   login(user: string): Login;
 }
@@ -92,6 +99,7 @@ export async function startField(options: FieldOptions): Promise<Field> {
     configuration,
     maxFileBytes: options.maxFileBytes,
   });
+  const setClock = options.movesClock ? moveClockOfRedis(cache) : noClock;
   const redis = await startFieldRedis(owners, redisKind);
   const provisioning = {
     ...{ url: nats.url, agents: [...agentNames], tools: [...jobTools], ackWaitMs, replicas: natsServers },
@@ -112,13 +120,17 @@ export async function startField(options: FieldOptions): Promise<Field> {
   const all = owners.move();
   return {
     ...{ nats: nats.nodes, natsUrl: nats.url, redis, model, gateways, gatewayUrls, replicas },
-    ...{ network, log, login, effects },
+    ...{ network, log, login, effects, setClock },
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,
       Replica[]
     >,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+function noClock(): never {
+  throw new Error('the clock of this field cannot be moved');
 }
 
 /** The data that the starts of all processes share. */

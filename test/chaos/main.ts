@@ -1,69 +1,34 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { redisKinds } from './field/servers.ts';
-import { readMixes } from './plan/mixes.ts';
-import { makePlan, type Plan, type PlanSettings, readPlan, writePlan } from './plan/plan.ts';
+import { readCommandLine, WrongUsage } from './command-line.ts';
+import { type Plan, type PlanSettings, writePlan } from './plan/plan.ts';
 import { shrink } from './plan/shrink.ts';
-import { readVisitKinds } from './plan/visit-kinds.ts';
 import { describe, violatingHistory } from './report.ts';
-import { type ChaosOptions, type ChaosResult, defaultSettings, runChaos } from './run-chaos.ts';
+import { type ChaosOptions, type ChaosResult, runChaos } from './run-chaos.ts';
 import { describeSlopes } from './soak/slopes.ts';
 import { soak } from './soak/soak.ts';
 
-const number = (value: string | undefined, fallback: number): number => {
-  const read = value === undefined ? fallback : Number(value);
-  if (!Number.isSafeInteger(read) || read < 0) throw new Error(`${value} is no whole number`);
-  return read;
-};
-
-const text = { type: 'string' } as const;
-const optionNames = {
-  ...{ runs: text, seed: text, mix: text, clients: text, 'fault-every': text, 'longest-outage': text },
-  ...{ 'nats-servers': text, redis: text, visits: text, 'wait-replicas': text },
-  ...{ replay: text, shrink: text, tries: text, soak: text },
-  verbose: { type: 'boolean', default: false },
-} as const;
-
-type Values = ReturnType<typeof parseArgs<{ options: typeof optionNames }>>['values'];
-
-/** Returns the plan of the command line: the plan of a file, or a new one. */
-function planOf(values: Values): Plan {
-  if (values.replay !== undefined) return readPlan(values.replay);
-  const redisKind = redisKinds.find((kind) => kind === (values.redis ?? 'single'));
-  if (!redisKind) throw new Error(`--redis ${values.redis}: use ${redisKinds.join(', ')}`);
-  const everyMs = values['fault-every'];
-  return makePlan({
-    ...defaultSettings,
-    runs: number(values.runs, 300),
-    seed: number(values.seed, Math.floor(Math.random() * 1e9)),
-    mixes: readMixes(values.mix ?? 'all'),
-    ...(values.visits !== undefined && { visits: readVisitKinds(values.visits) }),
-    clients: number(values.clients, defaultSettings.clients),
-    ...(everyMs !== undefined && { everyMs: number(everyMs, 0) }),
-    longestMs: 1_000 * number(values['longest-outage'], defaultSettings.longestMs / 1_000),
-    natsServers: number(values['nats-servers'], 1),
-    redisKind,
-    waitReplicas: number(values['wait-replicas'], redisKind === 'single' ? 0 : 1),
-  });
-}
-
 async function main(signal: AbortSignal): Promise<number> {
-  const { values } = parseArgs({ options: optionNames });
-  const printing = values.verbose
+  const work = readCommandLine(process.argv.slice(2));
+  if (work.do === 'help') {
+    console.log(work.text);
+    return 0;
+  }
+  const printing = work.verbose
     ? {
         onFault: (what: string) => console.log(`  ${what}`),
         onLine: (replica: string, line: string) => console.log(`  ${replica}  ${line}`),
       }
     : {};
-  if (values.shrink !== undefined)
-    return await shrinkFile(values.shrink, number(values.tries, 20), { signal, ...printing });
-  const plan = planOf(values);
+  if (work.do === 'shrink') return await shrinkFile(work, { signal, ...printing });
+  const { plan } = work;
   const { seed, runs, mixes } = plan.settings;
+  if (work.do === 'soak') {
+    console.log(`npm run chaos -- --soak ${work.minutes} --mix ${mixes.join(',')} --seed ${seed}`);
+    return await soakFor(work.minutes, plan.settings, { signal, ...printing });
+  }
   console.log(`npm run chaos -- --runs ${runs} --mix ${mixes.join(',')} --seed ${seed}`);
-  if (values.soak !== undefined)
-    return await soakFor(number(values.soak, 0), plan.settings, { signal, ...printing });
   const onDone = (done: number) => {
     if (done % 100 === 0) console.log(`  ${done} of ${runs}`);
   };
@@ -81,11 +46,13 @@ async function soakFor(minutes: number, settings: PlanSettings, printing: Printi
     minutes,
     settings: { ...settings, everyMs: settings.everyMs ?? soakEveryMs },
     ...printing,
-    onRound(round, { violations, history, trafficMs }, { values }) {
+    onRound(round, result, { values }) {
+      const { violations, history, trafficMs } = result;
       console.log(
         `  round ${round}: ${history.messages.length} messages, ${history.faults.length} faults in ${Math.round(trafficMs / 1_000)} s, ${violations.length} violations, ${values['keys of Redis']} keys left`,
       );
       for (const { rule, what } of violations.slice(0, 5)) console.log(`    ${rule}: ${what}`);
+      if (violations.length > 0) keep(result);
     },
   });
   console.log(describeSlopes(result.slopes));
@@ -93,9 +60,22 @@ async function soakFor(minutes: number, settings: PlanSettings, printing: Printi
   return result.violations > 0 ? 1 : 0;
 }
 
+/** Writes the history and the plan of a run that broke rules, and prints their names. */
+function keep({ plan, history, violations }: ChaosResult): void {
+  const { seed } = plan.settings;
+  const [historyFile, planFile] = ['history', 'plan'].map((what) =>
+    join(tmpdir(), `agentmesh-chaos-${seed}.${what}.json`),
+  ) as [string, string];
+  writeFileSync(historyFile, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
+  writePlan(planFile, plan);
+  console.log(`seed ${seed}; the history is in ${historyFile}; npm run chaos -- --replay ${planFile}`);
+}
+
 /** Shrinks the plan of a file while the rules that it broke are broken, and writes the smallest plan. */
-async function shrinkFile(file: string, tries: number, printing: Printing): Promise<number> {
-  const plan = readPlan(file);
+async function shrinkFile(
+  { file, plan, tries }: { file: string; plan: Plan; tries: number },
+  printing: Printing,
+): Promise<number> {
   const broken = async (candidate: Plan) =>
     new Set((await runChaos({ plan: candidate, ...printing })).violations.map(({ rule }) => rule));
   const wanted = await broken(plan);
@@ -124,18 +104,12 @@ async function shrinkFile(file: string, tries: number, printing: Printing): Prom
 /** Prints the figures and the violations, and writes the files of a failing run. Returns the exit code. */
 function judge(result: ChaosResult): number {
   console.log(describe(result));
-  const { history, violations, plan } = result;
-  const { seed } = plan.settings;
+  const { violations } = result;
   if (violations.length > 0) {
     for (const { rule, invocationId, what } of violations.slice(0, 20)) {
       console.log(`  ${rule}: ${invocationId ?? ''} ${what}`);
     }
-    const [historyFile, planFile] = ['history', 'plan'].map((what) =>
-      join(tmpdir(), `agentmesh-chaos-${seed}.${what}.json`),
-    ) as [string, string];
-    writeFileSync(historyFile, JSON.stringify(violatingHistory(seed, history, violations), undefined, 1));
-    writePlan(planFile, plan);
-    console.log(`seed ${seed}; the history is in ${historyFile}; npm run chaos -- --replay ${planFile}`);
+    keep(result);
   }
   return violations.length > 0 ? 1 : 0;
 }
@@ -148,6 +122,10 @@ const run = async (): Promise<number> => {
   try {
     return await main(stop.signal);
   } catch (error) {
+    if (error instanceof WrongUsage) {
+      console.error(error.message);
+      return 2;
+    }
     console.error(stop.signal.aborted ? stop.signal.reason.message : error);
     return 1;
   }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HistoryBuilder } from './check/builder.fixture.ts';
 import { recoveryTimes } from './recovery-times.ts';
 
-it('measures from each fault to the next event of the slowest run under way', () => {
+it('measures the longest silence of a run that each fault causes', () => {
   const builder = new HistoryBuilder();
   const { history } = builder;
   const [one, other] = [builder.session('one'), builder.session('other')];
@@ -17,10 +17,15 @@ it('measures from each fault to the next event of the slowest run under way', ()
     { at: 30, kind: 'kill', target: 'redis' },
     { at: 100, kind: 'kill', target: 'nats' },
     { at: 15, kind: 'pause', target: 'front/1' },
-    { at: 5, kind: 'pause', target: 'nobody is at work' },
+    { at: 5, kind: 'term', target: 'nobody is at work' },
+    { at: 80, kind: 'freeze', target: 'redis', forMs: 300 },
+    { at: 2_090, kind: 'cut', target: 'it struck after the last event' },
   ];
   expect(recoveryTimes(history, 1_000)).toEqual([
-    { kind: 'kill', count: 2, p50: 470, p99: 2_000 },
-    { kind: 'pause', count: 1, p50: 5, p99: 5 },
+    { kind: 'kill', count: 2, p50: 2_000, p99: 2_010 },
+    { kind: 'pause', count: 1, p50: 2_010, p99: 2_010 },
+    { kind: 'term', count: 1, p50: 2_010, p99: 2_010 },
+    { kind: 'freeze', count: 1, p50: 2_010, p99: 2_010 },
+    { kind: 'cut', count: 1, p50: 10, p99: 10 },
   ]);
 });

@@ -25,7 +25,9 @@ it('counts each message once, however often its client tried', () => {
   const figures = figuresOf(resultOf(story));
   expect(figures.offered).toBe(story.history.messages.filter(({ repeats }) => repeats === undefined).length);
   // The records of two runs are gone with their sessions.
+  expect(figures.deleted).toBe(2);
   expect(figures.accepted).toBe(figures.completed + figures.failed + 2);
+  expect(Object.values(figures.failures).reduce((sum, count) => sum + count, 0)).toBe(figures.failed);
   expect(figures).toMatchObject({ failed: 4, redeliveries: 3, violations: 0, reconnects: 1, ghosts: 0 });
 });
 

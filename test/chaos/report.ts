@@ -12,6 +12,10 @@ export interface Figures {
   accepted: number;
   completed: number;
   failed: number;
+  /** The failed runs by the code of their errors, such as `cancelled`. */
+  failures: Record<string, number>;
+  /** The number of accepted runs whose records are gone with their deleted sessions. */
+  deleted: number;
   /** The completed share of the accepted runs, from 0 to 1. */
   share: number;
   refused: number;
@@ -31,11 +35,14 @@ export function figuresOf({ history, violations, redeliveries }: ChaosResult): F
   const { runOf } = modelOf(history);
   const taken = messages.filter(({ acceptedAt }) => acceptedAt !== undefined);
   const runs = new Set(taken.flatMap((message) => runOf(message) ?? []));
-  const ended = (wanted: string) => [...runs].filter(({ ends }) => ends[0]?.status === wanted).length;
-  const completed = ended('completed');
+  const endings = [...runs].map(({ ends }) => ends[0]);
+  const completed = endings.filter((end) => end?.status === 'completed').length;
+  const failed = endings.filter((end) => end?.status === 'failed');
   return {
     offered: messages.filter(({ repeats: first }) => first === undefined).length,
-    ...{ accepted: runs.size, completed, failed: ended('failed'), share: completed / Math.max(1, runs.size) },
+    ...{ accepted: runs.size, completed, share: completed / Math.max(1, runs.size) },
+    ...{ failed: failed.length, failures: countsOf(failed, (end) => end?.code ?? 'no code') },
+    deleted: runs.size - completed - failed.length,
     refused: messages.filter(({ refused }) => refused).length,
     reconnects: sum(messages.map(({ view }) => view?.reconnects ?? 0)),
     events: sum(history.sessions.map(({ events }) => events.length)),
@@ -53,13 +60,14 @@ export function describe(result: ChaosResult): string {
   const { history, traffic, trafficMs, totalMs, violations } = result;
   const times = traffic.operations.map(({ ms }) => ms);
   const lines = [
-    `offered       ${figures.offered} messages, accepted ${figures.accepted} runs, completed ${figures.completed} (${(100 * figures.share).toFixed(1)} %), failed ${figures.failed}, refused ${figures.refused}`,
+    `offered       ${figures.offered} messages, refused ${figures.refused}`,
+    `accepted      ${figures.accepted} runs: completed ${figures.completed} (${(100 * figures.share).toFixed(1)} %), failed ${figures.failed}${figures.failed > 0 ? ` (${listOf(figures.failures)})` : ''}, deleted with their sessions ${figures.deleted}`,
     `clients       came back ${figures.reconnects} times; an operation took ${Math.round(quantile(times, 0.5))} ms p50, ${Math.round(quantile(times, 0.99))} ms p99, ${Math.round(quantile(times, 1))} ms at most`,
     `log           ${figures.events} events in ${history.sessions.length} sessions, ${history.invocations.length} invocations`,
     `faults        ${figures.faults}: ${listOf(countsOf(history.faults, ({ kind }) => kind)) || 'none'}`,
     ...recoveryTimes(history).map(
       ({ kind, count, p50, p99 }) =>
-        `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 to the next event of the slowest run`,
+        `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 longest silence of a run`,
     ),
     `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${figures.ghosts}; lost payloads: ${result.lostPayloads}`,
     `time          ${(trafficMs / 1_000).toFixed(1)} s of work, ${(totalMs / 1_000).toFixed(1)} s in all`,

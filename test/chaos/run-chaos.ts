@@ -61,6 +61,7 @@ export async function openMesh(settings: PlanSettings, onLine?: ChaosOptions['on
       ...settings,
       model: chaosModel(settings.seed, settings.thinkMs),
       proxied: settings.mixes.includes('network'),
+      movesClock: settings.mixes.includes('clock'),
       ...(settings.mixes.includes('full') && { maxFileBytes: fillableBytes }),
       ...(onLine && { onLine }),
     }),

@@ -40,7 +40,7 @@ function byAuthor(events: readonly SeenEvent[]): SeenEvent[] {
 function bookkeeping(told: readonly SeenEvent[], sessions: readonly SeenSession[]) {
   const kept = sessions
     .flatMap(({ events }) => events)
-    .filter(({ id, author }) => author !== 'user' && !id?.endsWith('/failure'));
+    .filter(({ id, author }) => author !== 'user' && !id?.endsWith(':failure'));
   const whole = told.filter(({ id, partial }) => id !== undefined && !partial);
   const keptIds = new Set(kept.map(({ id }) => id));
   const toldIds = new Set(whole.map(({ id }) => id));

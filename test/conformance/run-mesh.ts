@@ -103,7 +103,7 @@ async function runTurn(mesh: Mesh, { root }: Scenario, request: RunRequest): Pro
  */
 function seenOf({ actions, ...event }: Event): SeenEvent {
   const { author = '' } = event;
-  if (event.id.endsWith('/failure')) return { errorCode: 'thrown', author };
+  if (event.id.endsWith(':failure')) return { errorCode: 'thrown', author };
   return { ...event, actions: { ...actions } };
 }
 

@@ -8,10 +8,16 @@ import { restClient } from '../rest-client.ts';
 let model: ScriptedGemini;
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
+/** The gate for which the model waits when the message is `hold`. */
+const gate = Promise.withResolvers<void>();
 
 beforeAll(async () => {
   model = await startScriptedGemini({
-    script: (request) => ({ text: `re: ${latestUserText(request)}`, delayMs: 20 }),
+    script: async (request) => {
+      const text = latestUserText(request);
+      if (text === 'hold') await gate.promise;
+      return { text: `re: ${text}`, delayMs: 20 };
+    },
   });
   const [stock] = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
   if (!stock) throw new Error('the stock sample is gone');
@@ -23,6 +29,7 @@ beforeAll(async () => {
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(async () => {
+  gate.resolve();
   await mesh?.[Symbol.asyncDispose]();
   await model?.close();
 });
@@ -55,5 +62,33 @@ describe('a session that gets many messages at once', () => {
     // Each run was answered, or cancelled by a newer one.
     expect(ended.filter((status) => status !== 200 && status !== 499)).toEqual([]);
     expect(ended).toContain(200);
+  });
+
+  it('tells which runs wait; a waiting run can be followed and cancelled', async () => {
+    const session = await client.createSession('stock_app');
+    const path = `/apps/stock_app/users/u1/sessions/${session}/invocations`;
+    const state = async (id: string) => (await client.send('GET', `${path}/${id}`)).json();
+    const begin = async (newMessage: string) => {
+      const body = { appName: 'stock_app', userId: 'u1', sessionId: session, newMessage };
+      const response = await client.send('POST', '/run_sse', body);
+      return { response, id: response.headers.get('x-invocation-id') ?? '' };
+    };
+    const holding = await begin('hold');
+    await expect.poll(() => state(holding.id)).toMatchObject({ status: 'running', lastSeq: 1 });
+    const [first, second] = [await begin('first'), await begin('second')];
+    for (const { id } of [first, second])
+      await expect.poll(() => state(id)).toMatchObject({ status: 'waiting', llmCalls: 0, lastSeq: 0 });
+    const cancelled = await client.send('POST', `${path}/${first.id}/cancel`, { reason: 'not needed' });
+    expect(cancelled.status).toBe(202);
+    const end = { status: 'failed', cancelled: 'not needed', lastSeq: 0, error: { code: 'cancelled' } };
+    expect(await cancelled.json()).toMatchObject(end);
+    expect(await state(first.id)).toMatchObject(end);
+    expect(await first.response.text()).toContain('"code":"cancelled"');
+    const followed = await client.send('GET', `${path}/${second.id}/events`);
+    expect(followed.status).toBe(200);
+    gate.resolve();
+    expect(await followed.text()).toContain('re: second');
+    expect(await words(session)).toEqual(['hold', 're: hold', 'second', 're: second']);
+    expect((await client.send('POST', `${path}/e-none/cancel`, {})).status).toBe(404);
   });
 });

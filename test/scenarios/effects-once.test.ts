@@ -3,16 +3,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Gemini, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
+import { connectMesh, remoteTool, serveAgent, startRun } from '@agentmesh/mesh';
 import { MeshError, subjects, toolResultSchema } from '@agentmesh/protocol';
+import { createLogger } from '@agentmesh/service';
 import {
   endProcess,
+  latestFunctionResponses,
   pauseProcess,
   type RestartableServer,
   spawnGuarded,
   startNats,
   startRedis,
   startRestartable,
+  startScriptedGemini,
   until,
 } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
@@ -36,7 +41,7 @@ beforeAll(async () => {
   redis = await startRestartable((place) => startRedis({ ...place, appendOnly: true }));
   admin = new Redis(redis.url);
   admin.on('error', () => {});
-  await provision({ url: nats.url, agents: [], tools: ['export'], ackWaitMs: 1_000 });
+  await provision({ url: nats.url, agents: ['payer'], tools: ['export'], ackWaitMs: 1_000 });
   bus = await connectNats({ url: nats.url, service: 'client' });
 });
 afterEach(async () => {
@@ -80,6 +85,46 @@ async function callUntilAnswered(tool: string, callId: string): Promise<unknown>
       if (!MeshError.from(error).retryable) throw error;
     }
   }
+}
+
+/** Starts an agent that calls a tool once, and tells what the tool answered. */
+async function startPayer(tool: string) {
+  await using owners = new AsyncDisposableStack();
+  const model = owners.use(
+    await startScriptedGemini({
+      script: (request) =>
+        latestFunctionResponses(request).length === 0
+          ? { calls: [{ name: tool, args: {} }] }
+          : { text: 'done' },
+    }),
+  );
+  const log = createLogger({
+    service: 'payer',
+    replica: 'payer',
+    level: 'silent',
+    destination: process.stderr,
+  });
+  const mesh = owners.use(
+    await connectMesh({ service: 'agent_payer', natsUrl: nats.url, redisUrl: redis.url, log }),
+  );
+  const agent = new LlmAgent({
+    name: 'payer',
+    model: new Gemini({ apiKey: 'scripted', baseUrl: model.url }),
+    tools: [remoteTool(tool)],
+  });
+  await serveAgent(mesh, agent, { app: 'pay_app' });
+  const all = owners.move();
+  return {
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    async pay() {
+      const { id } = await mesh.sessions.createSession({ appName: 'pay_app', userId: 'u' });
+      const run = await startRun(mesh, { app: 'pay_app', user: 'u', session: id, message: 'pay' });
+      const events = await Array.fromAsync(run.events);
+      const responses = events.flatMap(({ content }) => content?.parts ?? []);
+      const response = responses.find((part) => part.functionResponse)?.functionResponse;
+      return { callId: response?.id ?? '', answer: response?.response };
+    },
+  };
 }
 
 async function restart(...servers: RestartableServer[]): Promise<void> {
@@ -127,6 +172,22 @@ describe.each(['pay', 'export'])('a call of the tool %s is carried out once', (t
     for (const each of [answer, ...repeats]) expect(await each).toMatchObject({ by: pid });
     expect(effectsOf(callId)).toEqual([pid]);
   });
+
+  it('or never, when its caller has given it up before its process began it', async () => {
+    await serve();
+    const [replica] = replicas;
+    const payer = await startPayer(tool);
+    const { callId, answer } = await (async () => {
+      using _paused = pauseProcess(replica?.pid ?? expect.fail());
+      return await payer.pay();
+    })();
+    expect(answer).toMatchObject({ error: expect.stringContaining('given up before a replica began it') });
+    // The process reads its socket in order: after this answer it has taken the requests of the call, too.
+    await callUntilAnswered(tool, randomUUID());
+    await delay(1_000);
+    expect(effectsOf(callId)).toEqual([]);
+    await payer[Symbol.asyncDispose]();
+  }, 60_000);
 
   it('again only when its process has died between the effect and the result', async () => {
     await Promise.all([serve(), serve()]);

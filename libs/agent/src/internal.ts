@@ -40,6 +40,7 @@ export { questionNames, questionOf } from './events/question.ts';
 export { isCredentialQuestion } from './events/question-id.ts';
 export type { RunId } from './events/run-ids.ts';
 export {
+  closingEventId,
   continuationPrefix,
   failureEventId,
   isFailure,
@@ -88,7 +89,13 @@ export type {
   RunEnd,
   RunEnding,
 } from './sessions/invocations.ts';
-export { askedAgainReason, endOfRun, newerAttemptError, recordedEnd } from './sessions/invocations.ts';
+export {
+  askedAgainReason,
+  closedPartError,
+  endOfRun,
+  newerAttemptError,
+  recordedEnd,
+} from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';

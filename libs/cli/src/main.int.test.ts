@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pauseProcess } from '@agentmesh/testing';
+import { startNats } from '@agentmesh/testing/servers';
 import { describe, expect, it } from 'vitest';
 import { commands } from './commands.ts';
 
@@ -10,7 +12,8 @@ const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration
 /** Runs the command as a person does. */
 function run(words: readonly string[], env: Record<string, string> = {}) {
   return new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env } };
+    // A process that does not end is killed, and then has no exit code.
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 20_000 };
     const child = execFile(process.execPath, [main, ...words], options, (_error, stdout, stderr) =>
       resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
     );
@@ -65,4 +68,20 @@ describe('the operator command in its process', () => {
     expect(performance.now() - began).toBeLessThan(6_000);
     expect((await run(['cards', 'list'], { MESH_NAMESPCE: 'x' })).stderr).toContain('MESH_NAMESPACE');
   });
+
+  it('ends soon when a NATS server accepts connections and says nothing', async () => {
+    await using nats = await startNats();
+    using _pause = pauseProcess(nats.pid);
+    const env = { NATS_URL: nats.url, MESH_NATS_USER: 'provision', MESH_NATS_PASSWORD: 'x' };
+    const began = performance.now();
+    for (const words of [
+      ['streams', 'list'],
+      ['cards', 'list'],
+    ]) {
+      const { exitCode, stderr } = await run(words, env);
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/no NATS server answers at .* within 2000 ms.*\n.*npm start/);
+    }
+    expect(performance.now() - began).toBeLessThan(10_000);
+  }, 60_000);
 });

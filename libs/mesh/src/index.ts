@@ -2,7 +2,7 @@ export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
 export { endOrphan } from './client/end-orphan.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
-export { followRun, readInvocation } from './client/follow-run.ts';
+export { followRun, hasEnded, readInvocation } from './client/follow-run.ts';
 export { judgeGhost } from './client/judge-ghost.ts';
 export type { NumberedEvent } from './client/log-reader.ts';
 export { replayDeadLetter } from './client/replay-dead-letter.ts';

@@ -45,11 +45,13 @@ export async function carryOut({
     over.catch(() => {});
   }
   await Promise.all(suffering.values());
+  if (done.some(({ kind }) => kind === 'jump')) field.setClock(0);
   return done;
 }
 
-function describe({ kind, forMs, point, side }: PlannedFault, name: string): string {
+function describe({ kind, forMs, point, side, aheadS }: PlannedFault, name: string): string {
   const at = point ? ` ${point}` : '';
+  if (aheadS !== undefined) return `${kind} ${name} to ${aheadS} s ahead`;
   return `${kind}${at} ${name}${side ? ` (${side})` : ''}${forMs > 0 ? ` for ${forMs} ms` : ''}`;
 }
 
@@ -71,6 +73,8 @@ async function strike(field: Field, fault: PlannedFault, name: string, signal: A
   field.log.faults.push({ at: now(), kind, target: name, ...(forMs > 0 && { forMs }) });
   if (kind === 'fill') {
     await (target === 'nats' ? fillNats : fillRedis)(field, forMs, signal);
+  } else if (kind === 'jump') {
+    field.setClock(fault.aheadS ?? 0);
   } else if (isServer(target)) {
     const server = target === 'redis' ? await field.redis.primary() : await natsServerOf(field, which);
     await stopServer(server, kind === 'freeze' ? 'SIGSTOP' : 'SIGKILL', forMs, signal);

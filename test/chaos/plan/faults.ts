@@ -13,6 +13,7 @@ export type Target = (typeof targets)[number];
  * - `cut`: all connections of a process are reset; `refuse`: the process reaches the server not at all; `stall`:
  *   its connections are half open; `slow`: its bytes come late; `partition`: it reaches neither server
  * - `fill`: a server refuses writes, because it has no memory or no space
+ * - `jump`: the wall clock of Redis jumps to another offset
  */
 export type FaultKind =
   | 'kill'
@@ -26,7 +27,8 @@ export type FaultKind =
   | 'stall'
   | 'slow'
   | 'partition'
-  | 'fill';
+  | 'fill'
+  | 'jump';
 
 /** One fault of a plan. */
 export interface PlannedFault {
@@ -43,6 +45,8 @@ export interface PlannedFault {
   passes?: number;
   /** For faults of the network: the server to which the connections lead. */
   side?: 'nats' | 'redis';
+  /** For `jump`: the seconds by which the clock is ahead from then on, negative when it is behind. */
+  aheadS?: number;
 }
 
 export interface FaultOptions {
@@ -65,6 +69,9 @@ const servers: readonly Target[] = ['nats', 'redis'];
 
 type Drawn = Omit<PlannedFault, 'atMs'>;
 type Draw = (random: Random, longestMs: number) => Drawn;
+
+/** The longest way of a clock from the right time, in seconds. */
+const longestJumpS = 30;
 
 /** Draws a duration; most are short, and one in ten may be as long as the longest. */
 function duration(random: Random, from: number, usual: number, longest: number): number {
@@ -105,11 +112,15 @@ const draws: Record<Exclude<Mix, 'none'>, Draw> = {
   },
   full: (random) =>
     at(random, 'fill', random.pick(['redis', 'redis', 'nats'] as const), random.integer(500, 4_000)),
+  clock: (random) => ({
+    ...at(random, 'jump', 'redis'),
+    aheadS: random.integer(-longestJumpS, longestJumpS),
+  }),
 };
 
 /** The mean time between two faults of one mix, in ms: longer where the faults last longer. */
 const paces: Record<Exclude<Mix, 'none'>, number> = {
-  ...{ kills: 1_000, pauses: 2_000, outages: 3_500, network: 1_500, full: 3_500 },
+  ...{ kills: 1_000, pauses: 2_000, outages: 3_500, network: 1_500, full: 3_500, clock: 2_000 },
 };
 
 /** Returns the mean time between two faults of several mixes, in ms: more kinds come more often. */

@@ -49,6 +49,7 @@ describe('a plan', () => {
       outages: ['restart', 'freeze'],
       network: ['cut', 'refuse', 'stall', 'slow', 'partition'],
       full: ['fill'],
+      clock: ['jump'],
     }[mix];
     expect(new Set(planOf(3, mix).faults.map(({ kind }) => kind))).toEqual(new Set(kinds));
   });
@@ -70,7 +71,7 @@ describe('a plan', () => {
   it('is not read from another file', () => {
     const file = join(folder, 'other.json');
     writeFileSync(file, '{"format":0}');
-    expect(() => readPlan(file)).toThrow('holds no plan of format 1');
+    expect(() => readPlan(file)).toThrow('no plan of format 1 is in the file');
   });
 });
 

@@ -60,10 +60,26 @@ export function writePlan(file: string, plan: Plan): void {
 
 /** Reads a plan from a file. @throws Error when the file holds no plan of this format */
 export function readPlan(file: string): Plan {
-  const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  const plan = read as Partial<Plan> & { format?: unknown };
+  const read = readJson(file);
+  const plan = read as (Partial<Plan> & { format?: unknown }) | undefined;
   if (plan?.format !== format || !plan.settings || !plan.visits || !plan.faults)
-    throw new Error(`${file} holds no plan of format ${format}; a failing chaos run writes such a file`);
+    throw new Error(`no plan of format ${format} is in the file; a failing chaos run writes such a file`);
   const { settings, visits, faults } = plan;
   return { settings, visits, faults };
+}
+
+/** Returns the value in a JSON file; undefined for another file. @throws Error when there is no such file */
+function readJson(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -17,6 +17,7 @@ const more: Record<Mix, Partial<Record<VisitKind, number>>> = {
   outages: { job: 2, ticket: 2, large: 2 },
   network: { readers: 3, doors: 3, large: 2 },
   full: { large: 3, files: 2 },
+  clock: {},
 };
 
 /** The users, each with several sessions, which share the state of the user. */

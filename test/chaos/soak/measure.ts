@@ -53,6 +53,8 @@ function measureProcesses({ replicas, nats, redis }: Field): Sample['values'] {
 function measureProcess(pid: number): { mib: number; descriptors: number } | undefined {
   try {
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    // A process that has ended and was not waited for yet has no memory.
+    if (kib === undefined) return undefined;
     return { mib: Number(kib) / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
   } catch {
     return undefined;

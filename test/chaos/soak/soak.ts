@@ -72,7 +72,7 @@ async function sweep({ natsUrl, redis, login }: Field): Promise<void> {
   await promisify(execFile)(process.execPath, [operatorCommand, 'streams', 'sweep'], { env });
 }
 
-/** Deletes the data of a round: users with their sessions and files, the notes about effects, and the news. */
+/** Deletes the data of a round: users with their sessions and files, the notes about effects, the news, and the requests of models. */
 async function forgetRound({ field, nats }: OpenMesh, { traffic }: ChaosResult): Promise<void> {
   const users = new Set([...traffic.sessions.values()].map(({ userId }) => userId));
   const [gateway] = field.gatewayUrls;
@@ -84,4 +84,5 @@ async function forgetRound({ field, nats }: OpenMesh, { traffic }: ChaosResult):
   for (const file of readdirSync(field.effects)) rmSync(join(field.effects, file));
   nats.news.length = 0;
   field.log.faults.length = 0;
+  field.model.requests.length = 0;
 }

@@ -43,10 +43,24 @@ export function messageEventId({ invocationId, resume }: RunId, sessionId: strin
 
 /** Returns the id of the event that records a run's failure in its session. */
 export function failureEventId(run: RunId): string {
-  return `${runKey(run)}/failure`;
+  return ownEventId(run, 'failure');
+}
+
+/** Returns the id of the event that closes the open calls of a cancelled run in the session of a call. */
+export function closingEventId(run: RunId, sessionId: string): string {
+  return `${ownEventId(run, 'closing')}/${sessionId}`;
+}
+
+/**
+ * Returns the id of an event that the mesh adds to a run. The id of a message goes on with a slash after the
+ * invocation's id, so no name of a session makes the two ids the same.
+ */
+function ownEventId({ invocationId, resume }: RunId, kind: string): string {
+  return `${invocationId}:${kind}${resume === undefined ? '' : `/${resume}`}`;
 }
 
 /** Tells whether the event records the failure of a run of its invocation. */
 export function isFailure({ id, invocationId, errorCode }: Event): boolean {
-  return errorCode !== undefined && id.startsWith(`${invocationId}/`) && id.endsWith('/failure');
+  const first = failureEventId({ invocationId });
+  return errorCode !== undefined && (id === first || id.startsWith(`${first}/`));
 }

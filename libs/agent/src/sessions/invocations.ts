@@ -38,6 +38,8 @@ export function recordedEnd({ status, error }: RunEnding): RunEnd {
 
 /** The record of one invocation beside its events. */
 export interface InvocationRecord {
+  /** Id of the session that a run of the invocation took or waits for; absent for an invocation without runs. */
+  home?: string;
   /** For a continued invocation: the status of the last continuing run. */
   status: 'running' | 'completed' | 'failed';
   /** The last run that continued the invocation; absent if there is none. */
@@ -61,6 +63,11 @@ export interface InvocationRecord {
   error?: { code: string; message: string };
 }
 
+/** Returns the error of an attempt at a part that was closed. */
+export function closedPartError(): MeshError {
+  return new MeshError('cancelled', 'its caller has given this ask up');
+}
+
 /** The records of invocations, shared by all processes that work on an invocation. */
 export interface Invocations {
   /**
@@ -72,8 +79,13 @@ export interface Invocations {
   /**
    * Begins an attempt at a part of the invocation; the caller chooses the part's name. Earlier attempts at
    * this part can commit nothing more.
+   *
+   * @throws MeshError `cancelled` for a part that was closed
    */
   beginAttempt(ref: InvocationRef, part: string): Promise<Attempt>;
+
+  /** Closes a part of the invocation for good: attempts at it can commit nothing more, and none begins. */
+  closePart(ref: InvocationRef, part: string): Promise<void>;
 
   /**
    * Counts one model call of the invocation and returns the new total over all its processes.

@@ -33,6 +33,8 @@ export type TakenSession =
   /** Another message for the same part of the invocation is being worked on, and its lease is renewed. */
   | { state: 'duplicate' }
   | { state: 'ended' }
+  /** A run of another session has the id of the invocation. */
+  | { state: 'elsewhere' }
   /** The session does not exist, or it is another session under the same id. */
   | { state: 'gone' };
 
@@ -52,6 +54,11 @@ export interface TakeOptions {
    */
   run: string;
   whenBusy: WhenBusy;
+  /**
+   * The end of a run that is rejected. It is recorded in the step that finds the session busy, because another
+   * delivery may find the session free a moment later.
+   */
+  rejection?: RunEnd | undefined;
   /** Time without a renewal after which the holder counts as silent; default 30 s. */
   leaseMs?: number;
   /**
@@ -130,6 +137,12 @@ export interface SessionLeases {
    * nothing when another invocation has the session, or when the run was not the first in the queue.
    */
   promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
+
+  /**
+   * Removes a run that has ended from its session and from the session's queue. A run of a deleted session may
+   * still wait there, or get a session that was made anew. Changes nothing for other runs.
+   */
+  leave(ref: InvocationRef): Promise<void>;
 
   /** Returns the holder of a session if it is silent. Changes nothing. */
   findSilent(ref: SessionRef): Promise<SilentHolder | undefined>;

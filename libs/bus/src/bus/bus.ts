@@ -203,6 +203,8 @@ export interface Bus extends AsyncDisposable {
   /**
    * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
    * about a millisecond.
+   *
+   * @throws MeshError `unavailable` when the server gives no answer, or this process has no connection
    */
   isServed(name: string): Promise<boolean>;
   /**

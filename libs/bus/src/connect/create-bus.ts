@@ -140,7 +140,7 @@ export function createBus(parts: BusParts): Bus {
       return keep(register(shared, info, endpoints));
     },
 
-    isServed: (name) => isServed(inbox, service, name),
+    isServed: (name) => isServed({ inbox, link, caller: service }, name),
 
     async isGone(name, other) {
       const gone = await isGone(inbox, service, { service: name, replica: other });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cardSchema, subjects } from '@agentmesh/protocol';
-import { startTcpProxy, until } from '@agentmesh/testing';
+import { pauseProcess, startTcpProxy, until } from '@agentmesh/testing';
 import { type Server, startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bus } from '../bus/bus.ts';
@@ -178,6 +178,17 @@ describe('a NATS server that is killed and comes back', () => {
     proxy.heal();
     await Promise.all([service, watcher].map((bus) => bus[Symbol.asyncDispose]()));
   }, 40_000);
+
+  it('distinguishes a server that gives no answer from a service without a replica', async () => {
+    const [service, caller] = [await connect('agent_b'), await connect('c')];
+    await service.register({ kind: 'agent', name: 'b', version: '1.0.0', description: '' }, []);
+    expect(await caller.isServed('b')).toBe(true);
+    expect(await caller.isServed('nobody')).toBe(false);
+    using paused = pauseProcess(server.pid);
+    await expectCode(caller.isServed('b'), 'unavailable', /NATS gives no answer/);
+    paused.resume();
+    await until(() => caller.isServed('b').catch(() => false), { what: 'the answer' });
+  });
 
   it('makes requests fail as unavailable after five seconds of absence', async () => {
     const bus = await connect('c');

@@ -96,16 +96,6 @@ export function createInbox(link: BrokerLink, claims: Claims): Inbox {
   };
 }
 
-/** Returns the first reply to a request; undefined when nobody listens or nobody answers in time. */
-export async function firstReply(
-  inbox: Inbox,
-  packet: Packet,
-  timeoutMs: number,
-): Promise<Packet | undefined> {
-  const answer = await firstPacket(inbox, packet, timeoutMs);
-  return answer?.noResponders ? undefined : answer;
-}
-
 /** Returns the first reply to a request, or the notice that nobody listens; undefined without either in time. */
 export async function firstPacket(
   inbox: Inbox,

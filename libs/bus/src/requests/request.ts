@@ -136,6 +136,7 @@ function silenceError(subject: string, silenceMs: number): MeshError {
   return new MeshError(
     'unavailable',
     `no sign of life from ${subject} for ${silenceMs} ms: its process died or hangs; a program without agentmesh that works longer sends heartbeats, or a ticket first`,
+    { details: { reason: 'silence' } },
   );
 }
 

@@ -21,7 +21,6 @@ import {
   type Ask,
   askSchema,
   type Frame,
-  type Headers,
   header,
   MeshError,
   traceIdOf,
@@ -31,6 +30,7 @@ import { inArtifactSession } from '../artifacts/artifact-session.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
+import { askPart } from '../messages/ask-part.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { signalOf } from '../messages/deadline.ts';
 import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/publish-event.ts';
@@ -90,7 +90,7 @@ async function* answerAsk(
   const { parent, step } = ask;
   const belongsTo = parent ?? step;
   const invocationId = belongsTo?.invocationId ?? newInvocationId();
-  using cancel = served.cancellations.signalOf(invocationId);
+  using cancel = served.cancellations.signalOf(invocationId, belongsTo);
   if (belongsTo) {
     // The invocation belongs to the asking agent, and so does the session of a step.
     const token = tokenOf(request.headers);
@@ -100,7 +100,7 @@ async function* answerAsk(
     // those before are in the session.
     const attempt = await mesh.sessions.invocations.beginAttempt(
       ref,
-      partOf(agent.name, ask, request.headers),
+      askPart(agent.name, ask, request.headers),
     );
     const session = await askSession(served, ask, invocationId);
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
@@ -151,18 +151,6 @@ async function* untilEnd(
   } finally {
     await endAsk(mesh, { ref, token, session }, end);
   }
-}
-
-/**
- * Names the part of the invocation that the ask is: the same for each repetition. The depth is part of the
- * name because the same agent may be asked for the same step again deeper down, by itself.
- */
-function partOf(agent: string, { parent, step }: Ask, headers: Headers): string {
-  const { path, branch, journalStart, held } = step ?? {};
-  const run = headers[header.resume];
-  const place = [agent, headers[header.depth] ?? '', parent?.callId, path, branch, journalStart];
-  const more = [...(run === undefined ? [] : [run]), ...(held ? [held.part] : [])];
-  return JSON.stringify([...place, ...more]);
 }
 
 /** Yields the events that an earlier attempt committed and that the asking process has not received. */

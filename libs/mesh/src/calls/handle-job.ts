@@ -110,7 +110,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   const jobLost = new AbortController();
   const callAnswered = new AbortController();
   const callGone = new AbortController();
-  using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '');
+  using cancel = attempt.cancellations.signalOf(order.call.context?.invocationId ?? '', order.call.context);
   const signal = AbortSignal.any([
     stopping,
     jobLost.signal,

@@ -72,7 +72,7 @@ async function uncounted(
   requestSignal: AbortSignal,
   work: Work,
 ): Promise<ToolResult> {
-  using cancel = cancellations.signalOf(context?.invocationId ?? '');
+  using cancel = cancellations.signalOf(context?.invocationId ?? '', context);
   return await work(AbortSignal.any([requestSignal, cancel.signal]));
 }
 
@@ -80,7 +80,7 @@ async function carryOut(options: OnceOptions, holder: string, held: HeldCall): P
   const { mesh, tool, leaseMs, resultTtlMs, inHand } = options;
   const { callResults: results, log } = mesh;
   const { call, key } = held;
-  using cancel = options.cancellations.signalOf(call.context?.invocationId ?? '');
+  using cancel = options.cancellations.signalOf(call.context?.invocationId ?? '', call.context);
   let renewals: Renewals | undefined;
   let result: ToolResult | undefined;
   try {

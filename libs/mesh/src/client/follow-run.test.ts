@@ -63,7 +63,7 @@ async function world() {
         status,
         ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
       });
-      await publishEnd(agent, { invocationId }, { status, lastSeq: session.seq }, {});
+      await publishEnd(agent, { ...ref, invocationId }, { status, lastSeq: session.seq }, {});
     },
   };
 }
@@ -232,6 +232,27 @@ describe('the state of a run', () => {
     expect(await codeOf(readInvocation(mesh, { ...ref, sessionId: id }))).toBe('not_found');
   });
 
+  it('is waiting while another run has the session; a follower gets the events when they come', async () => {
+    const { mesh, ref, sessions, commit, finish } = await world();
+    const other = { ...ref, invocationId: 'e-other' };
+    const options = { run: '{}', whenBusy: 'enqueue' } as const;
+    await sessions.leases.take(other, options);
+    await commit('other', { invocationId: 'e-other' });
+    expect(await sessions.leases.take(ref, options)).toMatchObject({ state: 'busy' });
+    const waiting = { invocationId, status: 'waiting', llmCalls: 0, lastSeq: 0 };
+    expect(await readInvocation(mesh, ref)).toEqual(waiting);
+    expect(await codeOf(readInvocation(mesh, { ...ref, resume: 'r-1' }))).toBe('not_found');
+    const run = await followRun(mesh, ref);
+    expect(run.state).toEqual(waiting);
+    await sessions.invocations.end(other, { status: 'completed' });
+    expect(await sessions.leases.take(ref, options)).toMatchObject({ state: 'held' });
+    await commit('mine');
+    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'running', lastSeq: 2 });
+    await finish();
+    expect(await all(run.numbered)).toEqual(['2 mine']);
+    expect(await run.end).toMatchObject({ status: 'completed', lastSeq: 2 });
+  });
+
   it('is known for a run that ended before it began', async () => {
     const { mesh, ref, sessions } = await world();
     expect(await sessions.invocations.cancel(ref, 'not needed')).toBeUndefined();
@@ -250,7 +271,7 @@ describe('the state of a run', () => {
     await commit('hi', { author: 'user', timestamp: longAgo });
     await commit('one', { timestamp: longAgo });
     expect(await readInvocation(mesh, ref)).toEqual({ invocationId, status: 'completed', lastSeq: 2 });
-    const failure = { id: `${invocationId}/failure`, errorCode: 'internal', errorMessage: 'it broke' };
+    const failure = { id: `${invocationId}:failure`, errorCode: 'internal', errorMessage: 'it broke' };
     await commit('', { ...failure, timestamp: longAgo });
     const run = await followRun(mesh, ref, { afterSeq: 2 });
     expect(await all(run.numbered)).toHaveLength(1);

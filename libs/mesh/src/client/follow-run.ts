@@ -28,8 +28,11 @@ export interface InvocationState {
    * The requested run, or else the last run that continued the invocation; absent when no run continued it.
    */
   resume?: string;
-  /** The status of the run `resume`; without `resume`, of the invocation. */
-  status: InvocationRecord['status'];
+  /**
+   * The status of the run `resume`; without `resume`, of the invocation. `waiting`: other runs of the session
+   * come first, or the first event is not committed yet.
+   */
+  status: InvocationRecord['status'] | 'waiting';
   /** Model calls so far; absent when the record is not kept any more. */
   llmCalls?: number;
   /** Number of the invocation's last event in the session, so far; 0 without any. */
@@ -42,8 +45,8 @@ export interface InvocationState {
 
 /**
  * Reads the state of an invocation of a session, or of a run that continues it (`ref.resume`). An invocation
- * that has not begun leaves no trace, so the error is `not_found`, as for an invocation that never existed.
- * The exception is an invocation that was cancelled before it began.
+ * that no replica has taken yet leaves no trace, so the error is `not_found`, as for an invocation that never
+ * existed. The error is the same for a continuing run that has not begun.
  *
  * @throws MeshError `not_found` for an unknown session or invocation
  */
@@ -98,8 +101,8 @@ export async function followRun(
     );
   }
   const { status, lastSeq, error, resume } = state;
-  const from = Math.max(afterSeq, messageSeq);
-  if (status !== 'running') {
+  const from = status === 'waiting' ? sessionSeq : Math.max(afterSeq, messageSeq);
+  if (hasEnded(status)) {
     const numbered = new LogReader(mesh, ref, from, signal).read(lastSeq);
     return { state, numbered, end: Promise.resolve({ status, lastSeq, ...(error && { error }) }) };
   }
@@ -130,20 +133,27 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
     ref.resume === undefined || messageEvent
       ? await findBackwards(mesh, ref, session.seq, isOfInvocation)
       : undefined;
-  if (!lastEvent && !neverBegan(record)) {
+  const waits = !lastEvent && isWaiting(record, ref);
+  if (!lastEvent && !waits && !neverBegan(record)) {
     throw new MeshError(
       'not_found',
       `session ${ref.sessionId} has nothing of an invocation ${runKey(ref)}; if it was accepted a moment ago it has not begun: ask again`,
     );
   }
   const lastSeq = lastEvent?.seq ?? 0;
-  const { status, llmCalls, error, cancelled } = record;
+  const { llmCalls, error, cancelled } = record;
+  const status: InvocationState['status'] = waits ? 'waiting' : record.status;
   const base = { invocationId, ...(resume !== undefined && { resume }), lastSeq };
   const state =
     lastEvent && isForgotten(record, lastEvent)
       ? { ...base, ...endIn(lastEvent) }
       : { ...base, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
   return { state, sessionSeq: session.seq, messageSeq: messageEvent?.seq ?? 0 };
+}
+
+/** Tells whether an invocation with this status has ended. */
+export function hasEnded(status: InvocationState['status']): status is 'completed' | 'failed' {
+  return status === 'completed' || status === 'failed';
 }
 
 /** Returns the record with the end of the requested run. */
@@ -177,6 +187,14 @@ function neverBegan({ status, llmCalls, temp, cancelled, ends }: InvocationRecor
   if (ends && status === 'failed') return true;
   if (llmCalls > 0 || Object.keys(temp).length > 0) return false;
   return status === 'failed' || (status === 'running' && cancelled !== undefined);
+}
+
+/** Tells whether an invocation without an event waits for its session, or has just taken it. */
+function isWaiting(
+  { status, home, cancelled }: InvocationRecord,
+  { sessionId, resume }: InvocationRef,
+): boolean {
+  return status === 'running' && cancelled === undefined && resume === undefined && home === sessionId;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type DeadLetter, MeshError, runCommandSchema } from '@agentmesh/protocol';
+import { type DeadLetter, decodeToken, MeshError, newSession, runCommandSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { type StartedRun, startRun } from './start-run.ts';
 
@@ -10,14 +10,8 @@ import { type StartedRun, startRun } from './start-run.ts';
  * its session
  */
 export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<StartedRun> {
-  const { data: command } = runCommandSchema.safeParse(letter.payload);
-  const { app, user, session, invocationId } = command ?? {};
-  if (!command || !app || !user || !session) {
-    throw new MeshError(
-      'failed_precondition',
-      'the dead letter holds no run that can be replayed; remove it',
-    );
-  }
+  const { command, app, user, session } = runIn(letter);
+  const { invocationId } = command;
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
   const userEvent = log?.events.findLast(
     (event) => event.invocationId === invocationId && event.author === 'user',
@@ -34,5 +28,28 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
     mesh,
     { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }) },
     { whenAbsent: 'enqueue' },
+  );
+}
+
+/** Returns the run of a letter, with its session. @throws MeshError `failed_precondition` */
+function runIn({ payload, subject }: DeadLetter) {
+  const { data: command, error } = runCommandSchema.safeParse(payload);
+  if (!command) {
+    const [problem] = error.issues;
+    const where = problem && problem.path.length > 0 ? `${problem.path.join('.')}: ` : '';
+    throw notReplayable(`its payload is no run command (${where}${problem?.message})`);
+  }
+  const named = command.session ?? decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
+  const session = command.session === undefined && named === newSession ? undefined : named;
+  const { app, user } = command;
+  if (app && user && session) return { command, app, user, session };
+  const missing = Object.entries({ app, user, session }).flatMap(([name, value]) => (value ? [] : [name]));
+  throw notReplayable(`its run names no ${missing.join(' and no ')}`);
+}
+
+function notReplayable(reason: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the dead letter cannot be replayed, because ${reason}; remove it, and send its message again if it is still wanted`,
   );
 }

@@ -113,8 +113,8 @@ export interface StartedRun {
  *
  * @throws MeshError `not_found` for an unknown app or session; `failed_precondition` for an app with two
  * roots, for the id of an invocation that cannot be continued, or for a credential that nothing can seal;
- * `unavailable` when no replica is up; for a message or an answer that is refused, the agent's own error:
- * `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
+ * `unavailable` when no replica is up or NATS gives no answer; for a message or an answer that is refused,
+ * the agent's own error: `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
  */
 export async function startRun(
   mesh: Mesh,
@@ -167,19 +167,31 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
   for await (const { event } of numbered) yield event;
 }
 
-/** The time for which {@link isUp} asks again, in ms. */
-const askMs = 300;
+/** Number of times that a replica is looked for, and the time for which NATS may be silent meanwhile, in ms. */
+const maxLooks = 3;
+const silenceMs = 3_000;
+
+/** A look that takes this long is not repeated, in ms. */
+const longLookMs = 300;
 
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
  * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
  * nobody listens.
+ *
+ * @throws MeshError `unavailable` when NATS gives no answer
  */
 async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
-  const startedAt = performance.now();
-  for (;;) {
-    if (await bus.isServed(subjects.shownAs(agent))) return true;
-    if (performance.now() - startedAt >= askMs) return false;
+  const giveUpAt = performance.now() + silenceMs;
+  for (let look = 1; ; look += 1) {
+    const lookedAt = performance.now();
+    try {
+      if (await bus.isServed(subjects.shownAs(agent))) return true;
+      if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
+    } catch (thrown) {
+      const isTooLate = look === maxLooks || performance.now() > giveUpAt;
+      if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;
+    }
     await delay(150);
   }
 }

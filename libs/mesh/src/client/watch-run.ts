@@ -9,6 +9,8 @@ import {
   unlessAborted,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { ownerOf } from '../messages/publish-event.ts';
+import { askSilentHolder } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
@@ -85,7 +87,7 @@ export async function watchInvocation(
  * stopped.
  */
 async function* follow(
-  { sessions }: Mesh,
+  mesh: Mesh,
   ref: InvocationRef,
   log: LogReader,
   inbox: NewsInbox,
@@ -97,19 +99,32 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await unlessAborted(sessions.invocations.get(ref), signal), ref.resume);
+      const ended = endOfRun(await unlessAborted(mesh.sessions.invocations.get(ref), signal), ref.resume);
+      if (!ended && message === 'silence') await askForSilentWork(mesh, ref);
       if (!ended) continue;
       // Events that were committed between the two reads.
       yield* log.read();
       return { ...ended, lastSeq: log.seen };
     }
-    const news = readNews(message);
+    const news = readNews(message, ownerOf(ref));
     if (news?.event) yield* passOn(news, log);
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
     // The log may have events that the publisher of the end does not know.
     yield* log.read();
     return news.end;
+  }
+}
+
+/**
+ * Asks for the work of a run that gives no sign of life: its command may be lost, and without a further run in
+ * the session nobody else asks for it.
+ */
+async function askForSilentWork(mesh: Mesh, ref: InvocationRef): Promise<void> {
+  try {
+    await askSilentHolder(mesh, ref);
+  } catch (error) {
+    mesh.log.debug({ err: error, invocationId: ref.invocationId }, 'could not ask for a silent run');
   }
 }
 
@@ -133,10 +148,11 @@ function isEnd({ headers }: Message): boolean {
 type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
 
 /**
- * Reads a message. Returns undefined for a message that is not from an agent; the log shows whether an event
- * was missed.
+ * Reads a message. Returns undefined for a message that is not from an agent, and for news of another user's
+ * invocation with the same id; the log shows whether an event was missed.
  */
-function readNews(message: Message): News | undefined {
+function readNews(message: Message, owner: string): News | undefined {
+  if ((message.headers[header.owner] ?? owner) !== owner) return undefined;
   try {
     if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
     const seq = message.headers[header.seq];

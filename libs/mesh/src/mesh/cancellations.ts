@@ -7,8 +7,15 @@ export interface Cancellations extends Started {
   /**
    * Returns a signal that aborts when the invocation is cancelled, or was cancelled just before, with the
    * reason as a MeshError `cancelled`. Dispose it when the work is over.
+   *
+   * @param owner the app and the user of the invocation; absent for work that belongs to no user
    */
-  signalOf(invocationId: string): CancelSignal;
+  signalOf(invocationId: string, owner?: Owner): CancelSignal;
+}
+
+interface Owner {
+  app: string;
+  user: string;
 }
 
 export interface CancelSignal extends Disposable {
@@ -19,7 +26,7 @@ export interface CancelSignal extends Disposable {
 
 /** Listens for cancellations of all invocations, with one subscription for all work of this process. */
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
-  const atWork = new Map<string, Set<AbortController>>();
+  const atWork = new Map<string, Set<{ controller: AbortController; owner: string | undefined }>>();
   const recent = recentReasons();
   const all = subjects.invocationCancel(every, every);
   const at = all.split('.').indexOf('*');
@@ -33,28 +40,37 @@ export async function listenForCancellations({ bus, subjects, log }: Mesh): Prom
       return;
     }
     const reason = new MeshError('cancelled', data.reason);
-    recent.note(key, reason);
-    for (const controller of atWork.get(key) ?? []) controller.abort(reason);
+    const meant = nameOf(data);
+    recent.note(`${key} ${meant ?? ''}`, reason);
+    for (const { controller, owner = meant } of atWork.get(key) ?? [])
+      if (meant === undefined || owner === meant) controller.abort(reason);
   });
   return {
-    signalOf(invocationId) {
+    signalOf(invocationId, ofUser) {
+      const owner = nameOf(ofUser);
       const key = keyOf(invocationId);
       const controller = new AbortController();
       const controllers = atWork.get(key) ?? new Set();
-      atWork.set(key, controllers.add(controller));
-      const earlier = recent.of(key);
+      const entry = { controller, owner };
+      atWork.set(key, controllers.add(entry));
+      const earlier = recent.of(`${key} `) ?? recent.of(`${key} ${owner ?? ''}`);
       if (earlier) controller.abort(earlier);
       return {
         signal: controller.signal,
         cancel: (reason) => controller.abort(new MeshError('cancelled', reason)),
         [Symbol.dispose]() {
-          controllers.delete(controller);
+          controllers.delete(entry);
           if (controllers.size === 0 && atWork.get(key) === controllers) atWork.delete(key);
         },
       };
     },
     stop: (options) => subscription.stop(options),
   };
+}
+
+/** Names the owner of an invocation; two users may have invocations of the same id. */
+function nameOf({ app, user }: Partial<Owner> = {}): string | undefined {
+  return app === undefined || user === undefined ? undefined : JSON.stringify([app, user]);
 }
 
 /** Time for which a cancellation is remembered, in ms: work that was sent before it may come after it. */

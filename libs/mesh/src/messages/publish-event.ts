@@ -2,6 +2,7 @@ import type { Session } from '@agentmesh/agent';
 import { pendingChanges, type RunId } from '@agentmesh/agent/internal';
 import {
   type Event,
+  encodeToken,
   type Headers,
   header,
   type InvocationEnd,
@@ -58,6 +59,7 @@ export async function publishToSession(
 function eventHeaders(session: Session, event: Event, carrier: Headers): Headers {
   return {
     ...carrier,
+    [header.owner]: ownerOf(session),
     [header.frame]: 'event',
     ...(!event.partial && { [header.seq]: String(session.seq) }),
   };
@@ -66,13 +68,20 @@ function eventHeaders(session: Session, event: Event, carrier: Headers): Headers
 /** Publishes the end of a run to its watchers. */
 export async function publishEnd(
   mesh: Mesh,
-  { invocationId, resume }: RunId,
+  { invocationId, resume, ...owner }: RunId & Owner,
   end: InvocationEnd,
   carrier: Headers,
 ): Promise<void> {
-  const headers = { ...carrier, [header.frame]: 'result' };
+  const headers = { ...carrier, [header.owner]: ownerOf(owner), [header.frame]: 'result' };
   const news = { ...end, ...(resume !== undefined && { resume }) };
   await publishNews(mesh, mesh.subjects.invocationEvent(invocationId, mesh.bus.service), news, headers);
+}
+
+type Owner = Pick<SessionRef, 'appName' | 'userId'>;
+
+/** Returns the app and the user of an invocation as the header `Mesh-Owner` holds them. */
+export function ownerOf({ appName, userId }: Owner): string {
+  return `${encodeToken(appName)}.${encodeToken(userId)}`;
 }
 
 /**

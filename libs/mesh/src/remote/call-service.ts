@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askedAgainReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
-import { MeshError } from '@agentmesh/protocol';
+import { deadlineOf, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** Number of times a request is sent before its error goes to the caller. */
@@ -11,6 +11,9 @@ const attempts = 4;
  * its clients.
  */
 const absenceMs = 10_000;
+
+/** The difference between two clocks that is taken into account, in ms. */
+const clockSkewMs = 1_000;
 
 export interface Callee {
   subject: string;
@@ -45,6 +48,7 @@ export async function* callService(
       return;
     } catch (error) {
       const failure = MeshError.from(error);
+      await ownDeadline(failure, options);
       const isAbsent = failure.details?.reason === 'no_responders';
       mayBeDone ||= isSilence(failure);
       const mayCome = isAbsent && isKnown() && Date.now() < absentUntil;
@@ -57,6 +61,23 @@ export async function* callService(
       await pause(isAbsent ? 200 : busyMs(failure, attempt), options.signal);
     }
   }
+}
+
+/**
+ * After a callee has failed by a deadline, waits for the caller's own deadline if it is about to pass: another
+ * clock may be ahead. The caller then ends by its deadline, and does not treat that as a failure of the callee
+ * alone.
+ */
+async function ownDeadline({ code }: MeshError, { headers = {}, signal }: RequestOptions): Promise<void> {
+  if (code !== 'deadline_exceeded' || !signal) return;
+  const leftMs = (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) - Date.now();
+  if (leftMs > clockSkewMs) return;
+  await delay(Math.max(0, leftMs) + clockSkewMs, undefined, { signal }).catch(() => {});
+}
+
+/** Tells whether a call ended without an answer: its callee may find the request later. */
+export function isUnanswered({ details }: MeshError): boolean {
+  return details?.outcome === 'unknown' && ['silence', 'no_responders'].includes(String(details.reason));
 }
 
 /** Tells whether a request may have reached a callee that did not answer it. */

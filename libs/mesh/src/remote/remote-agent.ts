@@ -12,6 +12,7 @@ import {
   type HeldStep,
   hear,
   heldStep,
+  type InvocationRef,
   loggedSeq,
   newFunctionCallId,
   pickScopes,
@@ -31,8 +32,9 @@ import type { Content } from '@google/genai';
 import { artifactSessionOf } from '../artifacts/artifact-session.ts';
 import { agentCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { askPart } from '../messages/ask-part.ts';
 import { askHeaders } from '../messages/carrier.ts';
-import { type Callee, callService } from './call-service.ts';
+import { type Callee, callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
 /** An agent that runs in another process. Only its name is known here; its card has the other facts. */
@@ -103,23 +105,40 @@ export class RemoteAgent extends BaseAgent implements Askable {
       },
       ...(invocationContext && { runConfig: invocationContext.runConfig }),
     };
-    const frames = callService(
-      mesh,
-      this.#callee(mesh, { callId, invocationId: toolContext.invocationId }),
-      ask,
-      {
-        headers: askHeaders(invocationContext?.carrier ?? {}),
-        ...(abortSignal && { signal: abortSignal }),
-      },
-    );
+    const headers = askHeaders(invocationContext?.carrier ?? {});
+    const ids = { callId, invocationId: toolContext.invocationId };
+    const callee = { ...this.#callee(mesh, ids), hasEffects: true };
+    const options = { headers, ...(abortSignal && { signal: abortSignal }) };
     const observe = invocationContext?.observe;
     const forward = observe && forwardEvents(callId, observe);
-    for await (const frame of frames) {
-      if (frame.type === 'event') forward?.(parse(eventSchema, frame.data, `an event of agent ${this.name}`));
-      if (frame.type === 'result')
-        return answerFrom(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
+    try {
+      for await (const frame of callService(mesh, callee, ask, options)) {
+        if (frame.type === 'event')
+          forward?.(parse(eventSchema, frame.data, `an event of agent ${this.name}`));
+        if (frame.type === 'result')
+          return answerFrom(parse(answerSchema, frame.data, `the answer of agent ${this.name}`));
+      }
+      throw new MeshError('unavailable', `agent ${this.name} ended without an answer`);
+    } catch (thrown) {
+      const { appName, userId, invocationId } = toolContext;
+      const ref = { appName, userId, sessionId: callId, invocationId };
+      await this.#giveUp(mesh, ref, askPart(this.name, ask, headers), MeshError.from(thrown));
+      throw thrown;
     }
-    throw new MeshError('unavailable', `agent ${this.name} ended without an answer`);
+  }
+
+  /**
+   * Closes an ask for whose answer nobody waits any more: a paused process may find its request later, and an
+   * attempt that has begun may go on. An ask whose caller stops, or was taken over, will be asked again.
+   */
+  async #giveUp(mesh: Mesh, ref: InvocationRef, part: string, error: MeshError): Promise<void> {
+    const isOver = ['cancelled', 'deadline_exceeded'].includes(error.code);
+    if (!isOver && !isUnanswered(error)) return;
+    try {
+      await mesh.sessions.invocations.closePart(ref, part);
+    } catch (cause) {
+      mesh.log.warn({ err: cause, agent: this.name, callId: ref.sessionId }, 'could not give an ask up');
+    }
   }
 
   #callee(mesh: Mesh, ids: Record<string, unknown>): Callee {

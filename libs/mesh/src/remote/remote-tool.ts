@@ -5,17 +5,24 @@ import {
   assertKnownFields,
   MeshError,
   parse,
-  type ToolCallInput,
+  type ToolCall,
   type ToolResult,
   toolResultSchema,
 } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
 import { artifactSessionOf } from '../artifacts/artifact-session.ts';
+import { giveUp } from '../calls/give-up.ts';
 import { toolCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { callService } from './call-service.ts';
+import { callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
+
+/** Returns the error of a call that no replica has begun. */
+function givenUpError({ code, message, cause }: MeshError): MeshError {
+  const first = message.split(';')[0];
+  return new MeshError(code, `${first}; the call was given up before a replica began it`, { cause });
+}
 
 /** A tool that runs in another process; its card has its declaration. */
 export class RemoteTool extends BaseTool {
@@ -62,7 +69,7 @@ export class RemoteTool extends BaseTool {
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
     const { inputResponse, answers, operationSubject, functionCallEventId } = toolContext;
-    const call: ToolCallInput = {
+    const call: ToolCall & { callId: string } = {
       callId: toolContext.functionCallId ?? newFunctionCallId(),
       args,
       answers,
@@ -92,24 +99,72 @@ export class RemoteTool extends BaseTool {
       isKnown: () => this.#card() !== undefined,
       hasEffects: true,
     };
-    const frames = callService(mesh, callee, call, {
+    const options = {
       headers: hopHeaders(invocationContext?.carrier ?? {}),
       ...(abortSignal && { signal: abortSignal }),
-    });
-    let yieldedCount = 0;
+    };
+    const told = { count: 0 };
+    for (;;) {
+      let result: ToolResult | undefined;
+      try {
+        result = yield* this.#request(mesh, callService(mesh, callee, call, options), told);
+      } catch (thrown) {
+        result = await this.#giveUp(mesh, call, MeshError.from(thrown), abortSignal);
+      }
+      if (result) return this.#take(result, toolContext);
+    }
+  }
+
+  /**
+   * Yields the progress of a call, and returns its result.
+   *
+   * @param told the number of progress messages that earlier requests of the call have yielded
+   */
+  async *#request(
+    mesh: Mesh,
+    frames: AsyncIterable<ReceivedFrame>,
+    told: { count: number },
+  ): AsyncGenerator<unknown, ToolResult, void> {
     let receivedCount = 0;
     for await (const frame of frames) {
       // Another replica answers, and repeats all progress from the start.
       if (frame.type === 'accepted') receivedCount = 0;
       if (frame.type === 'progress') {
         receivedCount += 1;
-        if (receivedCount <= yieldedCount) continue;
-        yieldedCount = receivedCount;
+        if (receivedCount <= told.count) continue;
+        told.count = receivedCount;
         yield frame.data;
       }
-      if (frame.type === 'result') return this.#take(this.#read(mesh, frame), toolContext);
+      if (frame.type === 'result') return this.#read(mesh, frame);
     }
     throw new MeshError('unavailable', `the answer of tool ${this.name} ended without a result`);
+  }
+
+  /**
+   * Gives a call up when nobody answers it, or when its run is cancelled or too late. Returns the result of a
+   * call that was carried out after all; undefined when a replica has begun the call and gives no sign of life:
+   * then the call waits for it.
+   *
+   * @throws the error of the call
+   */
+  async #giveUp(
+    mesh: Mesh,
+    call: ToolCall & { callId: string },
+    error: MeshError,
+    signal: AbortSignal | undefined,
+  ): Promise<ToolResult | undefined> {
+    const isStopped = signal?.aborted && ['cancelled', 'deadline_exceeded'].includes(error.code);
+    if (!isStopped && !isUnanswered(error)) throw error;
+    const tool = { tool: this.name, isJob: this.isLongRunning };
+    const given = await giveUp(mesh, tool, call, error).catch((cause: unknown) => {
+      mesh.log.warn({ err: cause, tool: this.name, callId: call.callId }, 'could not give a call up');
+    });
+    if (signal?.aborted || !given) throw error;
+    if (given.state === 'done') return given.result;
+    if (given.state === 'given-up') throw givenUpError(error);
+    // Without a replica there is nobody to wait for.
+    if (error.details?.reason === 'no_responders') throw error;
+    return undefined;
   }
 
   /** Reads a result. A program that is no process of the mesh must send known fields only, and a response. */

@@ -25,8 +25,13 @@ export async function cancelInvocation(
       `invocation ${ref.invocationId} has not begun in session ${ref.sessionId}, and does not wait there; if it was just accepted, try again`,
     );
   }
+  const { appName: app, userId: user } = ref;
   if (record.status === 'running')
-    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service), { reason });
+    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service), {
+      reason,
+      app,
+      user,
+    });
   // Runs that waited in the session's queue: no other process publishes their end.
   const waitingRuns = cancelledRuns(record);
   for (const [resume, { status, error }] of waitingRuns) {

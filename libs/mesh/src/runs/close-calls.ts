@@ -1,5 +1,5 @@
 import { createEvent, type PendingCall, type SessionService } from '@agentmesh/agent';
-import { failureEventId, type InvocationRef } from '@agentmesh/agent/internal';
+import { closingEventId, type InvocationRef } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishToSession } from '../messages/publish-event.ts';
@@ -43,7 +43,7 @@ async function closeIn(
   const session = await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
   if (!session) return;
   const event = createEvent({
-    id: `${failureEventId(ref)}/${ref.sessionId}`,
+    id: closingEventId(ref, ref.sessionId),
     invocationId: ref.invocationId,
     author: calls[0]?.agent ?? '',
     errorCode: 'cancelled',

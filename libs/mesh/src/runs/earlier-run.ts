@@ -5,6 +5,7 @@ import { agentCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { completeRun } from './read-run.ts';
 import type { Run } from './run.ts';
+import { isElsewhere } from './take-lease.ts';
 
 /**
  * Returns the place of the first run of the session that was accepted before this one and has neither begun
@@ -50,7 +51,8 @@ async function isPast(mesh: Mesh, run: Run): Promise<boolean> {
   const { app: appName, user: userId, session: sessionId, invocationId, resume } = run;
   const ref = { appName, userId, sessionId };
   const record = await mesh.sessions.invocations.get({ ...ref, invocationId });
-  if (endOfRun(record, resume) !== undefined) return true;
+  // A run whose id belongs to another session never begins.
+  if (endOfRun(record, resume) !== undefined || isElsewhere(run, record)) return true;
   return await hasBegun(mesh, run);
 }
 

@@ -4,6 +4,7 @@ import type { WorkOutcome } from '@agentmesh/bus';
 import type { Headers } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
+import { ownerOf } from '../messages/publish-event.ts';
 import type { OpenRun, Run } from './run.ts';
 
 /**
@@ -50,7 +51,8 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
 
 /**
  * Publishes the next hop. Must come before the acknowledgement of this hop. The message id keeps a second
- * publication from becoming a second hop.
+ * publication from becoming a second hop. The id names the user, because two users may have runs of the same
+ * invocation id.
  */
 export async function handOver(
   { mesh }: ServedAgent,
@@ -59,11 +61,12 @@ export async function handOver(
   carrier: Headers,
 ): Promise<WorkOutcome> {
   const hop = run.hop + 1;
+  const owner = ownerOf({ appName: run.app, userId: run.user });
   const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to, run.session),
     { ...rest, hop },
-    { messageId: `${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
+    { messageId: `${owner}:${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
   );
   mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
   return { done: true };

@@ -27,7 +27,7 @@ import { keepAlive } from './keep-alive.ts';
 import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { partOf, takeLease } from './take-lease.ts';
+import { isElsewhere, partOf, refuseId, takeLease } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -99,8 +99,13 @@ async function outcomeWithoutLease(
   ref: InvocationRef,
 ): Promise<WorkOutcome | undefined> {
   const { mesh } = served;
-  const recordedEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
-  if (recordedEnd) return await endRun(mesh, ref, recordedEnd, delivery);
+  const record = await mesh.sessions.invocations.get(ref);
+  if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
+  const recordedEnd = endOfRun(record, run.resume);
+  if (recordedEnd) {
+    await mesh.sessions.leases.leave(ref);
+    return await endRun(mesh, ref, recordedEnd, delivery);
+  }
   await checkContinuation(mesh, run, delivery.session);
   const outcome = await continueElsewhere(served, run, delivery);
   if (outcome) return outcome;
@@ -143,7 +148,7 @@ async function runHop(
 ): Promise<string | undefined> {
   let next: string | undefined;
   const ref = { ...refOf(session), invocationId: run.invocationId };
-  using cancel = served.cancellations.signalOf(run.invocationId);
+  using cancel = served.cancellations.signalOf(run.invocationId, run);
   if (cancelled !== undefined) cancel.cancel(cancelled);
   using until = signalOf(item.headers, stopping, cancel.signal);
   using _alive = keepAlive(mesh, ref, token, cancel);

@@ -133,6 +133,8 @@ describe('runs of one session', () => {
     await first.all;
     await second.all;
     expect(await second.end).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    // A user wanted the end of the run at work.
+    expect(world.lines.filter((line) => line.includes(first.invocationId))).toEqual([]);
   });
 });
 

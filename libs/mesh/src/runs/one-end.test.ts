@@ -1,14 +1,18 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { LlmAgent, type LlmRequest } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
-import { MeshError } from '@agentmesh/protocol';
+import { header, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { expect, it } from 'vitest';
+import { followRun } from '../client/follow-run.ts';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
+
+const echo = ({ contents }: LlmRequest) => says(`re: ${contents.at(-1)?.parts?.[0]?.text}`);
 
 /** Makes an agent whose store calls `afterCommit` with each event of the agent that it has committed. */
 async function stage(model: ScriptedLlm, afterCommit: (mesh: Mesh, said: string) => Promise<void>) {
@@ -37,6 +41,168 @@ async function stage(model: ScriptedLlm, afterCommit: (mesh: Mesh, said: string)
   const log = async () => (await world.sessions.getSession(ref))?.events.map(brief);
   return { world, client, ref, serve, start, cancel, record, log };
 }
+
+it('a run of a session with the name failure ends when it fails', async () => {
+  const world = memoryMesh();
+  let requests = 0;
+  const model = new ScriptedLlm(says('done'));
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (
+    request: LlmRequest,
+    _stream?: boolean,
+    signal?: AbortSignal,
+  ) {
+    requests += 1;
+    // The first answer does not come.
+    if (requests === 1) await new Promise((_resolve, reject) => signal?.addEventListener('abort', reject));
+    yield* generateContentAsync.call(model, request);
+  };
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const client = await world.connect('client');
+  const ref = { appName: 'app', userId: 'u', sessionId: 'failure' };
+  await world.sessions.createSession(ref);
+  const say = async (message: string, timeoutMs = 30_000) => {
+    const request = { app: 'app', user: 'u', session: 'failure', message };
+    const run = await startRun(client, request, { timeoutMs });
+    const events = await Array.fromAsync(run.events, brief);
+    return { events, record: await world.sessions.invocations.get({ ...ref, ...run }) };
+  };
+  expect(await say('one', 200)).toMatchObject({
+    events: ['solo: fails deadline_exceeded'],
+    record: { status: 'failed', error: { code: 'deadline_exceeded' } },
+  });
+  expect(await say('two')).toMatchObject({ events: ['solo: done'], record: { status: 'completed' } });
+});
+
+it.each(['enqueue', 'reject'] as const)(
+  'a run with the id of a run of another session changes nothing there (%s)',
+  async (whenBusy) => {
+    const gate = Promise.withResolvers<void>();
+    const world = memoryMesh();
+    const model = new ScriptedLlm(says('one'), says('two'));
+    const { generateContentAsync } = model;
+    model.generateContentAsync = async function* (...args) {
+      await gate.promise;
+      yield* generateContentAsync.apply(model, args);
+    };
+    await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), {
+      app: 'app',
+    });
+    const { client, ref } = await world.chat('app');
+    const other = await world.sessions.createSession({ appName: 'app', userId: 'u' });
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+    const all = Array.fromAsync(run.events, brief);
+    await expect.poll(async () => (await world.sessions.getSession(ref))?.events).toHaveLength(1);
+    const { invocationId } = run;
+    const letters = () => world.hub.queued('mesh.v1.dead.agent.solo');
+    const steal = async (session: string) => {
+      const command = { app: 'app', user: 'u', session, message: 'steal', whenBusy, invocationId };
+      const before = letters();
+      await client.bus.enqueue(client.subjects.agentRun('solo', session), command, {
+        messageId: crypto.randomUUID(),
+        // Its deadline has passed.
+        headers: { [header.deadline]: '1' },
+      });
+      await expect.poll(letters).toBe(before + 1);
+    };
+    await steal(other.id);
+    await steal('no session');
+    gate.resolve();
+    expect(await all).toEqual(['solo: one']);
+    expect(await run.end).toMatchObject({ status: 'completed' });
+    await steal(other.id);
+    const next = { app: 'app', user: 'u', session: other.id, message: 'next' };
+    expect(await Array.fromAsync((await startRun(client, next)).events, brief)).toEqual(['solo: two']);
+  },
+);
+
+it('the same invocation id of two users: neither sees or cancels the run of the other', async () => {
+  const world = memoryMesh();
+  const gate = Promise.withResolvers<void>();
+  const model = new ScriptedLlm(...Array.from({ length: 3 }, () => echo));
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (
+    request: LlmRequest,
+    _stream?: boolean,
+    signal?: AbortSignal,
+  ) {
+    const stop = new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason)),
+    );
+    await Promise.race([gate.promise, stop]);
+    yield* generateContentAsync.call(model, request);
+  };
+  const agent = new LlmAgent({ name: 'solo', model });
+  await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
+  const client = await world.connect('client');
+  const invocationId = 'order-1';
+  const begin = async (user: string) => {
+    const ref = { appName: 'app', userId: user, sessionId: 's', invocationId };
+    await world.sessions.createSession(ref);
+    const command = { app: 'app', user, session: 's', message: user, invocationId };
+    await client.bus.enqueue(client.subjects.agentRun('solo', 's'), command, { messageId: user });
+    await expect.poll(async () => (await world.sessions.getSession(ref))?.seq).toBe(1);
+    const run = await followRun(client, ref);
+    return { ...run, ref, all: Array.fromAsync(run.numbered, ({ event }) => brief(event)) };
+  };
+  const ann = await begin('ann');
+  const bob = await begin('bob');
+  await cancelInvocation(client, ann.ref, 'enough');
+  expect(await ann.all).toEqual(['solo: fails cancelled']);
+  const eve = await begin('eve');
+  gate.resolve();
+  expect(await Promise.all([bob.all, eve.all])).toEqual([['solo: re: bob'], ['solo: re: eve']]);
+  for (const run of [bob, eve]) expect(await run.end).toMatchObject({ status: 'completed' });
+});
+
+it('the same invocation id of two users: the run of each goes on after a transfer', async () => {
+  const world = memoryMesh();
+  const transfer = calls('transfer_to_agent', { agent_name: 'other' });
+  const root = new LlmAgent({
+    name: 'solo',
+    model: new ScriptedLlm(transfer, transfer),
+    subAgents: [remoteAgent('other')],
+  });
+  const other = new LlmAgent({ name: 'other', model: new ScriptedLlm(echo, echo) });
+  await serveAgent(await world.connect('agent_other'), other);
+  await serveAgent(await world.connect('agent_solo'), root, { app: 'app' });
+  const client = await world.connect('client');
+  for (const user of ['ann', 'bob']) {
+    const ref = { appName: 'app', userId: user, sessionId: 's', invocationId: 'order-1' };
+    await world.sessions.createSession(ref);
+    const command = { app: 'app', user, session: 's', message: user, invocationId: 'order-1' };
+    await client.bus.enqueue(client.subjects.agentRun('solo', 's'), command, { messageId: user });
+    await expect.poll(() => world.sessions.invocations.get(ref)).toMatchObject({ status: 'completed' });
+  }
+});
+
+it('runs that waited for a deleted session do not hold up the session that is made anew', async () => {
+  const world = memoryMesh();
+  const never = Promise.withResolvers<void>();
+  let requests = 0;
+  const model = new ScriptedLlm(echo);
+  const { generateContentAsync } = model;
+  model.generateContentAsync = async function* (request: LlmRequest) {
+    requests += 1;
+    if (requests === 1) await never.promise;
+    yield* generateContentAsync.call(model, request);
+  };
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const { client, ref } = await world.chat('app');
+  const start = (message: string) =>
+    startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message });
+  await start('one');
+  await expect.poll(() => requests).toBe(1);
+  const waiting = [await start('two'), await start('three')];
+  await expect.poll(() => world.hub.queued('mesh.v1.agent.solo.run.*')).toBe(1);
+  await world.sessions.deleteSession(ref);
+  await world.sessions.createSession(ref);
+  expect(await Array.fromAsync((await start('four')).events, brief)).toEqual(['solo: re: four']);
+  for (const { invocationId } of waiting)
+    expect(await world.sessions.invocations.get({ ...ref, invocationId })).toMatchObject({
+      error: { code: 'not_found' },
+    });
+});
 
 it('a run that is cancelled after its last word has ended with that word', async () => {
   let invocationId = '';

@@ -3,11 +3,11 @@ import { LlmAgent } from '@agentmesh/agent';
 import { connectNats, provision } from '@agentmesh/bus';
 import { createLogger } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
-import { startNats, startRedis } from '@agentmesh/testing';
+import { startNats, startRedis, until } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { createMesh } from '../connect/create-mesh.ts';
-import { brief, ScriptedLlm, says } from '../harness.fixture.ts';
+import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
 const rounds = 25;
@@ -46,3 +46,23 @@ it('a run of a deleted session writes nothing into a new session of its id', asy
   }
   expect(written).toEqual([]);
 }, 30_000);
+
+it('a run that found no session writes nothing into one that is made anew meanwhile', async () => {
+  const world = memoryMesh();
+  const served = await world.connect('agent_solo');
+  const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+  served.sessionCache.open = async () => {
+    await world.sessions.createSession(ref);
+    return undefined;
+  };
+  const model = new ScriptedLlm();
+  await serveAgent(served, new LlmAgent({ name: 'solo', model }), { app: 'app' });
+  const { bus, subjects } = await world.connect('client');
+  // A plain publisher does not say for which session of the id the message is.
+  const run = { invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'go' };
+  await bus.enqueue(subjects.agentRun('solo', 's'), run, { messageId: 'e-1:0' });
+  const record = () => world.sessions.invocations.get({ ...ref, invocationId: 'e-1' });
+  await until(async () => (await record()).status === 'failed', { what: 'the end of the run' });
+  expect(await record()).toMatchObject({ error: { code: 'not_found' } });
+  expect((await world.sessions.getSession(ref))?.events).toEqual([]);
+});

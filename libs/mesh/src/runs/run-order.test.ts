@@ -76,6 +76,44 @@ it('a run waits for an earlier one that a stopped replica has received', async (
   expect(world.lines).toEqual([]);
 });
 
+it('a run that is rejected at one replica does not begin at another', async () => {
+  const gate = Promise.withResolvers<void>();
+  const rejected = Promise.withResolvers<void>();
+  // A replica that stops after it has found the session busy.
+  const wrap = (mesh: Mesh): Mesh => ({
+    ...mesh,
+    sessions: overrideSessions(mesh.sessions, {
+      leases: {
+        async take(ref, options) {
+          const taken = await mesh.sessions.leases.take(ref, options);
+          rejected.resolve();
+          await gate.promise;
+          return taken;
+        },
+      },
+    }),
+  });
+  const { client, ref, log, world } = await stage(wrap);
+  const holder = { ...ref, invocationId: 'holder' };
+  await world.sessions.leases.take(holder, { run: '', whenBusy: 'enqueue' });
+  const request = { app: 'app', user: 'u', session: ref.sessionId, message: 'one' };
+  const run = await startRun(client, { ...request, whenBusy: 'reject' });
+  const all = Array.fromAsync(run.events);
+  await rejected.promise;
+  await world.sessions.invocations.end(holder, { status: 'completed' });
+  const agent = new LlmAgent({ name: 'solo', model: echo() });
+  await serveAgent(await world.connect('agent_solo'), agent, { app: 'app', sweepMs: 50 });
+  const { invocationId } = run;
+  const again = { ...request, whenBusy: 'reject', invocationId };
+  await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), again, { messageId: 'again' });
+  await all;
+  gate.resolve();
+  const end = { status: 'failed', error: { code: 'resource_exhausted' } };
+  expect(await run.end).toMatchObject(end);
+  expect(await world.sessions.invocations.get({ ...ref, invocationId })).toMatchObject(end);
+  expect(await log()).toEqual([]);
+});
+
 it('a run goes on when the earlier one will never arrive', async () => {
   const first = stopped();
   const { start, log, world } = await stage(first.wrap);

@@ -1,11 +1,13 @@
-import { createEvent } from '@agentmesh/agent';
+import { createEvent, type Session } from '@agentmesh/agent';
 import {
   endOfRun,
   failureEventId,
   type InvocationRef,
+  incarnationOf,
   isRefused,
   logIndex,
   messageEventId,
+  noSession,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
@@ -18,6 +20,7 @@ import { closeChildCalls } from './close-calls.ts';
 import { fencedSessions } from './fenced-sessions.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
+import { isElsewhere, refuseId } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -43,7 +46,7 @@ export async function settle(
   const log = mesh.log.child({ agent: agent.name, invocationId, session: run.session, traceId });
   if (stopping.aborted && error.retryable) return await giveBack(served, run, delivery, 0);
   if (error.code === 'aborted') {
-    log.warn({ err: error }, 'another delivery of the run has taken over');
+    log.warn({ err: error }, 'stopped work on a run');
     return { done: false, takenOver: true };
   }
   if (error.retryable) {
@@ -52,6 +55,7 @@ export async function settle(
   }
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
   else if (isRefused(error)) log.info({ err: error }, 'refused a message');
+  else if (lostSession(run, delivery, error)) log.info('the session of a run was deleted');
   else log.error({ err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
@@ -69,6 +73,12 @@ export async function settle(
     log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
+}
+
+/** Tells whether a run failed because its session was deleted after the run had begun. */
+function lostSession(run: Run, { token }: DeliveredRun, { code, message }: MeshError): boolean {
+  const gone = noSession(sessionOf(run));
+  return token !== undefined && code === gone.code && message === gone.message;
 }
 
 /** Ends a run without an event: its session must not stay with a run that never goes on. */
@@ -94,9 +104,25 @@ async function fail(
   delivery: DeliveredRun,
   error: MeshError,
 ): Promise<WorkOutcome> {
+  const record = await served.mesh.sessions.invocations.get({
+    ...sessionOf(run),
+    invocationId: run.invocationId,
+  });
+  if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
+  // The run found no session. One that is made anew meanwhile is not its own.
+  if (!delivery.session && error.code === 'not_found')
+    return await endAlone(served.mesh, run, delivery, error);
   await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
   return done;
+}
+
+/** A failed delivery: the agent that had it, the session that it has read, and the fencing token. */
+interface FailedDelivery {
+  agent: string;
+  carrier: Headers;
+  token: number | undefined;
+  session?: Session | undefined;
 }
 
 /**
@@ -107,12 +133,13 @@ async function fail(
 export async function endAsFailed(
   mesh: Mesh,
   run: Run,
-  { agent, carrier, ...delivery }: { agent: string; carrier: Headers; token: number | undefined },
+  { agent, carrier, ...delivery }: FailedDelivery,
   error: MeshError,
 ): Promise<void> {
   const { invocationId, resume } = run;
   const ref = { ...sessionOf(run), invocationId, resume };
-  const token = delivery.token ?? (await tokenFor(mesh, run, ref));
+  const incarnation = run.incarnation ?? (delivery.session && incarnationOf(delivery.session));
+  const token = delivery.token ?? (await tokenFor(mesh, incarnation, ref));
   const sessions = fencedSessions(mesh.sessions, token);
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
@@ -177,7 +204,11 @@ function isUnsaid(run: Run, { session }: DeliveredRun): boolean {
  * Takes the session for a run that failed before it had the session, so that the failure can be committed.
  * Returns undefined if another run holds it, or the session is another one by now: nothing is disturbed.
  */
-async function tokenFor(mesh: Mesh, { incarnation }: Run, ref: InvocationRef): Promise<number | undefined> {
+async function tokenFor(
+  mesh: Mesh,
+  incarnation: string | undefined,
+  ref: InvocationRef,
+): Promise<number | undefined> {
   const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', incarnation });
   return taken.state === 'held' ? taken.token : undefined;
 }

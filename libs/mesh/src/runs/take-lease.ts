@@ -1,11 +1,12 @@
-import { endOfRun, type InvocationRef, noSession } from '@agentmesh/agent/internal';
-import type { WorkOutcome } from '@agentmesh/bus';
+import { endOfRun, type InvocationRecord, type InvocationRef, noSession } from '@agentmesh/agent/internal';
+import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { endRun } from './end-run.ts';
 import type { DeliveredRun, OpenRun, Run } from './run.ts';
-import { waitForTurn, waitingRun } from './wait-for-turn.ts';
+import { startNext } from './run-queue.ts';
+import { rejection, waitForTurn, waitingRun } from './wait-for-turn.ts';
 
 /**
  * Number of processes that may die at a run, each before it commits anything, until the run becomes a dead
@@ -33,6 +34,7 @@ export async function takeLease(
   const taken = await mesh.sessions.leases.take(ref, {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
+    ...(run.whenBusy === 'reject' && { rejection }),
     delivery: { part: partOf(run), message: delivery.item.key },
     place: delivery.item.place,
     earlier,
@@ -51,6 +53,7 @@ export async function takeLease(
   }
   if (taken.state === 'busy')
     return await waitForTurn(mesh, ref, run, { ...taken, isBehind: earlier !== undefined }, delivery);
+  if (taken.state === 'elsewhere') return await refuseId(served, run, delivery.item);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
     const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
@@ -60,6 +63,31 @@ export async function takeLease(
   if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   return taken.token;
+}
+
+/**
+ * Tells whether a run that begins an invocation has the id of a run of another session of the user. The store
+ * itself refuses runs that continue an invocation of another session.
+ */
+export function isElsewhere({ session, resume }: Run, { home }: Pick<InvocationRecord, 'home'>): boolean {
+  return resume === undefined && home !== undefined && home !== session;
+}
+
+/**
+ * Moves a run command to the dead letters because a run of another session has the id of its invocation. The
+ * record and the watchers of this id belong to the other run.
+ */
+export async function refuseId(served: ServedAgent, run: Run, item: WorkItem): Promise<WorkOutcome> {
+  const { mesh, agent } = served;
+  const { app, user, session, invocationId } = run;
+  const error = new MeshError(
+    'already_exists',
+    `a run of another session has the invocation id ${invocationId}; choose a new id for each run, or leave it out`,
+  );
+  mesh.log.error({ err: error, invocationId, session }, 'moved a run command to the dead letters');
+  await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+  await startNext(mesh, { appName: app, userId: user, sessionId: session });
+  return { done: true };
 }
 
 /** Names the part of the invocation that the run is: its hop, and the continuation to which it belongs. */

@@ -10,6 +10,15 @@ import { askSilentHolder, startNext } from './run-queue.ts';
 
 const done: WorkOutcome = { done: true };
 
+/** The end of a run with `whenBusy: 'reject'` that finds the session busy. */
+export const rejection = {
+  status: 'failed',
+  error: {
+    code: 'resource_exhausted',
+    message: 'another run is at work in the session; wait for its end',
+  },
+} as const;
+
 /** Returns the run in the form in which the session's queue keeps it. */
 export function waitingRun(
   { agent }: ServedAgent,
@@ -22,7 +31,7 @@ export function waitingRun(
 
 /**
  * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
- * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` ends instead; a run with
+ * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` has ended instead; a run with
  * `'interrupt'` also cancels the invocation that holds the session.
  *
  * @param isBehind true if an earlier run of the session has not arrived yet
@@ -35,12 +44,7 @@ export async function waitForTurn(
   { carrier }: DeliveredRun,
 ): Promise<WorkOutcome> {
   if (whenBusy === 'reject') {
-    const error = {
-      code: 'resource_exhausted',
-      message: 'another run is at work in the session; wait for its end',
-    };
-    await mesh.sessions.invocations.end(ref, { status: 'failed', error });
-    await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error }, carrier);
+    await publishEnd(mesh, ref, { ...rejection, lastSeq: 0 }, carrier);
     await askSilentHolder(mesh, ref);
     return done;
   }

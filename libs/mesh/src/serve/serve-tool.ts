@@ -187,7 +187,7 @@ async function* answerCall(
   call: ToolCall,
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, tool, services } = served;
-  using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '');
+  using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '', call.context);
   const requestSignal = AbortSignal.any([request.signal, served.stopping]);
   const signal = AbortSignal.any([requestSignal, cancel.signal]);
   const { callId, context } = call;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InvocationRef, UserOwner } from '@agentmesh/agent/internal';
+import { endOfRun, type InvocationRef, type UserOwner } from '@agentmesh/agent/internal';
 import { assertOptions, MeshError, type OptionNames, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { publishEnd } from '../messages/publish-event.ts';
 import { cancelInvocation } from '../runs/cancel-invocation.ts';
 
 /** The amount of a user's data that was deleted. */
@@ -98,6 +99,18 @@ async function cancelRuns(mesh: Mesh, ref: SessionRef): Promise<InvocationRef[]>
   return runs;
 }
 
+/**
+ * Ends the runs that wait in the queue of a deleted session. Their watchers get the end now, because no record
+ * of it is kept.
+ */
+async function endWaitingRuns(mesh: Mesh, ref: SessionRef): Promise<void> {
+  const end = { status: 'failed', error: { code: 'cancelled', message: reason } } as const;
+  for (const run of await mesh.sessions.users.runsIn(ref)) {
+    const record = await mesh.sessions.invocations.end(run, end);
+    await publishEnd(mesh, run, { ...(endOfRun(record, run.resume) ?? end), lastSeq: 0 }, {});
+  }
+}
+
 /** Deletes the data that exists now, and returns its amount. */
 async function deletePass(
   mesh: Mesh,
@@ -142,7 +155,7 @@ async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<v
   });
   counts.sessions += sessionIds.size;
   // Runs may have joined the queue meanwhile; after the deletion of the session no more can.
-  await cancelRuns(mesh, ref);
+  await endWaitingRuns(mesh, ref);
   await sessions.users.forgetQueue(ref);
 }
 

@@ -6,8 +6,10 @@ import {
   LlmAgent,
   LongRunningFunctionTool,
 } from '@agentmesh/agent';
+import { overrideSessions } from '@agentmesh/agent/internal';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startRun } from '../client/start-run.ts';
 import { calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
@@ -148,6 +150,25 @@ describe('the data of a user', () => {
     expect(JSON.stringify(await state())).not.toContain('TOO LATE');
     expect(kinds(await exported(client))).toEqual(['user', 'state', 'end']);
     expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
+  });
+
+  it('is deleted with a run that joins the queue meanwhile, and its client is told', async () => {
+    const { client, ref, sessions } = await stage();
+    await sessions.leases.take({ ...ref, invocationId: 'e-other' }, { run: '', whenBusy: 'reject' });
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'wait' });
+    await until(async () => (await sessions.users.runsIn(ref)).length === 2, { what: 'the waiting run' });
+    let isEarly = true;
+    const users = {
+      async runsIn(of: typeof ref) {
+        const found = isEarly ? [] : await sessions.users.runsIn(of);
+        isEarly = false;
+        return found;
+      },
+    };
+    const mesh = { ...client, sessions: overrideSessions(client.sessions, { users }) };
+    expect(await deleteUserData(mesh, user)).toMatchObject({ sessions: 1, complete: true });
+    await Array.fromAsync(run.events);
+    expect(await run.end).toMatchObject({ status: 'failed' });
   });
 
   it('is deleted in several passes while somebody writes, and the result says that it is incomplete', async () => {

@@ -32,7 +32,7 @@ export const errorTable = {
   ),
   unavailable: kind(503, true, 'no replica answers, or a server cannot be reached'),
   deadline_exceeded: kind(504, false, 'the time given for the answer is over'),
-  aborted: kind(409, true, 'another writer was faster, or the lease was lost'),
+  aborted: kind(409, true, 'another writer was faster, or has taken the work over'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof errorTable;

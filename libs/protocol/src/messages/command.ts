@@ -255,7 +255,12 @@ export const invocationEndSchema = z.object({
 export type InvocationEnd = z.infer<typeof invocationEndSchema>;
 
 /** The request to cancel an invocation, for all processes that work on it. */
-export const cancelSchema = z.object({ reason: z.string().max(1_000).default('somebody cancelled it') });
+export const cancelSchema = z.object({
+  reason: z.string().max(1_000).default('somebody cancelled it'),
+  /** The app and the user of the invocation; without them, the invocations of all users with this id. */
+  app: id.optional(),
+  user: id.optional(),
+});
 
 /** A run that waits in its session's queue, with the message that is published when the run is the next. */
 export const waitingRunSchema = z.object({

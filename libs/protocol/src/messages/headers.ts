@@ -22,6 +22,10 @@ export const header = {
    * invocation.
    */
   resume: 'Mesh-Resume',
+  /**
+   * The app and the user of an invocation, each as a token. Two users may have invocations of the same id.
+   */
+  owner: 'Mesh-Owner',
   /** The replica that sends. */
   replica: 'Mesh-Replica',
   /** The claim of a payload that is too large for a message: `<kind>.<object>.<bytes>`. */

@@ -1,4 +1,5 @@
 import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent/internal';
+import { decodeToken } from '@agentmesh/protocol';
 
 const endPrefix = 'end:';
 
@@ -15,6 +16,7 @@ export function recordOf(fields: string[]): InvocationRecord {
     temp: Object.fromEntries(temp.map(([field, json]) => [field, JSON.parse(json)])),
     llmCalls: Number(values.get('calls') ?? 0),
     tokens: Number(values.get('tokens') ?? 0),
+    ...(values.has('home') && { home: decodeToken(values.get('home') ?? '') }),
     ...(values.has('cancel') && { cancelled: values.get('cancel') ?? '' }),
     ...(resume !== undefined && { resume }),
     ...((resume !== undefined || [...ends.keys()].some((each) => each !== '')) && { ends }),

@@ -1,5 +1,6 @@
 import {
   type Attempt,
+  closedPartError,
   continuationPrefix,
   type InvocationRecord,
   type InvocationRef,
@@ -12,7 +13,13 @@ import {
 import { encodeToken, toJson } from '@agentmesh/protocol';
 import { recordOf } from './invocation-record.ts';
 import { resumeName, sessionKeys } from './redis-session-leases.ts';
-import { attemptScript, countScript, endScript, readInvocationScript } from './scripts/invocation-scripts.ts';
+import {
+  attemptScript,
+  closePartScript,
+  countScript,
+  endScript,
+  readInvocationScript,
+} from './scripts/invocation-scripts.ts';
 import { cancelScript } from './scripts/lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
@@ -34,7 +41,13 @@ export class RedisInvocations implements Invocations {
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
     const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), part };
     const number = await this.#place.connection.script<number>(...attemptScript.call(values));
+    if (number === 0) throw closedPartError();
     return { part, number };
+  }
+
+  async closePart(ref: InvocationRef, part: string): Promise<void> {
+    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), part };
+    await this.#place.connection.script(...closePartScript.call(values));
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {

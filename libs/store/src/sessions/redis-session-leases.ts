@@ -18,6 +18,7 @@ import {
   abandonScript,
   findSilentScript,
   giveBackScript,
+  leaveScript,
   nextRunScript,
   noteAskedScript,
   promoteScript,
@@ -26,7 +27,11 @@ import {
 } from './scripts/lease-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
-type Found = ['held', number, number, string] | ['busy', string] | ['duplicate'] | ['ended'] | ['gone'];
+type Found =
+  | ['held', number, number, string]
+  | ['busy', string]
+  | ['duplicate']
+  | ['ended' | 'gone' | 'elsewhere'];
 
 /** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {
@@ -37,7 +42,16 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
-    const { run, whenBusy, leaseMs = defaultLeaseMs, delivery, place, earlier, incarnation } = options;
+    const {
+      run,
+      whenBusy,
+      rejection,
+      leaseMs = defaultLeaseMs,
+      delivery,
+      place,
+      earlier,
+      incarnation,
+    } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     const [state, ...found] = await connection.script<Found>(
@@ -59,6 +73,7 @@ export class RedisSessionLeases implements SessionLeases {
         place: place ?? '',
         earlier: earlier ?? '',
         incarnation: incarnation ?? '',
+        rejection: rejection ? toJson(rejection, 'the end') : '',
       }),
     );
     if (state === 'held') {
@@ -111,6 +126,14 @@ export class RedisSessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
     const { connection, keys } = this.#place;
     await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
+  }
+
+  async leave(ref: InvocationRef): Promise<void> {
+    const { connection, keys } = this.#place;
+    const values = { run: runName(ref), resume: resumeName(ref) };
+    await connection.script(
+      ...leaveScript.call({ invocation: invocationKey(keys, ref), ...sessionKeys(keys, ref), ...values }),
+    );
   }
 
   async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {

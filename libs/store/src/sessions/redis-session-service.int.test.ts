@@ -212,7 +212,7 @@ describe('RedisSessionService', () => {
       state: { a: 1, b: 1, 'app:a': 1, 'app:b': 1 },
     });
     const ended = await service.invocations.end(invocation, { status: 'completed' }, 2);
-    expect(ended).toEqual({ status: 'completed', temp: { 'temp:t': 1 }, llmCalls: 0, tokens: 0 });
+    expect(ended).toEqual({ status: 'completed', home: 's', temp: { 'temp:t': 1 }, llmCalls: 0, tokens: 0 });
     await service.deleteSession(ref);
     expect(await service.getSession(ref)).toBeUndefined();
   });

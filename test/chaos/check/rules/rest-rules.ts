@@ -39,14 +39,17 @@ function leftBy({ history }: Model, act: Act): Found[] {
     : [{ session, what: `it was deleted, and ${count} events and calls of it are left` }];
 }
 
-/** Finds an event of a message to a deleted session in the new session of the same id. */
+/**
+ * Finds an event of a message to a deleted session in the new session of the same id. A command of a plain
+ * publisher names a session by its id alone: its run may begin in the new session.
+ */
 function oldMessage(stored: SessionHistory, message: Message, { session, sentAt }: Act): Found[] {
-  const { id, text, invocationId, acceptedAt = sentAt } = message;
+  const { id, text, invocationId, via, acceptedAt = sentAt } = message;
   if (acceptedAt >= sentAt || nameOf(message.session) !== nameOf(session)) return [];
   const found = stored.events.find(
     ({ event }) => event.invocationId === invocationId || (text !== undefined && textOf(event) === text),
   );
-  if (!found) return [];
+  if (!found || (via === 'nats' && textOf(found.event) === text)) return [];
   const what = `event ${found.seq} of message ${id} is in the new session of a deleted id`;
   return [{ session: nameOf(session), invocationId: found.event.invocationId, what }];
 }

@@ -37,6 +37,7 @@ export function continuing(service: TheService): void {
     expect(await queue(again('r1'))).toEqual({ state: 'held', token: 2, begun: 1 });
     expect(await record()).toEqual({
       status: 'running',
+      home: session.sessionId,
       resume: 'r1',
       ends: new Map([['', { status: 'completed' }]]),
       temp: { 'temp:t': 'x' },

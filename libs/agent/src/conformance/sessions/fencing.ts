@@ -27,6 +27,7 @@ export function fencing(service: TheService): void {
     expect(await take(service(), { ...ref, userId: 'bob' })).toBe(1);
     expect(await service().invocations.get(ref)).toEqual({
       status: 'running',
+      home: ref.sessionId,
       temp: {},
       llmCalls: 0,
       tokens: 0,
@@ -99,6 +100,21 @@ export function fencing(service: TheService): void {
     expect(await service().log.readEvents(ref)).toEqual(committed);
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(committed.length);
     await expect(commit(32)).rejects.toMatchObject(refused);
+  });
+
+  test('refuses commits of attempts at a closed part, and begins no attempt at it', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const first = await service().invocations.beginAttempt(ref, 'a part');
+    await service().invocations.closePart(ref, 'a part');
+    await service().invocations.closePart(ref, 'never begun');
+    await expect(
+      service().appendEvent({ session, event: deltaOf({ n: 1 }), attempt: first }),
+    ).rejects.toMatchObject({ code: 'aborted' });
+    for (const part of ['a part', 'never begun', 'a part'])
+      await expect(service().invocations.beginAttempt(ref, part)).rejects.toMatchObject({
+        code: 'cancelled',
+      });
+    expect(await service().invocations.beginAttempt(ref, 'another')).toMatchObject({ number: 1 });
   });
 
   test('refuses commits of an attempt that is not the newest at its part', async () => {

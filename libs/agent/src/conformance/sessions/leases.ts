@@ -207,6 +207,27 @@ export function leases(service: TheService): void {
     expect((await service().invocations.get(inv(1))).cancelled).toBeUndefined();
   });
 
+  test('gives no session to a run with the id of a run of another session', async () => {
+    await create();
+    await service().createSession({ ...session, sessionId: 't' });
+    const other = { ...inv(1), sessionId: 't' };
+    const takeOther = () => service().leases.take(other, { run: 'other', whenBusy: 'enqueue' });
+    const token = await take(service(), inv(1));
+    expect(await takeOther()).toEqual({ state: 'elsewhere' });
+    expect(await service().invocations.get(other)).toMatchObject({ home: session.sessionId });
+    expect(await service().leases.renew(inv(1), token)).toEqual({});
+    await end(1);
+    expect(await takeOther()).toEqual({ state: 'elsewhere' });
+    expect(await service().leases.nextRun(other)).toBeUndefined();
+    await take(service(), inv(2));
+    await queue(3);
+    expect(
+      await service().leases.take({ ...inv(3), sessionId: 't' }, { run: '', whenBusy: 'reject' }),
+    ).toEqual({
+      state: 'elsewhere',
+    });
+  });
+
   test('keeps a run out of a session that was made anew under the id of its own', async () => {
     const old = await create();
     const token = await take(service(), inv(1));

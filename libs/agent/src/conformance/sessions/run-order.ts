@@ -76,6 +76,45 @@ export function runOrder(service: TheService): void {
     expect(await queue(2)).toMatchObject({ state: 'held' });
   });
 
+  test('records the end of a rejected run when it finds the session busy', async () => {
+    await create();
+    const error = { code: 'resource_exhausted', message: 'busy' };
+    const rejection = { status: 'failed', error } as const;
+    const bring = (n: number, whenBusy: 'enqueue' | 'reject') =>
+      service().leases.take(inv(n), { run: run(n), whenBusy, rejection, place: n });
+    expect(await bring(1, 'reject')).toMatchObject({ state: 'held' });
+    expect(await bring(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await bring(3, 'enqueue')).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await service().invocations.get(inv(2))).toMatchObject(rejection);
+    for (const n of [1, 3])
+      expect(await service().invocations.get(inv(n))).toMatchObject({ status: 'running' });
+    // A repeat of a waiting run.
+    expect(await bring(4, 'enqueue')).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await bring(4, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    await end(1);
+    expect(await bring(2, 'reject')).toEqual({ state: 'ended' });
+    expect(await promote()).toBe(run(3));
+    await end(3);
+    expect(await promote()).toBeUndefined();
+    await service().deleteSession(session);
+    expect(await bring(2, 'reject')).toEqual({ state: 'ended' });
+  });
+
+  test('a run that waited for a deleted session leaves the session that is made anew', async () => {
+    await create();
+    await take(service(), inv(1));
+    for (const n of [2, 3]) await queue(n);
+    await service().deleteSession(session);
+    await create();
+    expect(await queue(4)).toEqual({ state: 'busy' });
+    await service().leases.leave(inv(4));
+    for (const n of [2, 3]) {
+      expect(await promote()).toBe(run(n));
+      await service().leases.leave(inv(n));
+    }
+    expect(await promote()).toBe(run(4));
+  });
+
   test('keeps the order of acceptance, whatever the order of arrival', async () => {
     await create();
     const bring = (n: number, place: number) =>

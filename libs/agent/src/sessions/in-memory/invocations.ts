@@ -1,7 +1,17 @@
 import { continuationPrefix, runName, runOfName } from '../../events/run-ids.ts';
-import type { Attempt, InvocationRecord, InvocationRef, Invocations, RunEnding } from '../invocations.ts';
+import {
+  type Attempt,
+  closedPartError,
+  type InvocationRecord,
+  type InvocationRef,
+  type Invocations,
+  type RunEnding,
+} from '../invocations.ts';
 import { assertCurrent, endRun, isOver, recordOf } from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
+
+/** The number of attempts that stands for a closed part. */
+const closedPart = Number.MAX_SAFE_INTEGER;
 
 export class InMemoryInvocations implements Invocations {
   readonly #tables: Tables;
@@ -17,8 +27,13 @@ export class InMemoryInvocations implements Invocations {
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
     const { attempts } = this.#tables.invocation(ref);
     const number = (attempts.get(part) ?? 0) + 1;
+    if (number > closedPart) throw closedPartError();
     attempts.set(part, number);
     return { part, number };
+  }
+
+  async closePart(ref: InvocationRef, part: string): Promise<void> {
+    this.#tables.invocation(ref).attempts.set(part, closedPart);
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {

@@ -3,7 +3,14 @@ import { runName, runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef, RunEnd } from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
 import type { SessionLeases, SilentHolder, TakenSession, TakeOptions } from '../session-leases.ts';
-import { assertCurrent, beginRun, currentRun, endRun, isDuplicate } from './stored-invocation.ts';
+import {
+  assertCurrent,
+  beginRun,
+  currentRun,
+  endRun,
+  isDuplicate,
+  type StoredInvocation,
+} from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
 
 export class InMemorySessionLeases implements SessionLeases {
@@ -19,13 +26,8 @@ export class InMemorySessionLeases implements SessionLeases {
     const { resume = '' } = ref;
     const key = keys.session(ref);
     const run = runName(ref);
-    if (invocation.ends.has(resume)) {
-      leases.leave(key, run);
-      return { state: 'ended' };
-    }
-    const session = this.#tables.findSession(ref);
-    const isOther = options.incarnation !== undefined && options.incarnation !== session?.incarnation;
-    if (!session || isOther || (resume !== '' && invocation.owner !== key)) return { state: 'gone' };
+    const state = this.#refusal(ref, invocation, options);
+    if (state) return { state };
     const place = invocation.places.get(run) ?? options.place;
     const isBegun = invocation.taken === run;
     if (isBegun && leases.isAlive(key, run) && isDuplicate(invocation, options.delivery))
@@ -33,17 +35,41 @@ export class InMemorySessionLeases implements SessionLeases {
     const result = leases.take(key, ref, run, { ...options, place, isBegun });
     if (!result.held) {
       delete invocation.delivery;
-      if (result.place !== undefined) invocation.places.set(run, result.place);
+      if (options.whenBusy === 'reject' && options.rejection) {
+        invocation.home = ref.sessionId;
+        endRun(invocation, resume, options.rejection);
+        leases.leave(key, run);
+      }
+      if (result.place !== undefined) {
+        invocation.places.set(run, result.place);
+        invocation.home = ref.sessionId;
+      }
       const { holder } = result;
       return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
     }
     beginRun(invocation, resume);
+    invocation.home = ref.sessionId;
     invocation.taken = run;
     invocation.delivery = options.delivery ?? invocation.delivery;
     invocation.token += 1;
     invocation.begun += 1;
     const { token, begun, cancelled } = invocation;
     return { state: 'held', token, begun, ...(cancelled !== undefined && { cancelled }) };
+  }
+
+  /** Returns the reason for which a run cannot have the session at any time; undefined if there is none. */
+  #refusal(ref: InvocationRef, invocation: StoredInvocation, { incarnation }: TakeOptions) {
+    const { resume = '' } = ref;
+    const key = this.#tables.keys.session(ref);
+    if (invocation.home !== undefined && invocation.home !== ref.sessionId)
+      return resume === '' ? 'elsewhere' : 'gone';
+    if (invocation.ends.has(resume)) {
+      this.#tables.leases.leave(key, runName(ref));
+      return 'ended';
+    }
+    const session = this.#tables.findSession(ref);
+    const isOther = incarnation !== undefined && incarnation !== session?.incarnation;
+    return !session || isOther || (resume !== '' && invocation.owner !== key) ? 'gone' : undefined;
   }
 
   async renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }> {
@@ -67,6 +93,11 @@ export class InMemorySessionLeases implements SessionLeases {
   async promote(ref: InvocationRef, leaseMs?: number): Promise<void> {
     const { keys, leases } = this.#tables;
     if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
+  }
+
+  async leave(ref: InvocationRef): Promise<void> {
+    if (this.#tables.findInvocation(ref)?.ends.has(ref.resume ?? ''))
+      this.#tables.leases.leave(this.#tables.keys.session(ref), runName(ref));
   }
 
   async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {

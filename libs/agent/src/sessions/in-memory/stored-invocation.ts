@@ -9,6 +9,8 @@ import { type JsonMap, withPrefix } from './event-log.ts';
 export interface StoredInvocation {
   /** The session that used the invocation first; the record is deleted with it. */
   owner: string;
+  /** Id of the session that a run of the invocation took or waits for. */
+  home?: string;
   temp: JsonMap;
   llmCalls: number;
   tokens: number;
@@ -112,6 +114,7 @@ export function recordOf(found: StoredInvocation | undefined): InvocationRecord 
     temp: withPrefix('temp:', found?.temp),
     llmCalls: found?.llmCalls ?? 0,
     tokens: found?.tokens ?? 0,
+    ...(found?.home !== undefined && { home: found.home }),
     ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
     ...(run !== '' && { resume: run }),
     ...(isContinued && { ends: new Map([...ends].map(([each, json]) => [each, JSON.parse(json)])) }),

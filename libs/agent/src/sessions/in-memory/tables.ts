@@ -83,7 +83,7 @@ export class Tables {
   keepEnds(key: string, invocation: StoredInvocation): void {
     this.invocations.delete(key);
     // Work that has never had or wanted the session leaves nothing.
-    if (invocation.taken === undefined && invocation.places.size === 0) return;
+    if (invocation.home === undefined) return;
     const kept = endsOnly(invocation);
     this.invocations.set(key, kept);
     const forget = () => {

@@ -80,8 +80,9 @@ function deadLetters(
       throw noLetter(seq);
     },
     async remove(seq) {
-      const removed = await orUndefined(streams.deleteMessage(deadStream, seq));
-      if (!removed) throw noLetter(seq);
+      // The server words the removal of a number without a message in several ways.
+      const message = await orUndefined(streams.getMessage(deadStream, { seq }));
+      if (!message || !(await orUndefined(streams.deleteMessage(deadStream, seq)))) throw noLetter(seq);
     },
     [Symbol.asyncDispose]: close,
   };

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import { closingSockets } from './closing-sockets.ts';
 import { fromNats, rootCause } from './nats-errors.ts';
 
 /** The address of a NATS server, with the credentials. */
@@ -35,7 +36,7 @@ export async function dial(
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
     try {
-      return await connect({
+      const options = {
         servers,
         ...credentials,
         name,
@@ -48,7 +49,8 @@ export async function dial(
         pingInterval: 5_000,
         maxPingOut: 2,
         timeout: Math.max(100, Math.min(5_000, remainingMs)),
-      });
+      };
+      return await closingSockets(() => connect(options));
     } catch (thrown) {
       if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
       if (giveUpAt - performance.now() <= dialPauseMs) throw unreachable(servers, timeoutMs, thrown);

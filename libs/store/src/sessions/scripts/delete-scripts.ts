@@ -19,7 +19,7 @@ local function keep_ends(index, key)
   local gone = '{"status":"failed","error":{"code":"not_found","message":"its session was deleted"}}'
   if redis.call('HEXISTS', key, current) == 0 then table.insert(all, current) table.insert(all, gone) end
   for n = 1, #all, 2 do
-    is_run = is_run or all[n] == 'taken' or string.sub(all[n], 1, 6) == 'place:'
+    is_run = is_run or all[n] == 'home'
     if all[n] == 'run' or all[n] == 'end' or string.sub(all[n], 1, 4) == 'end:' then
       local value = all[n + 1]
       if all[n] ~= 'run' then

@@ -3,7 +3,7 @@ import { noteKey } from '../../scripts/expiring-key.ts';
 
 // For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
 // end.
-const endField = `
+export const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run
 end
@@ -61,13 +61,23 @@ return read_invocation(invocation)
 `,
 );
 
-/** Begins an attempt at a part. Returns its number. */
+/** Begins an attempt at a part. Returns its number; 0 for a closed part. */
 export const attemptScript = defineScript(
   { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'part'] },
   `${touchInvocation}
+if redis.call('HGET', invocation, 'part:' .. part) == 'closed' then return 0 end
 local number = redis.call('HINCRBY', invocation, 'part:' .. part, 1)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 return number
+`,
+);
+
+/** Closes a part: a commit of any attempt at it finds another number. */
+export const closePartScript = defineScript(
+  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'part'] },
+  `${touchInvocation}
+redis.call('HSET', invocation, 'part:' .. part, 'closed')
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 `,
 );
 

@@ -1,6 +1,6 @@
 import { clock } from '../../scripts/clock.ts';
 import { defineScript } from '../../scripts/define-script.ts';
-import { isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
+import { endField, isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
 
 /** Longest time between two times that a silent holder is found, in ms. */
 const longestSilenceMs = 3_600_000;
@@ -33,7 +33,7 @@ end
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
  * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
  * part of the invocation and the message of this delivery, each or ''; `place`, `earlier` and `incarnation`
- * are those of the options, each or ''. The nonce distinguishes a repetition of the same call from another
+ * are those of the options, each or ''; `rejection` is the end of a run that is rejected, as JSON, or ''. The nonce distinguishes a repetition of the same call from another
  * taker: a repetition must not fence off its own caller. Returns the state, then the values that belong to
  * it.
  */
@@ -55,12 +55,14 @@ export const takeScript = defineScript(
       'place',
       'earlier',
       'incarnation',
+      'rejection',
     ],
   },
-  `${touchInvocation}${clock}${giveTo}
+  `${touchInvocation}${clock}${giveTo}${leaveSession}
+local home = redis.call('HGET', invocation, 'home')
+if home and home ~= session_token then return { resume == '' and 'elsewhere' or 'gone' } end
 if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then
-  redis.call('ZREM', waiting, run)
-  redis.call('HDEL', waiting_runs, run)
+  leave_session(session, waiting, waiting_runs, run)
   return { 'ended' }
 end
 local seq, nonce_now, holder, lease_end = unpack(redis.call('HMGET', session, 'seq', 'nonce', 'lease', 'until'))
@@ -87,9 +89,15 @@ if must_wait() then
     redis.call('ZADD', waiting, 'NX', score(), run)
     redis.call('HSET', waiting_runs, run, message)
     redis.call('HDEL', invocation, 'part', 'message')
+    redis.call('HSET', invocation, 'home', session_token)
     if holder == run then redis.call('HDEL', session, 'lease', 'until') end
     redis.call('PEXPIRE', waiting, running_ms)
     redis.call('PEXPIRE', waiting_runs, running_ms)
+    touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+  elseif rejection ~= '' then
+    redis.call('HSETNX', invocation, end_field(resume), rejection)
+    leave_session(session, waiting, waiting_runs, run)
+    redis.call('HSET', invocation, 'home', session_token)
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   end
   return { 'busy', holder ~= run and holder or '' }
@@ -100,6 +108,7 @@ if delivery ~= '' then
   if is_alive and taken[1] == part and taken[2] ~= delivery then return { 'duplicate' } end
   redis.call('HSET', invocation, 'part', part, 'message', delivery)
 end
+redis.call('HSET', invocation, 'home', session_token)
 give_to(session, run, lease_ms)
 redis.call('ZREM', waiting, run)
 if message == '' then redis.call('HDEL', waiting_runs, run)
@@ -163,6 +172,16 @@ if redis.call('HEXISTS', session, 'seq') == 0 or holder_of(session) then return 
 if redis.call('ZRANGE', waiting, 0, 0)[1] ~= run or redis.call('HEXISTS', waiting_runs, run) == 0 then return 0 end
 give_to(session, run, lease_ms)
 return redis.call('ZREM', waiting, run)
+`,
+);
+
+/** Removes an ended run, by its name, from its session and from the queue. Returns 1 when the run has ended. */
+export const leaveScript = defineScript(
+  { keys: ['invocation', 'session', 'waiting', 'waitingRuns'], args: ['run', 'resume'] },
+  `${endField}${leaveSession}
+if redis.call('HEXISTS', invocation, end_field(resume)) == 0 then return 0 end
+leave_session(session, waiting, waiting_runs, run)
+return 1
 `,
 );
 

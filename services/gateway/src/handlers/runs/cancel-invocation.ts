@@ -7,9 +7,9 @@ import { requireSession } from '../../params/require-session.ts';
 const body = z.object({ reason: z.string().min(1).max(1_000).default('the client cancelled it') });
 
 /**
- * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. An
- * invocation that has not begun can be cancelled too. Nothing distinguishes it from an invocation that never
- * existed, so no id is refused here. An invocation that has ended stays as it is.
+ * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. A waiting
+ * invocation ends at once. An invocation that no replica has taken yet is not found, like an invocation that
+ * never existed. An invocation that has ended stays as it is.
  */
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(body, request);

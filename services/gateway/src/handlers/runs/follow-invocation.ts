@@ -1,4 +1,4 @@
-import { followRun } from '@agentmesh/mesh';
+import { followRun, hasEnded } from '@agentmesh/mesh';
 import { parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
@@ -22,14 +22,14 @@ export const followInvocation: Handler = async (context, request, reply) => {
   const { 'last-event-id': lastId } = parse(
     headers,
     { 'last-event-id': request.headers['last-event-id'] || undefined },
-    'the headers',
+    'the request header',
   );
   const ref = { ...(await readInvocationRef(context, request)), resume };
   const { invocationId } = ref;
   using until = watchUntil(context, reply);
   const afterSeq = lastId ?? after ?? 0;
   const { state, numbered, end } = await followRun(context.mesh, ref, { afterSeq, signal: until.signal });
-  if (state.status !== 'running' && afterSeq > 0 && afterSeq >= state.lastSeq) {
+  if (hasEnded(state.status) && afterSeq > 0 && afterSeq >= state.lastSeq) {
     return reply.status(204).headers(runHeaders(state)).send();
   }
   reply.hijack();

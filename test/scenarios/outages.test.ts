@@ -1,0 +1,93 @@
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
+import {
+  pauseProcess,
+  type ScriptedGemini,
+  type Server,
+  startNats,
+  startRedis,
+  startScriptedGemini,
+  until,
+} from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { restClient } from '../rest-client.ts';
+
+let model: ScriptedGemini;
+let nats: Server;
+let redis: Server;
+let mesh: LocalMesh;
+let client: ReturnType<typeof restClient>;
+/** The gate for which the model waits. */
+let gate = Promise.withResolvers<void>();
+
+beforeAll(async () => {
+  model = await startScriptedGemini({
+    script: async () => {
+      await gate.promise;
+      return { text: 'done' };
+    },
+  });
+  [nats, redis] = await Promise.all([startNats(), startRedis()]);
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => manifest.name === 'stock_agent'),
+    natsUrl: nats.url,
+    redisUrl: redis.url,
+    env: { GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'scripted' },
+  });
+  client = restClient(mesh.gatewayUrl);
+});
+afterAll(async () => {
+  gate.resolve();
+  await mesh?.[Symbol.asyncDispose]();
+  await Promise.all([nats, redis].map((server) => server?.[Symbol.asyncDispose]()));
+  await model?.close();
+});
+
+/** Starts a run whose model waits for the gate. */
+async function openRun() {
+  gate = Promise.withResolvers<void>();
+  const sessionId = await client.createSession('stock_app');
+  const before = model.requests.length;
+  const body = { appName: 'stock_app', userId: 'u1', sessionId, newMessage: 'wait' };
+  const stream = await client.send('POST', '/run_sse', body);
+  await until(() => model.requests.length > before, { what: 'the model to be asked' });
+  const session = `/apps/stock_app/users/u1/sessions/${sessionId}`;
+  const path = `${session}/invocations/${stream.headers.get('x-invocation-id')}`;
+  const state = async () => (await (await client.send('GET', path)).json()) as { status: string };
+  return { sessionId, session, stream, state };
+}
+
+const answerOf = async (response: Response) => ({ status: response.status, body: await response.json() });
+
+describe('a server that stops without a word', () => {
+  it('is NATS: runs at work continue, sessions are read and made, a new run is told to try again', async () => {
+    const { sessionId, session, stream, state } = await openRun();
+    using paused = pauseProcess(nats.pid);
+    const refused = client.run('stock_app', sessionId, 'more').then(answerOf);
+    expect((await client.send('GET', session)).status).toBe(200);
+    expect(await client.createSession('stock_app')).toBeTruthy();
+    gate.resolve();
+    expect(await stream.text()).toContain('"text":"done"');
+    expect(await state()).toMatchObject({ status: 'completed' });
+    expect(await refused).toMatchObject({
+      status: 503,
+      body: { code: 'unavailable', error: 'NATS gives no answer; try again later' },
+    });
+    paused.resume();
+    const answered = async () => (await client.run('stock_app', sessionId, 'again')).status === 200;
+    await until(answered, { what: 'the next run' });
+  }, 60_000);
+
+  it('is Redis: a stream may end as unavailable although the run goes on', async () => {
+    const { session, stream, state } = await openRun();
+    using paused = pauseProcess(redis.pid);
+    gate.resolve();
+    const read = await client.send('GET', session).then(answerOf);
+    expect(read).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    const frames = await stream.text();
+    expect(frames).toContain('"code":"unavailable"');
+    expect(frames).not.toContain('"text":"done"');
+    paused.resume();
+    await until(async () => (await state()).status === 'completed', { what: 'the end of the run' });
+  }, 60_000);
+});
