@@ -1,21 +1,9 @@
-import type { InvocationContext } from '@agentmesh/agent';
-import { BaseAgent, createEvent, LlmAgent } from '@agentmesh/agent';
+import { LlmAgent } from '@agentmesh/agent';
 import { connectMesh, serveAgent } from '@agentmesh/mesh';
-import type { Event } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { connect } from '@nats-io/transport-node';
+import { EchoAgent } from './echo-agent.ts';
 import { InstantLlm, stockPrice } from './instant-agent.ts';
-
-/** An agent that returns the text of the message. It shows the cost of an ask without a model. */
-class EchoAgent extends BaseAgent {
-  protected override async *runAsyncImpl({
-    invocationId,
-    userContent,
-  }: InvocationContext): AsyncGenerator<Event, void, void> {
-    const parts = userContent?.parts ?? [];
-    yield createEvent({ invocationId, author: this.name, content: { role: 'model', parts } });
-  }
-}
 
 const turnAgent = new LlmAgent({
   name: 'turn_agent',

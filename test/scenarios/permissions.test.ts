@@ -64,7 +64,7 @@ describe('the NATS user of a tool', () => {
   it.each([
     ['give an agent a run', names.agentRun('weather_agent', 's')],
     ['ask an agent', names.agentAsk('weather_agent')],
-    ["forge an invocation's event", names.invocationEvent('e-1')],
+    ["forge an invocation's event", names.invocationEvent('e-1', 'tool_get_weather')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
     ['delete the files of all', `$JS.API.STREAM.DELETE.OBJ_${names.artifactBucket}`],
     ['have files sent to any subject', `$JS.API.CONSUMER.CREATE.OBJ_${names.artifactBucket}.x`],
@@ -108,12 +108,14 @@ describe('the NATS user of other programs', () => {
     const client = await login('client');
     const victim = await login('gateway');
     const heard: string[] = [];
-    victim.subscribe(names.invocationEvent('victim'), {
+    victim.subscribe(names.invocationEvent('victim', 'agent_weather_agent'), {
       callback: (_error, message) => void heard.push(message.string()),
     });
     await victim.flush();
     const ask = names.agentAsk('weather_agent');
-    client.publish(ask, '{"message":"hi"}', { reply: names.invocationEvent('victim') });
+    client.publish(ask, '{"message":"hi"}', {
+      reply: names.invocationEvent('victim', 'agent_weather_agent'),
+    });
     client.publish(ask, '{"message":"hi"}', {
       reply: `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`,
     });

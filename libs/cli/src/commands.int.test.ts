@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { appNames, type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
+import { every } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -178,7 +179,9 @@ describe('the operator command', () => {
       what: 'the next run to wait',
     });
     const told: unknown[] = [];
-    await mesh.bus.subscribe(mesh.subjects.invocationEvent('e-gone'), (news) => told.push(news.json()));
+    await mesh.bus.subscribe(mesh.subjects.invocationEvent('e-gone', every), (news) =>
+      told.push(news.json()),
+    );
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
       '2 moved to the dead letters, 1 of them runs that have ended now',
     ]);

@@ -30,17 +30,19 @@ export { remoteAgent } from './remote/remote-agent.ts';
 export type { RemoteTool } from './remote/remote-tool.ts';
 export { remoteTool } from './remote/remote-tool.ts';
 export { bindRemotes } from './remote/remotes.ts';
+export { provisionUser } from './rights/accounts.ts';
 export type { NatsUsers } from './rights/nats-config.ts';
-export { natsAccounts, provisionUser } from './rights/nats-config.ts';
-export type { Permissions, ServiceManifest } from './rights/permissions.ts';
+export { natsAccounts } from './rights/nats-config.ts';
+export { permissionsOf } from './rights/permissions.ts';
+export type { ServiceManifest } from './rights/service-manifest.ts';
 export {
   agentManifest,
   busName,
   clientManifest,
   gatewayManifest,
-  permissionsOf,
+  operatorManifest,
   toolManifest,
-} from './rights/permissions.ts';
+} from './rights/service-manifest.ts';
 export { cancelInvocation } from './runs/cancel-invocation.ts';
 export type { ServeAgentOptions } from './serve/serve-agent.ts';
 export { serveAgent } from './serve/serve-agent.ts';

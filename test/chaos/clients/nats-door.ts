@@ -100,7 +100,7 @@ async function publishUntilSafe(
 
 /** Listens to the ends of all invocations: the subject of an event tells its invocation. */
 function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void): void {
-  connection.subscribe(names.invocationEvent(every), {
+  connection.subscribe(names.invocationEvent(every, every), {
     callback: (error, message) => {
       if (error || message.headers?.get(header.frame) !== 'result') return;
       const end = readEnd(message);
@@ -110,7 +110,7 @@ function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void)
 }
 
 function readEnd(message: Msg): EndNews | undefined {
-  const invocationId = message.subject.split('.').at(-2);
+  const invocationId = message.subject.split('.').at(-3);
   if (invocationId === undefined || message.headers?.has(header.claim)) return undefined;
   const { status, error, resume } = message.json<InvocationEnd>();
   return {

@@ -125,6 +125,8 @@ export type ReceivedFrame = Exclude<Frame, { type: 'error' }> & { replica: strin
  * `unavailable`; the bus never drops a message silently.
  */
 export interface Bus extends AsyncDisposable {
+  /** The name of the service, under which it may publish news. */
+  readonly service: string;
   /** The id of this process among the replicas of its service: `<service>-<pid>-<random>`. */
   readonly replica: string;
   status(): BusStatus;

@@ -81,7 +81,7 @@ export function describeLargePayloads(scene: Scene): void {
       const [speaker, ...listeners] = await Promise.all(
         ['speaker', 'one', 'two'].map((each) => connect(each)),
       );
-      const subject = names.invocationEvent(name('i'));
+      const subject = names.invocationEvent(name('i'), 's');
       const heard: string[][] = [[], []];
       for (const [n, listener] of listeners.entries())
         await listener.subscribe(subject, (message) => void heard[n]?.push(String(message.json())));
@@ -221,7 +221,7 @@ export function describeLargePayloads(scene: Scene): void {
         });
         expect(await resultOf(bus.request(subject, 'asked', { headers }))).toBe('asked');
         const heard: unknown[] = [];
-        const news = names.invocationEvent(name('i'));
+        const news = names.invocationEvent(name('i'), 's');
         await callee.subscribe(news, (message) => void heard.push(message.json()));
         await bus.publish(news, 'told', { headers });
         await bus.enqueue(names.agentRun(agent, 's'), 'given', { headers, messageId: `${agent}.1` });

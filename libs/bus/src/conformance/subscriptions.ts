@@ -10,7 +10,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
   describe('publish and subscribe', () => {
     it('brings every message to every subscriber, in order', async () => {
       const [sender, one, two] = await Promise.all([connect('sender'), connect('one'), connect('two')]);
-      const subject = names.invocationEvent(name('inv'));
+      const subject = names.invocationEvent(name('inv'), 's');
       const seen: unknown[][] = [[], []];
       await one.subscribe(subject, (message) => seen[0]?.push(message.json()));
       await two.subscribe(subject, (message) => seen[1]?.push(message.json()));
@@ -33,7 +33,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
 
     it('sends payloads as JSON, so that a received payload shares nothing with the sent one', async () => {
       const bus = await connect('one');
-      const subject = names.invocationEvent(name('inv'));
+      const subject = names.invocationEvent(name('inv'), 's');
       const seen: unknown[] = [];
       await bus.subscribe(subject, (message) => seen.push(message.json()));
       const payload = { list: [1], gone: undefined, when: new Date(0) };
@@ -46,7 +46,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
     it('delivers nothing after stop, and continues after a subscriber throws', async () => {
       const problems: string[] = [];
       const bus = await connect('one', { onError: (_, where) => problems.push(where) });
-      const subject = names.invocationEvent(name('inv'));
+      const subject = names.invocationEvent(name('inv'), 's');
       const seen: unknown[] = [];
       const throwing = await bus.subscribe(subject, () => {
         throw new Error('a defect');
@@ -64,7 +64,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
 
     it('refuses messages that cannot be sent', async () => {
       const bus = await connect('one');
-      const subject = names.invocationEvent(name('inv'));
+      const subject = names.invocationEvent(name('inv'), 's');
       for (const bad of ['a b', 'a.*', 'a.>', '', 'a..b', 'a\r\nPUB b 0']) {
         await expectCode(bus.publish(bad, 1), 'invalid_argument', /subject/);
       }

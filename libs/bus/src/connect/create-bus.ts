@@ -77,6 +77,7 @@ export function createBus(parts: BusParts): Bus {
   }
 
   return {
+    service,
     replica,
     directory,
     status: () => ({ connected: link.connected && !link.closed.aborted }),

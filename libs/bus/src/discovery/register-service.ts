@@ -1,10 +1,10 @@
 import { header, MeshError } from '@agentmesh/protocol';
 import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
-import { startOnce } from '../bus/started.ts';
+import { startOnce, within } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
 import { encodeJson } from '../messages/json.ts';
-import { assertSubject } from '../messages/subject.ts';
+import { assertSubject, isReplySubject } from '../messages/subject.ts';
 import { firstPacket, type Inbox } from '../requests/inbox.ts';
 
 const nameRule = /^[A-Za-z0-9_-]+$/;
@@ -57,7 +57,7 @@ export async function register(
 
   const where = `register ${name}`;
   const answer = (make: () => object) => (packet: Packet) => {
-    if (!packet.reply?.startsWith('_INBOX') || !link.connected) return;
+    if (!isReplySubject(packet.reply) || !link.connected) return;
     try {
       link.send({ subject: packet.reply, headers: {}, bytes: encodeJson(make()) });
     } catch (thrown) {
@@ -98,6 +98,7 @@ function counters(stats: Stats, subject: string) {
 }
 
 const pingTimeoutMs = 1_000;
+const flushTimeoutMs = 500;
 
 /** Tells whether a replica of the service listens. See `Bus.isServed`. */
 export async function isServed(
@@ -109,15 +110,22 @@ export async function isServed(
     headers: { [header.caller]: caller },
     bytes: new Uint8Array(),
   };
-  let brokerAnswers = false;
-  void link.flush().then(() => {
-    brokerAnswers = link.connected;
-  });
   const reply = await firstPacket(inbox, ping, pingTimeoutMs);
   if (reply) return !reply.noResponders;
-  // A replica that is only paused is silent too.
-  if (brokerAnswers) return false;
+  // A replica that is only paused is silent too. The server is asked after the ping: a server that stops
+  // between two questions would answer the first one only.
+  if (await answers(link)) return false;
   throw new MeshError('unavailable', 'NATS gives no answer; try again later');
+}
+
+/** Tells whether the server answers in time. */
+async function answers(link: BrokerLink): Promise<boolean> {
+  let answered = false;
+  const flushed = link.flush().then(() => {
+    answered = link.connected;
+  });
+  await within(flushTimeoutMs, flushed);
+  return answered;
 }
 
 /** Time for which all processes may take to connect again after a restart of the server, in ms. */

@@ -65,7 +65,7 @@ export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connec
   const connection = await dial(options, replica, inboxPrefix, options.connectTimeoutMs);
   const link = createNatsLink({ connection, subjects: names, inbox: createInbox(inboxPrefix), onError });
   const { directory, sink } = createDirectory(names, onError);
-  if (cards) await watchCards({ connection, link, bucket: names.cardBucket, sink, onError });
+  if (cards) await watchCards({ connection, link, subjects: names, sink, onError });
   const bus = createBus({ link, service, replica, subjects: names, directory, onError, heartbeatMs });
   return { bus, connection };
 }

@@ -26,7 +26,7 @@ authorization { users: [
       publish: { allow: ["${names.toolCall(every)}", "${names.agentRun(every, every)}", "$SRV.PING.>",
         "$JS.API.CONSUMER.INFO.MESH_RUN.agent", "$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.agent", "$JS.ACK.MESH_RUN.agent.>",
         "$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
-      subscribe: { allow: ["_INBOX_agent.>", "$KV.MESH_CARDS.>"] } } }
+      subscribe: { allow: ["_INBOX_agent.>", "${names.allCardNews}"] } } }
   { user: deaf, password: deaf, permissions: {
       publish: { allow: ["$JS.API.STREAM.INFO.KV_MESH_CARDS", "$JS.API.STREAM.MSG.GET.KV_MESH_CARDS"] }
       subscribe: { allow: ["_INBOX_deaf.>"] } } }
@@ -182,6 +182,24 @@ describe('access to NATS', () => {
     expect((await connection.request(`$JS.API.CONSUMER.NAMES.${stream}`)).json()).toMatchObject({ total: 0 });
   });
 
+  it('makes a bucket of cards anew that does not publish its changes, with its cards', async () => {
+    await using server = await startNats({ configuration });
+    const admin = { url: server.url, user: 'admin', pass: 'admin' };
+    const { bus: writer, connection } = await openNats({ ...admin, service: 'admin', cards: false });
+    buses.push(writer);
+    const bucket = await new Kvm(connection).create(names.cardBucket, { history: 1 });
+    const card = (name: string) => cardSchema.parse({ kind: 'agent', name });
+    await writer.announce(card('early'));
+    await bucket.delete('agent.gone');
+    await provision({ ...admin, agents: [] });
+    const { directory } = await connect({ ...admin, service: 'reader' });
+    expect(directory.list('agent').map(({ name }) => name)).toEqual(['early']);
+    await writer.announce(card('late'));
+    await expect.poll(() => directory.get('agent', 'late')).toBeDefined();
+    await provision({ ...admin, agents: [] });
+    expect(directory.list('agent')).toHaveLength(2);
+  });
+
   it('reports once that a service may not watch cards', async () => {
     await using server = await startNats({ configuration });
     const { url } = server;
@@ -206,9 +224,7 @@ describe('access to NATS', () => {
       hint,
     );
     const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
-    // A bus that watches cards listens to this subject itself, so that the server does not report missing
-    // listeners.
-    await expectCode(bus.announce(card), 'unavailable', hint);
+    await expectCode(bus.announce(card), 'failed_precondition', hint);
     await expectCode(bus.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
 
     await provision({ ...admin, agents: [] });

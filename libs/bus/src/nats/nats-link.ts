@@ -35,7 +35,11 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     assertSize(packet, maxPayload());
     const { subject, headers, bytes, reply } = packet;
     try {
-      const options = { headers: toNatsHeaders(headers), ...(reply === undefined ? {} : { reply }) };
+      const options = {
+        // A message without headers has another form, which ends a stream of answers. See `Replies.close`.
+        ...(Object.keys(headers).length > 0 && { headers: toNatsHeaders(headers) }),
+        ...(reply === undefined ? {} : { reply }),
+      };
       connection.publish(subject, bytes, options);
     } catch (thrown) {
       throw fromNats(thrown, `send to ${subject}`);

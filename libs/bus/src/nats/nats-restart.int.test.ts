@@ -109,7 +109,7 @@ describe('a NATS server that is killed and comes back', () => {
     const seen: unknown[] = [];
     let gaps = 0;
     await watcher.subscribe(
-      names.invocationEvent('i'),
+      names.invocationEvent('i', 's'),
       (message) => seen.push(message.json()),
       () => {
         gaps += 1;
@@ -127,7 +127,7 @@ describe('a NATS server that is killed and comes back', () => {
       what: 'both to be cut off',
     });
     // Messages that are sent while the server is away wait for it.
-    const published = service.publish(names.invocationEvent('i'), 'meanwhile');
+    const published = service.publish(names.invocationEvent('i', 's'), 'meanwhile');
     const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
     const announced = service.announce(card('2.0.0'));
     for (const promise of [published, asked, announced]) promise.catch(() => {});
@@ -136,7 +136,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => gaps > 0, { what: 'the word of the gap' });
     await published;
     await announced;
-    await service.publish(names.invocationEvent('i'), 'afterwards');
+    await service.publish(names.invocationEvent('i', 's'), 'afterwards');
     await until(() => seen.includes('afterwards'), { what: 'a message' });
     expect(await asked.catch(() => resultOf(watcher.request(names.agentAsk('a'), 'hello')))).toBe('hello');
     expect(await watcher.isServed('a')).toBe(true);

@@ -1,8 +1,8 @@
-import type { MeshError } from '@agentmesh/protocol';
+import type { MeshError, Subjects } from '@agentmesh/protocol';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { BrokerLink, CardSink, OnError } from '../bus/broker-link.ts';
 import { within } from '../bus/started.ts';
-import { changesOf, isRemoval, keyOf, readBucket } from './buckets/card-bucket.ts';
+import { isRemoval, keyAfter, newsPrefixOf, readBucket } from './buckets/card-bucket.ts';
 import { fromNats } from './wire/nats-errors.ts';
 
 const retryMs = 2_000;
@@ -12,7 +12,7 @@ const loadMs = 5_000;
 export interface CardWatch {
   connection: NatsConnection;
   link: BrokerLink;
-  bucket: string;
+  subjects: Pick<Subjects, 'cardBucket' | 'allCardNews'>;
   sink: CardSink;
   onError: OnError;
 }
@@ -22,10 +22,10 @@ export interface CardWatch {
  * cannot be read now. Listens to changes, and reads the whole bucket at first and after each reconnect, since
  * changes may have been missed.
  */
-export async function watchCards({ connection, link, bucket, sink, onError }: CardWatch): Promise<void> {
+export async function watchCards({ connection, link, subjects, sink, onError }: CardWatch): Promise<void> {
   /** The keys that changed since the connection is up. Their changes are newer than the values of a read. */
   const changedKeys = new Set<string>();
-  const listen = createListener({ connection, link, bucket }, onChange, onFailure);
+  const listen = createListener({ connection, link, subjects }, onChange, onFailure);
   let retry: NodeJS.Timeout | undefined;
   let round = 0;
   let reported = '';
@@ -43,7 +43,7 @@ export async function watchCards({ connection, link, bucket, sink, onError }: Ca
     try {
       // Listens before it reads, so that no change is missed after the read.
       await listen();
-      const cards = await readBucket(connection, bucket);
+      const cards = await readBucket(connection, subjects.cardBucket);
       if (isOver()) return;
       fill(sink, cards, changedKeys);
       reported = '';
@@ -90,7 +90,7 @@ function fill(
  * the server knows the subscription. The client subscribes again by itself after a reconnect.
  */
 function createListener(
-  { connection, link, bucket }: Pick<CardWatch, 'connection' | 'link' | 'bucket'>,
+  { connection, link, subjects }: Pick<CardWatch, 'connection' | 'link' | 'subjects'>,
   onChange: (key: string, msg: Msg) => void,
   onRefused: (error: MeshError) => void,
 ): () => Promise<void> {
@@ -103,7 +103,7 @@ function createListener(
       onRefused(refused);
       return;
     }
-    const key = keyOf(bucket, msg.subject);
+    const key = keyAfter(newsPrefixOf(subjects), msg.subject);
     if (key !== undefined) onChange(key, msg);
   }
 
@@ -111,7 +111,7 @@ function createListener(
     // The client closes a subscription that the server refuses.
     if (!subscription || subscription.isClosed()) {
       refused = undefined;
-      subscription = connection.subscribe(changesOf(bucket), { callback });
+      subscription = connection.subscribe(subjects.allCardNews, { callback });
     }
     await link.flush();
     if (refused) throw refused;

@@ -3,6 +3,7 @@ import type { BrokerLink, Packet } from '../bus/broker-link.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { encodeJson } from '../messages/json.ts';
 import { headerText } from '../messages/message-headers.ts';
+import { isForeignReply, isReplySubject } from '../messages/subject.ts';
 import type { Callee } from './callee.ts';
 
 /** The way back to the caller of one request. */
@@ -14,6 +15,10 @@ export interface Replies {
    * broker is away
    */
   send(frame: Frame): Promise<void>;
+  /**
+   * Ends the replies. For a caller in another account it sends an empty message, at which nats-server forgets
+   * the way back. The caller ignores this message, which comes after the answer.
+   */
   close(): void;
 }
 
@@ -43,7 +48,7 @@ export function createReplies(
 ): Replies {
   const subject = request.reply;
   // Replies go only to an inbox: a request could otherwise make us publish on any subject with our rights.
-  if (!subject?.startsWith('_INBOX')) return { send: async () => {}, close() {} };
+  if (!isReplySubject(subject)) return { send: async () => {}, close() {} };
   const packetOf = (headers: Headers, bytes: Uint8Array): Packet => ({
     subject,
     headers: { ...headers, [header.replica]: replica },
@@ -59,7 +64,25 @@ export function createReplies(
       return small;
     },
   };
-  return request.headers[header.accept] === 'frames' ? frameReplies(path, heartbeatMs) : plainReply(path);
+  const replies =
+    request.headers[header.accept] === 'frames' ? frameReplies(path, heartbeatMs) : plainReply(path);
+  if (!isForeignReply(subject)) return replies;
+  return {
+    ...replies,
+    close() {
+      replies.close();
+      sendEnd(link, subject);
+    },
+  };
+}
+
+function sendEnd(link: BrokerLink, subject: string): void {
+  if (!link.connected) return;
+  try {
+    link.send({ subject, headers: {}, bytes: new Uint8Array() });
+  } catch {
+    // The connection has just closed. The server forgets the way back by itself later.
+  }
 }
 
 function plainReply({ publish, pack }: ReplyPath): Replies {

@@ -189,7 +189,7 @@ describe('a call that is stopped', () => {
     await place.serve();
     const call = place.call();
     await until(() => place.effects.length === 1);
-    await place.bus.publish(place.subjects.invocationCancel('e-1'), { reason: 'enough' });
+    await place.bus.publish(place.subjects.invocationCancel('e-1', 'client'), { reason: 'enough' });
     const cancelled = { failed: { code: 'cancelled', message: 'enough' } };
     expect(await call).toMatchObject(cancelled);
     await place.serve();

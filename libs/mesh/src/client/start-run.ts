@@ -171,18 +171,23 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
 const maxLooks = 3;
 const silenceMs = 3_000;
 
+/** A look that takes this long is not repeated, in ms. */
+const longLookMs = 300;
+
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
- * come back one by one.
+ * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
+ * nobody listens.
  *
  * @throws MeshError `unavailable` when NATS gives no answer
  */
 async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
   const giveUpAt = performance.now() + silenceMs;
   for (let look = 1; ; look += 1) {
+    const lookedAt = performance.now();
     try {
       if (await bus.isServed(subjects.shownAs(agent))) return true;
-      if (look === maxLooks) return false;
+      if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
     } catch (thrown) {
       const isTooLate = look === maxLooks || performance.now() > giveUpAt;
       if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;

@@ -2,6 +2,7 @@ import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Message } from '@agentmesh/bus';
 import {
   eventSchema,
+  every,
   header,
   type InvocationEnd,
   invocationEndSchema,
@@ -45,7 +46,7 @@ export async function watchInvocation(
 ): Promise<Watch> {
   const inbox = newsInbox(isEnd);
   const subscription = await mesh.bus.subscribe(
-    mesh.subjects.invocationEvent(ref.invocationId),
+    mesh.subjects.invocationEvent(ref.invocationId, every),
     (message) => inbox.put(message),
     () => inbox.put('look'),
   );

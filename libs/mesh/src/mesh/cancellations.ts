@@ -28,10 +28,12 @@ export interface CancelSignal extends Disposable {
 export async function listenForCancellations({ bus, subjects, log }: Mesh): Promise<Cancellations> {
   const atWork = new Map<string, Set<{ controller: AbortController; owner: string | undefined }>>();
   const recent = recentReasons();
-  const prefix = subjects.invocationCancel(every).split('*')[0] ?? '';
-  const keyOf = (invocationId: string) => subjects.invocationCancel(invocationId).slice(prefix.length);
-  const subscription = await bus.subscribe(subjects.invocationCancel(every), (message) => {
-    const key = message.subject.slice(prefix.length);
+  const all = subjects.invocationCancel(every, every);
+  const at = all.split('.').indexOf('*');
+  const keyIn = (subject: string) => subject.split('.')[at] ?? '';
+  const keyOf = (invocationId: string) => keyIn(subjects.invocationCancel(invocationId, every));
+  const subscription = await bus.subscribe(all, (message) => {
+    const key = keyIn(message.subject);
     const { data } = cancelSchema.safeParse(readJson(message));
     if (!data) {
       log.warn({ subject: message.subject }, 'ignored an unreadable cancellation');

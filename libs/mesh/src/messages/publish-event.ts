@@ -24,7 +24,7 @@ export async function publishEvent(
 ): Promise<void> {
   await publishNews(
     mesh,
-    mesh.subjects.invocationEvent(event.invocationId),
+    mesh.subjects.invocationEvent(event.invocationId, mesh.bus.service),
     event,
     eventHeaders(session, event, carrier),
   );
@@ -74,7 +74,7 @@ export async function publishEnd(
 ): Promise<void> {
   const headers = { ...carrier, [header.owner]: ownerOf(owner), [header.frame]: 'result' };
   const news = { ...end, ...(resume !== undefined && { resume }) };
-  await publishNews(mesh, mesh.subjects.invocationEvent(invocationId), news, headers);
+  await publishNews(mesh, mesh.subjects.invocationEvent(invocationId, mesh.bus.service), news, headers);
 }
 
 type Owner = Pick<SessionRef, 'appName' | 'userId'>;

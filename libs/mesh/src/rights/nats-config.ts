@@ -1,11 +1,5 @@
-import {
-  busName,
-  clientManifest,
-  gatewayManifest,
-  type Permissions,
-  permissionsOf,
-  type ServiceManifest,
-} from './permissions.ts';
+import { type Account, type AccountLink, jetStreamAccount, planAccounts } from './accounts.ts';
+import type { ServiceManifest } from './service-manifest.ts';
 
 export interface NatsUsers {
   /** Every agent and tool; the gateway and `client`, for other programs, are added. */
@@ -15,39 +9,61 @@ export interface NatsUsers {
   namespace?: string;
 }
 
-/** The user that may make streams, consumers and buckets. */
-export const provisionUser = 'provision';
-
 /**
- * Returns the `accounts` part of a nats-server.conf: a user for each service with only the service's subjects
- * and inboxes, and a user for provisioning.
+ * Returns the `accounts` part of a nats-server.conf: an account for each service with one user, and an account
+ * for JetStream with the user for provisioning. A service reaches another account only by the subjects of its
+ * rights.
  */
 export function natsAccounts({ services, password, namespace }: NatsUsers): string {
-  const all = [gatewayManifest, clientManifest, ...services];
-  const users = all.map((manifest) => {
-    const user = busName(manifest);
-    return userBlock(user, password(user), permissionsOf(manifest, services, namespace));
-  });
-  return `accounts {
-  MESH: {
-    jetstream: enabled
-    users: [
-      { user: ${provisionUser}, password: ${quoted(password(provisionUser))} }
-${users.join('\n')}
-    ]
-  }
-}
-`;
+  const { accounts, links } = planAccounts(services, namespace);
+  const blocks = accounts.map((account) => accountBlock(account, links, password(account.user)));
+  return `accounts {\n${blocks.join('\n')}\n}\n`;
 }
 
-function userBlock(user: string, password: string, { publish, subscribe, answers }: Permissions): string {
-  const list = (subjects: readonly string[]) => subjects.map((subject) => JSON.stringify(subject)).join(', ');
-  // As many answers as a stream of frames needs, for as long as a run may take.
-  const responses = answers ? '\n        allow_responses: { max: -1, expires: "24h" }' : '';
-  return `      { user: ${JSON.stringify(user)}, password: ${quoted(password)}, permissions: {
-        publish: { allow: [${list(publish)}] }
-        subscribe: { allow: [${list(subscribe)}] }${responses}
-      } }`;
+function accountBlock(account: Account, links: readonly AccountLink[], password: string): string {
+  const { name } = account;
+  const parts = [
+    ...(name === jetStreamAccount ? ['    jetstream: enabled'] : []),
+    `    users: [ ${userText(account, password)} ]`,
+    ...listText('exports', exportTexts(links.filter(({ from }) => from === name))),
+    ...listText('imports', links.filter(({ to }) => to === name).map(importText)),
+  ];
+  return `  ${JSON.stringify(name)}: {\n${parts.join('\n')}\n  }`;
+}
+
+function userText({ user, permissions }: Account, password: string): string {
+  const login = `user: ${JSON.stringify(user)}, password: ${quoted(password)}`;
+  if (!permissions) return `{ ${login} }`;
+  const { publish, subscribe } = permissions;
+  return `{ ${login}, permissions: {
+      publish: { allow: ${names(publish)} }
+      subscribe: { allow: ${names(subscribe)} }
+    } }`;
+}
+
+function listText(key: string, items: readonly string[]): string[] {
+  return items.length === 0 ? [] : [`    ${key}: [`, ...items.map((item) => `      ${item}`), '    ]'];
+}
+
+/** Writes one export for each subject, with the accounts that may import it. */
+function exportTexts(links: readonly AccountLink[]): string[] {
+  const bySubject = Map.groupBy(links, ({ kind, subject }) => `${kind} ${subject}`);
+  return [...bySubject.values()].map((same) => {
+    const [{ kind, subject } = { kind: 'service', subject: '' }] = same;
+    const answers = same.some(({ hasManyAnswers }) => hasManyAnswers) ? ', response: stream' : '';
+    const within = same.find(({ answersWithin }) => answersWithin)?.answersWithin;
+    const threshold = within === undefined ? '' : `, threshold: ${JSON.stringify(within)}`;
+    const to = names(same.map((link) => link.to));
+    return `{ ${kind}: ${JSON.stringify(subject)}${answers}${threshold}, accounts: ${to} }`;
+  });
+}
+
+function importText({ kind, from, subject }: AccountLink): string {
+  return `{ ${kind}: { account: ${JSON.stringify(from)}, subject: ${JSON.stringify(subject)} } }`;
+}
+
+function names(values: readonly string[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
 }
 
 function quoted(password: string): string {

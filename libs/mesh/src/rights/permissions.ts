@@ -1,183 +1,179 @@
-import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import { queueGroup } from '@agentmesh/bus';
 import { every, type QueueName, type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
-import { serviceName } from '../mesh/service-name.ts';
 import { matchesAny } from '../remote/mesh-toolset.ts';
-import { remotesOf } from '../remote/remotes.ts';
 import { treeOf } from '../remote/transfer-port.ts';
+import { busName, type ServiceManifest } from './service-manifest.ts';
 
-/** The facts about a service on which its rights on the bus depend. */
-export interface ServiceManifest {
-  kind: ServiceKind | 'gateway' | 'client';
-  name: string;
-  /** Agents to which the service transfers. */
-  transfers: string[];
-  /** Agents that the service asks. */
-  asks: string[];
-  /** Tools that the service calls. */
-  calls: string[];
-  /** Patterns of tools that the service calls when they are up (`MeshToolset`). */
-  offers?: string[];
-  /** True for a tool with jobs, which publishes updates to its callers. */
-  longRunning?: boolean;
+/** The rights of a service on the bus, by the way in which the messages travel. */
+export interface Rights {
+  /** The subjects of JetStream and of its streams to which the service sends. */
+  storage: string[];
+  /** The requests that the service sends. */
+  requests: string[];
+  /** The requests that one replica of the service answers. */
+  answers: string[];
+  /** The requests of the NATS services protocol, which each replica answers. */
+  discovery: string[];
+  /** The news that the service publishes. */
+  news: string[];
+  /** The news that the service may hear. */
+  hears: string[];
 }
 
-/** Returns the manifest of an agent: its remote sub-agents, agents used as tools, and tools. */
-export function agentManifest(agent: BaseAgent): ServiceManifest {
-  const { transfers, asks, tools, toolsets } = remotesOf(agent);
-  const names = (each: readonly { name: string }[]) => [...new Set(each.map(({ name }) => name))];
-  return {
-    kind: 'agent',
-    name: agent.name,
-    transfers: names(transfers),
-    asks: names(asks),
-    calls: names(tools),
-    offers: [...new Set(toolsets.flatMap((toolset) => toolset.names))],
-  };
-}
-
-export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): ServiceManifest {
-  return { kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning };
-}
-
-/** The gateway sends messages to any agent and watches any invocation. */
-export const gatewayManifest: ServiceManifest = {
-  kind: 'gateway',
-  name: 'gateway',
-  transfers: ['*'],
-  asks: [],
-  calls: [],
-};
-
-/** Any other program that asks agents, gives them runs, and listens to sessions. */
-export const clientManifest: ServiceManifest = {
-  kind: 'client',
-  name: 'client',
-  transfers: ['*'],
-  asks: ['*'],
-  calls: [],
-};
-
-/** Returns the name of a service on the bus: the name of its NATS user and of its inboxes. */
-export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>): string {
-  return kind === 'agent' || kind === 'tool' ? serviceName(kind, name) : name;
-}
-
-export interface Permissions {
-  publish: string[];
-  subscribe: string[];
-  /** True if the service may answer requests, with any number of frames. */
-  answers: boolean;
-}
+const noRights: Rights = { storage: [], requests: [], answers: [], discovery: [], news: [], hears: [] };
 
 /**
  * Returns the least rights with which a service can do its work. `all` tells which agents may hand a
  * conversation back to which.
  */
-export function permissionsOf(
+export function rightsOf(
   manifest: ServiceManifest,
   all: readonly ServiceManifest[],
   namespace?: string,
-): Permissions {
+): Rights {
   const names = subjects(namespace);
-  const { kind, name } = manifest;
-  const inbox = `${names.inboxPrefix(busName(manifest))}.>`;
-  if (kind === 'client') {
-    return {
-      publish: [
-        names.agentRun(every, every),
-        names.agentAsk(every),
-        names.operation(every, every),
-        names.pending,
-        names.invocationCancel(every),
-        ...claimRights(names),
-      ],
-      subscribe: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every), inbox],
-      answers: false,
-    };
+  switch (manifest.kind) {
+    case 'operator':
+      return operatorRights(names, manifest);
+    case 'client':
+      return clientRights(names, manifest);
+    case 'gateway':
+      return gatewayRights(names, manifest);
+    case 'tool':
+      return toolRights(names, manifest, all);
+    case 'agent':
+      return agentRights(names, manifest, all);
   }
-  const discovery = ['PING', 'INFO', 'STATS'].flatMap((verb) => {
-    const subject = `$SRV.${verb}`;
-    return [subject, `${subject}.${names.shownAs(name)}`, `${subject}.${names.shownAs(name)}.>`];
-  });
-  const cards = cardRights(names);
-  if (kind === 'gateway') {
-    return {
-      publish: [
-        names.agentRun(every, every),
-        names.invocationCancel(every),
-        names.invocationEvent(every),
-        '$SRV.PING.>',
-        ...cards.publish,
-        ...artifactRights(names),
-        ...claimRights(names),
-      ],
-      subscribe: [
-        names.invocationEvent(every),
-        `${names.pending} ${queueGroup}`,
-        inbox,
-        ...discovery,
-        ...cards.subscribe,
-      ],
-      answers: true,
-    };
-  }
-  const announces = `$KV.${names.cardBucket}.${names.cardKey(kind, name)}`;
-  if (kind === 'tool') {
-    return {
-      publish: [
-        announces,
-        // Needed to find out whether another replica that has begun a call or a job is gone.
-        `$SRV.PING.${names.shownAs(name)}.*`,
-        ...artifactRights(names),
-        ...claimRights(names),
-        // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
-        // right.
-        ...(manifest.longRunning ? jobRights(names, manifest, all) : []),
-      ],
-      subscribe: [
-        `${names.toolCall(name)} ${queueGroup}`,
-        names.invocationCancel(every),
-        inbox,
-        ...discovery,
-      ],
-      answers: true,
-    };
-  }
+}
+
+/** The operator works in the account of JetStream, where everything is allowed. */
+function operatorRights(names: Subjects, manifest: ServiceManifest): Rights {
   return {
-    publish: [
-      announces,
-      ...cards.publish,
+    ...noRights,
+    requests: ['$SRV.PING.>', '$SRV.INFO.>', '$SRV.STATS.>'],
+    // The server publishes the changes of cards.
+    news: [...newsOf(names, manifest), names.allCardNews],
+  };
+}
+
+function clientRights(names: Subjects, manifest: ServiceManifest): Rights {
+  return {
+    ...noRights,
+    storage: [names.agentRun(every, every), names.operation(every, every), ...claimRights(names)],
+    requests: [names.agentAsk(every), names.pending],
+    news: [names.invocationCancel(every, busName(manifest))],
+    hears: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every, every)],
+  };
+}
+
+function gatewayRights(names: Subjects, manifest: ServiceManifest): Rights {
+  return {
+    storage: [
+      names.agentRun(every, every),
+      ...cardRights(names),
+      ...artifactRights(names),
+      ...claimRights(names),
+    ],
+    requests: ['$SRV.PING.*'],
+    answers: [names.pending],
+    discovery: discoveryOf(names, manifest),
+    news: newsOf(names, manifest),
+    hears: [names.invocationEvent(every, every), names.allCardNews],
+  };
+}
+
+function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
+  const { name, longRunning } = manifest;
+  return {
+    storage: [
+      ownCard(names, 'tool', name),
+      ...artifactRights(names),
+      ...claimRights(names),
+      // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
+      // right.
+      ...(longRunning ? jobRights(names, manifest, all) : []),
+    ],
+    // Needed to find out whether another replica that has begun a call or a job is gone.
+    requests: [`$SRV.PING.${names.shownAs(name)}.*`],
+    answers: [names.toolCall(name)],
+    discovery: discoveryOf(names, manifest),
+    news: [],
+    hears: [names.invocationCancel(every, every)],
+  };
+}
+
+function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
+  const { name, asks } = manifest;
+  const tree = handsOverTo(manifest, all);
+  return {
+    storage: [
+      ownCard(names, 'agent', name),
+      ...cardRights(names),
       ...artifactRights(names),
       ...claimRights(names),
       // The service that ends an invocation publishes the next run of the session: a run of its own agent or
       // of another agent of the tree.
-      ...[name, ...handsOverTo(manifest, all)].map((to) => names.agentRun(to, every)),
-      // An agent that is asked hands over to these agents too, and waits for their answer.
-      ...[...new Set([...manifest.asks, ...handsOverTo(manifest, all)])].map((to) => names.agentDelegate(to)),
-      ...callsTo(manifest, all).map((to) => names.toolCall(to)),
-      // Needed to find out whether another agent that claims the same app is up, and which of the offered
-      // tools are.
-      '$SRV.PING.*',
-      names.invocationEvent(every),
-      names.invocationCancel(every),
-      names.allSessionEvents,
-      names.allSessionPending,
+      ...[name, ...tree].map((to) => names.agentRun(to, every)),
       names.dead('agent', name),
       ...queueRights(names, { kind: 'run', name }),
       // Finds earlier runs of a session. NATS cannot limit this right to the runs of some agents.
       `$JS.API.STREAM.MSG.GET.${names.workStream('run')}`,
       ...queueRights(names, { kind: 'operation', name }),
     ],
-    subscribe: [
-      `${names.agentAsk(name)} ${queueGroup}`,
-      `${names.agentDelegate(name)} ${queueGroup}`,
-      names.invocationCancel(every),
-      inbox,
-      ...discovery,
-      ...cards.subscribe,
+    requests: [
+      // An agent that is asked hands over to the agents of its tree too, and waits for their answer.
+      ...[...new Set([...asks, ...tree])].map((to) => names.agentDelegate(to)),
+      ...callsTo(manifest, all).map((to) => names.toolCall(to)),
+      // Needed to find out whether another agent that claims the same app is up, and which of the offered
+      // tools are.
+      '$SRV.PING.*',
     ],
-    answers: true,
+    answers: [names.agentAsk(name), names.agentDelegate(name)],
+    discovery: discoveryOf(names, manifest),
+    news: [...newsOf(names, manifest), names.allSessionEvents, names.allSessionPending],
+    hears: [names.invocationCancel(every, every), names.allCardNews],
+  };
+}
+
+/** Returns the news about invocations, which a service publishes under its own name. */
+function newsOf(names: Subjects, manifest: ServiceManifest): string[] {
+  const service = busName(manifest);
+  return [names.invocationEvent(every, service), names.invocationCancel(every, service)];
+}
+
+function discoveryOf(names: Subjects, { name }: ServiceManifest): string[] {
+  return ['PING', 'INFO', 'STATS'].flatMap((verb) => {
+    const subject = `$SRV.${verb}`;
+    return [subject, `${subject}.${names.shownAs(name)}`, `${subject}.${names.shownAs(name)}.>`];
+  });
+}
+
+function ownCard({ cardBucket, cardKey }: Subjects, kind: ServiceKind, name: string): string {
+  return `$KV.${cardBucket}.${cardKey(kind, name)}`;
+}
+
+/** The subjects on which a NATS user may publish, and to which it may subscribe. */
+export interface Permissions {
+  publish: string[];
+  subscribe: string[];
+}
+
+/**
+ * Returns the subjects of a service's user. Its account alone keeps it apart from other services; with these
+ * lists the server refuses a forbidden subject by an error, where it would otherwise drop the message.
+ */
+export function permissionsOf(
+  manifest: ServiceManifest,
+  all: readonly ServiceManifest[],
+  namespace?: string,
+): Permissions {
+  const { storage, requests, answers, discovery, news, hears } = rightsOf(manifest, all, namespace);
+  const inbox = `${subjects(namespace).inboxPrefix(busName(manifest))}.>`;
+  // Replicas of the service ask by the inbox; for callers in other accounts the server makes a stand-in.
+  const replies = discovery.length > 0 ? [inbox, '_R_.>'] : [];
+  return {
+    publish: [...storage, ...requests, ...news, ...replies],
+    subscribe: [...answers.map((subject) => `${subject} ${queueGroup}`), ...discovery, ...hears, inbox],
   };
 }
 
@@ -226,12 +222,9 @@ function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): 
  * Returns the rights to read cards, without a consumer: a service that may make consumers may have the server
  * deliver to any subject.
  */
-function cardRights({ cardBucket }: Subjects) {
+function cardRights({ cardBucket }: Subjects): string[] {
   const stream = `KV_${cardBucket}`;
-  return {
-    publish: [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`],
-    subscribe: [`$KV.${cardBucket}.>`],
-  };
+  return [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`];
 }
 
 /**

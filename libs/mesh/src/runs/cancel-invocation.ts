@@ -27,7 +27,11 @@ export async function cancelInvocation(
   }
   const { appName: app, userId: user } = ref;
   if (record.status === 'running')
-    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId), { reason, app, user });
+    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service), {
+      reason,
+      app,
+      user,
+    });
   // Runs that waited in the session's queue: no other process publishes their end.
   const waitingRuns = cancelledRuns(record);
   for (const [resume, { status, error }] of waitingRuns) {

@@ -1,5 +1,5 @@
 import { AgentTool, BaseAgent, FunctionTool, type InvocationContext, LlmAgent } from '@agentmesh/agent';
-import { header, type InvocationEnd, maxPayloadBytes } from '@agentmesh/protocol';
+import { every, header, type InvocationEnd, maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -145,7 +145,7 @@ describe('a run', () => {
     const client = await world.connect('client');
     const ended = async (invocationId: string): Promise<InvocationEnd> => {
       const end = Promise.withResolvers<InvocationEnd>();
-      await client.bus.subscribe(client.subjects.invocationEvent(invocationId), (message) => {
+      await client.bus.subscribe(client.subjects.invocationEvent(invocationId, every), (message) => {
         if (message.headers[header.frame] === 'result') end.resolve(message.json() as InvocationEnd);
       });
       return end.promise;
@@ -226,7 +226,7 @@ describe('a run', () => {
     await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
     const { client, ref } = await world.chat('app');
     const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'hi' });
-    const subject = client.subjects.invocationEvent(run.invocationId);
+    const subject = client.subjects.invocationEvent(run.invocationId, 'test');
     await client.bus.publish(subject, 'noise');
     await client.bus.publish(subject, { status: 'over' }, { headers: { [header.frame]: 'result' } });
     gate.resolve('');

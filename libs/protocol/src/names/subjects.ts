@@ -72,10 +72,15 @@ export function subjects(namespace = 'mesh') {
     toolJob: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.job`,
     /** For updates of a pending call: a JetStream work queue of the agent's service that made the call. */
     operation: (agent: NameOrEvery, callId: NameOrEvery) => `${root}.operation.${one(agent)}.${one(callId)}`,
-    /** For every event of one invocation, as it happens. */
-    invocationEvent: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.event`,
-    /** For the request to all processes that work on an invocation to end it. */
-    invocationCancel: (invocationId: NameOrEvery) => `${root}.invocation.${one(invocationId)}.cancel`,
+    /**
+     * For every event of one invocation, as it happens. The last token names the service that publishes it: a
+     * service may publish only under its own name.
+     */
+    invocationEvent: (invocationId: NameOrEvery, service: NameOrEvery) =>
+      `${root}.invocation.${one(invocationId)}.event.${named(service)}`,
+    /** For the request to all processes that work on an invocation to end it. The last token is as for events. */
+    invocationCancel: (invocationId: NameOrEvery, service: NameOrEvery) =>
+      `${root}.invocation.${one(invocationId)}.cancel.${named(service)}`,
     /** For dead letters: a JetStream stream, for operators. */
     dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
     /** For the committed events of one session, for other services. */
@@ -114,6 +119,8 @@ export function subjects(namespace = 'mesh') {
      * The object bucket of payloads that are too large for a message: payloads of news, or payloads of work.
      */
     claimBucket: (kind: ClaimKind) => `${namespace.toUpperCase()}_CLAIMS_${kind.toUpperCase()}`,
+    /** For the changes of all cards. The server publishes a change when it is stored, under the card's key. */
+    allCardNews: `${root}.card.>`,
     /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
     /** The name of a service in the NATS services protocol, which has no namespaces. */
@@ -156,11 +163,12 @@ export const subjectTable: readonly SubjectKind[] = [
   row('tool.<tool>.call', 'request, stream of frames', 'one replica of the tool'),
   row('tool.<tool>.job', 'JetStream work queue', 'one replica of the tool'),
   row('operation.<agent>.<call>', 'JetStream work queue', 'one replica of the agent'),
-  row('invocation.<id>.event', 'publish', 'everyone who watches the run'),
-  row('invocation.<id>.cancel', 'publish', 'every process that works on the invocation'),
+  row('invocation.<id>.event.<service>', 'publish', 'everyone who watches the run'),
+  row('invocation.<id>.cancel.<service>', 'publish', 'every process that works on the invocation'),
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
   row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
   row('session.<app>.<user>.<session>.pending', 'publish', 'other services: pending calls and their answers'),
+  row('card.>', 'publish', 'every process that reads cards: the server publishes what changed'),
   row('pending', 'request', 'one gateway: lists the pending calls'),
 ];
 

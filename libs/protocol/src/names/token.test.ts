@@ -59,9 +59,9 @@ function encodeTokenOrSkip(text: string): string {
 describe('subjects', () => {
   it('have a wildcard only for the symbol, never for a text', () => {
     const { invocationEvent, invocationCancel, sessionEvent } = subjects();
-    expect(invocationEvent('*')).toBe('mesh.v1.invocation.=2A.event');
-    expect(invocationCancel('>')).toBe('mesh.v1.invocation.=3E.cancel');
-    expect(invocationCancel(every)).toBe('mesh.v1.invocation.*.cancel');
+    expect(invocationEvent('*', 'a.b')).toBe('mesh.v1.invocation.=2A.event.a=2Eb');
+    expect(invocationCancel('>', 's')).toBe('mesh.v1.invocation.=3E.cancel.s');
+    expect(invocationCancel(every, every)).toBe('mesh.v1.invocation.*.cancel.*');
     expect(sessionEvent({ appName: '*', userId: '*', sessionId: 'a.b' })).toBe(
       'mesh.v1.session.=2A.=2A.a=2Eb.event',
     );

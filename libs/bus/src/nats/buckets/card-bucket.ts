@@ -1,4 +1,5 @@
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import type { Subjects } from '@agentmesh/protocol';
+import { type JetStreamManager, jetstreamManager, type Republish } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core';
 
 const requestMs = 2_000;
@@ -6,8 +7,22 @@ const readsAtOnce = 32;
 const operationHeader = 'KV-Operation';
 const keyPattern = /^[-/=\w]+(\.[-/=\w]+)*$/;
 
-/** Returns the wildcard subject for the changes of a bucket. */
-export function changesOf(bucket: string): string {
+/**
+ * Returns the setting by which the server publishes every stored change of the cards. A service hears what is
+ * stored, from the server, and not what another service sends to the bucket: nats-server passes a request that
+ * comes from another account to no listener in a third account.
+ */
+export function republishOf({ cardBucket, allCardNews }: Subjects): Republish {
+  return { src: entriesOf(cardBucket), dest: allCardNews };
+}
+
+/** Returns the part of the subjects of news before the key of the card. */
+export function newsPrefixOf({ allCardNews }: Pick<Subjects, 'allCardNews'>): string {
+  return allCardNews.slice(0, -1);
+}
+
+/** Returns the wildcard subject for the entries of a bucket. */
+function entriesOf(bucket: string): string {
   return `$KV.${bucket}.>`;
 }
 
@@ -15,7 +30,11 @@ export function changesOf(bucket: string): string {
  * Returns the key of a subject of the bucket, or undefined when no key-value client could have written it.
  */
 export function keyOf(bucket: string, subject: string): string | undefined {
-  const prefix = `$KV.${bucket}.`;
+  return keyAfter(`$KV.${bucket}.`, subject);
+}
+
+/** Returns the key after a prefix of a subject. See {@link keyOf}. */
+export function keyAfter(prefix: string, subject: string): string | undefined {
   const key = subject.startsWith(prefix) ? subject.slice(prefix.length) : '';
   return keyPattern.test(key) ? key : undefined;
 }
@@ -38,7 +57,7 @@ export async function readBucket(
   const stream = `KV_${bucket}`;
   // `checkAPI` would ask for the account's limits, for which the service would need another right.
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: requestMs });
-  const { state } = await manager.streams.info(stream, { subjects_filter: changesOf(bucket) });
+  const { state } = await manager.streams.info(stream, { subjects_filter: entriesOf(bucket) });
   const subjects = Object.keys(state.subjects ?? {});
   const values = new Map<string, Uint8Array>();
   for (let at = 0; at < subjects.length; at += readsAtOnce) {

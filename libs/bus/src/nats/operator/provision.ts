@@ -21,6 +21,7 @@ import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { dial, type NatsAddress, natsAddressNames } from '../wire/dial.ts';
 import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
 import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
+import { putCardBucket } from './put-card-bucket.ts';
 
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
@@ -104,7 +105,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
     }
     for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
     const storing = { storage: storageType, replicas };
-    await new Kvm(connection).create(names.cardBucket, { history: 1, ...storing });
+    await putCardBucket(connection, manager, names, storing);
     await new Kvm(connection).create(names.artifactBucket, { history: 1, ...storing });
     await putObjectStream(manager, names.artifactBucket, storing);
     for (const [kind, ttlMs] of Object.entries(claimTtlMs) as [ClaimKind, number][])

@@ -83,8 +83,8 @@ function noStream(doing: string, cause: unknown): MeshError {
 }
 
 /**
- * Returns the error for a message that was not acknowledged. Its cause may be a missing bucket of cards:
- * while a service watches the cards, the server does not report that nobody listens.
+ * Returns the error for a message that was not acknowledged. Its cause may be a missing stream: nats-server
+ * 2.9 does not report to another account that nobody listens.
  */
 function notStored(doing: string, cause: unknown): MeshError {
   const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;

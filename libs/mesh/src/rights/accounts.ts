@@ -1,0 +1,166 @@
+import { serviceName } from '../mesh/service-name.ts';
+import { matchesAny } from '../remote/mesh-toolset.ts';
+import { treeOf } from '../remote/transfer-port.ts';
+import { type Permissions, permissionsOf, type Rights, rightsOf } from './permissions.ts';
+import {
+  busName,
+  clientManifest,
+  gatewayManifest,
+  operatorManifest,
+  type ServiceManifest,
+} from './service-manifest.ts';
+
+/** A way from one account into another. */
+export interface AccountLink {
+  /** The account that takes the requests, or that publishes. */
+  from: string;
+  /** The account that sends the requests, or that listens. */
+  to: string;
+  kind: 'service' | 'stream';
+  subject: string;
+  /** True for requests that get more than one message as an answer. */
+  hasManyAnswers?: boolean;
+  /** The silence after which the server forgets the way back to a caller; default two minutes. */
+  answersWithin?: string;
+}
+
+/** A NATS account. What its users send stays in it, except on the links. */
+export interface Account {
+  name: string;
+  user: string;
+  /** Undefined for a user that may use every subject of its account. */
+  permissions?: Permissions;
+}
+
+export interface AccountPlan {
+  accounts: Account[];
+  links: AccountLink[];
+}
+
+/** The account of JetStream, in which all streams and buckets lie. */
+export const jetStreamAccount = 'MESH';
+/** The user that may make streams, consumers and buckets. */
+export const provisionUser = 'provision';
+
+/**
+ * The account information of JetStream, without names. An account without JetStream that imports this one
+ * subject can import further subjects of `$JS.API` under their own names. All requests to `$JS.API` would
+ * otherwise get the answer that JetStream is off.
+ */
+const accountInfo = '$JS.API.INFO';
+
+interface Member {
+  account: string;
+  manifest: ServiceManifest;
+  rights: Rights;
+}
+
+/**
+ * Plans the accounts of a mesh: one account for each service, for the gateway, for other programs, and for
+ * JetStream with the operator. The links between them are the rights of the services and nothing else.
+ */
+export function planAccounts(services: readonly ServiceManifest[], namespace?: string): AccountPlan {
+  const manifests = [operatorManifest, gatewayManifest, clientManifest, ...services];
+  const members = manifests.map((manifest) => ({
+    account: accountOf(manifest),
+    manifest,
+    rights: rightsOf(manifest, services, namespace),
+  }));
+  const accounts = members.map(({ account, manifest }) =>
+    manifest.kind === 'operator'
+      ? { name: account, user: provisionUser }
+      : { name: account, user: account, permissions: permissionsOf(manifest, services, namespace) },
+  );
+  const pairs = members.flatMap((from) => members.flatMap((to) => (from === to ? [] : { from, to })));
+  const links = [
+    ...members.flatMap(storageLinks),
+    ...withoutRivals(pairs.flatMap(({ from, to }) => requestLinks(from, to))),
+    ...pairs.flatMap(({ from, to }) => newsLinks(from, to, services)),
+  ];
+  return { accounts, links };
+}
+
+function accountOf(manifest: ServiceManifest): string {
+  return manifest.kind === 'operator' ? jetStreamAccount : busName(manifest);
+}
+
+/** Links a service with JetStream. */
+function storageLinks({ account, rights: { storage } }: Member): AccountLink[] {
+  if (storage.length === 0) return [];
+  return [accountInfo, ...storage].map((subject) => ({
+    ...{ from: jetStreamAccount, to: account, kind: 'service', subject },
+    hasManyAnswers: subject.startsWith('$JS.API.CONSUMER.MSG.NEXT.'),
+  }));
+}
+
+/** Links a service that answers requests with a service that may send them. */
+function requestLinks(from: Member, to: Member): AccountLink[] {
+  const { answers, discovery } = from.rights;
+  return [...answers, ...discovery]
+    .filter((subject) => to.rights.requests.some((pattern) => covers(pattern, subject)))
+    .map((subject) => ({
+      ...{ from: from.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
+      // The program that asks may be one without agentmesh, to which no heartbeats go while the agent works.
+      ...(to.manifest.kind === 'client' && { answersWithin: '24h' }),
+    }));
+}
+
+/**
+ * Leaves out the second link for a subject of an account, which NATS does not allow. There are two when an
+ * agent and a tool have one name in the services protocol; then the first one's presence counts for both.
+ */
+function withoutRivals(links: readonly AccountLink[]): AccountLink[] {
+  const byImport = new Map<string, AccountLink>();
+  for (const link of links) {
+    const key = `${link.to} ${link.subject}`;
+    if (!byImport.has(key)) byImport.set(key, link);
+  }
+  return [...byImport.values()];
+}
+
+/** Links a publisher of news with a listener. */
+function newsLinks(from: Member, to: Member, services: readonly ServiceManifest[]): AccountLink[] {
+  if (!tells(from.manifest, to.manifest, services)) return [];
+  return from.rights.news
+    .filter((subject) => to.rights.hears.some((pattern) => covers(pattern, subject)))
+    .map((subject) => ({ from: from.account, to: to.account, kind: 'stream', subject }));
+}
+
+/**
+ * Tells whether news of one service are meant for another one. News of an agent are for the gateway and other
+ * programs, and for the services that may work for it.
+ */
+function tells(from: ServiceManifest, to: ServiceManifest, services: readonly ServiceManifest[]): boolean {
+  if (from.kind !== 'agent' || (to.kind !== 'agent' && to.kind !== 'tool')) return true;
+  return reachOf(from, services).has(busName(to));
+}
+
+/** Returns the names on the bus of all services that may work for an agent, at any distance. */
+function reachOf({ name }: ServiceManifest, services: readonly ServiceManifest[]): Set<string> {
+  const agents = services.filter(({ kind }) => kind === 'agent');
+  const relations = agents.map((each) => ({ name: each.name, subAgents: each.transfers }));
+  const reached = new Set([serviceName('agent', name)]);
+  for (const each of reached) {
+    const agent = agents.find((other) => busName(other) === each);
+    if (!agent) continue;
+    for (const next of [...treeOf(relations, agent.name), ...agent.asks])
+      reached.add(serviceName('agent', next));
+    for (const { kind, name: tool } of services)
+      if (kind === 'tool' && (agent.calls.includes(tool) || matchesAny(agent.offers ?? [], tool)))
+        reached.add(serviceName('tool', tool));
+  }
+  return reached;
+}
+
+/** Tells whether each subject of the second pattern is one of the first pattern. */
+function covers(pattern: string, other: string): boolean {
+  const wanted = pattern.split('.');
+  const tokens = other.split('.');
+  for (const [at, want] of wanted.entries()) {
+    const token = tokens[at];
+    if (token === undefined) return false;
+    if (want === '>') return true;
+    if (token === '>' || (want !== '*' && want !== token)) return false;
+  }
+  return wanted.length === tokens.length;
+}
