@@ -10,7 +10,13 @@ it('reports only queues in which the sweep found something, and each message tha
     { kind: 'run' as const, consumer: 'one', ...none },
     { kind: 'run' as const, consumer: 'two', ...none, removed: 3, unclear: 1 },
   ];
-  const ghost = { kind: 'run' as const, subject: 'mesh.v1.agent.two.run.s', seq: 12, ageMs: 7_200_000 };
+  const ghost = {
+    kind: 'run' as const,
+    subject: 'mesh.v1.agent.two.run.s',
+    seq: 12,
+    ageMs: 7_200_000,
+    bytes: new Uint8Array(),
+  };
   const lines = sweepReport({ swept, unclear: [ghost], payloads: 2 }, workStream);
   expect(lines.slice(0, 3)).toEqual([
     'run  two  removed: 3  requeued: 0  unclear: 1  phantoms: 0',

@@ -6,6 +6,7 @@ export { followRun, hasEnded, readInvocation } from './client/follow-run.ts';
 export { judgeGhost } from './client/judge-ghost.ts';
 export type { NumberedEvent } from './client/log-reader.ts';
 export { replayDeadLetter } from './client/replay-dead-letter.ts';
+export { rewind } from './client/rewind.ts';
 export type { RunOptions, RunRequest, StartedRun } from './client/start-run.ts';
 export { startRun } from './client/start-run.ts';
 export type { StoredRun } from './client/stored-run.ts';

@@ -160,8 +160,8 @@ export interface SessionLeases {
   abandon(ref: InvocationRef, end: RunEnd): Promise<boolean>;
 
   /**
-   * Lists sessions with waiting runs, the least recently checked first. This finds the runs that wait after a
-   * crash.
+   * Lists the sessions in which runs wait, or that are held by work that no message can bring again; the least
+   * recently checked first. After a crash this finds the runs that wait, and the work whose process is gone.
    */
   waitingSessions(limit: number): Promise<SessionRef[]>;
 }

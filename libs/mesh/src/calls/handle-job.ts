@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseTool, InvocationServices } from '@agentmesh/agent';
-import type { CallRef, InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Headers, type Job, jobSchema, MeshError, parse, type ToolResult } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
@@ -10,6 +9,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { callOf } from './job-call.ts';
 import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
 import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { tellEnd, tellProgress } from './tell-job.ts';
@@ -242,13 +242,6 @@ function checkOf(
 async function isCancelled({ mesh, order }: Attempt): Promise<boolean> {
   const call = callOf(order);
   return call !== undefined && (await mesh.sessions.invocations.get(call)).cancelled !== undefined;
-}
-
-/** Returns the call in its session; undefined for a call that no agent made. */
-function callOf({ call: { callId, context } }: Job): (CallRef & InvocationRef) | undefined {
-  if (!context?.operationSubject || callId === undefined) return undefined;
-  const { app: appName, user: userId, session: sessionId, invocationId } = context;
-  return { appName, userId, sessionId, callId, invocationId };
 }
 
 function deadly(tool: string, deaths: number): ToolResult {

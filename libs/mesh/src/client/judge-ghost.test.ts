@@ -1,4 +1,5 @@
 import { LlmAgent } from '@agentmesh/agent';
+import { overrideSessions } from '@agentmesh/agent/internal';
 import { expect, it } from 'vitest';
 import { memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -7,7 +8,7 @@ import { judgeGhost } from './judge-ghost.ts';
 import { startRun } from './start-run.ts';
 
 const hour = 3_600_000;
-const ghost = { kind: 'run' as const, seq: 1, ageMs: 1_000 };
+const ghost = { kind: 'run' as const, seq: 1, ageMs: 1_000, bytes: new Uint8Array() };
 
 /** Makes an agent that has ended one run, and a mesh in whose stream of runs a command is left. */
 async function stage() {
@@ -68,4 +69,25 @@ it('what is no readable run is unclear', async () => {
   const { of } = await stage();
   expect(await of('rubbish')).toBe('unclear');
   expect(await of({}, { seq: 2 })).toBe('unclear');
+});
+
+it.each([
+  ['waits', 'open', 'unclear'],
+  ['has its answer', 'answered', 'removed'],
+  ['is gone with its session', 'unknown', 'removed'],
+] as const)('a job whose call %s is %s: %s', async (_, state, verdict) => {
+  const { client, run } = await stage();
+  const sessions = overrideSessions(client.sessions, { pending: { stateOf: async () => state } });
+  const context = {
+    ...{ app: run.app, user: run.user, session: run.session, invocationId: 'e-1' },
+    ...{ agent: 'solo', state: {}, operationSubject: client.subjects.operation('solo', 'c-1') },
+  };
+  const job = { job: 'j', call: { callId: 'c-1', args: {}, context } };
+  const judge = (payload: unknown) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(payload));
+    return judgeGhost({ ...client, sessions }, { ...ghost, kind: 'job', subject: 'any', bytes });
+  };
+  expect(await judge(job)).toBe(verdict);
+  expect(await judge({ ...job, call: { args: {} } })).toBe('unclear');
+  expect(await judge('rubbish')).toBe('unclear');
 });

@@ -1,5 +1,7 @@
-import { endOfRun } from '@agentmesh/agent/internal';
+import { type CallRef, endOfRun } from '@agentmesh/agent/internal';
 import type { Ghost, GhostVerdict } from '@agentmesh/bus';
+import { jobSchema, parse } from '@agentmesh/protocol';
+import { callOf } from '../calls/job-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hasBegun } from '../runs/earlier-run.ts';
 import { readStoredRun } from './stored-run.ts';
@@ -14,11 +16,37 @@ const agedMs = 25 * 3_600_000;
 
 /**
  * Judges a message that NATS keeps and will not deliver, by the records in the store. A run that has ended is
- * removed, a run that never began is put into the queue again. Updates and jobs, and runs whose records are
- * gone, are unclear.
+ * removed, a run that never began is put into the queue again. A job is removed when its call waits no more.
+ * Updates, other jobs, and runs whose records are gone are unclear.
  */
-export async function judgeGhost(mesh: Mesh, { kind, ageMs, ...stored }: Ghost): Promise<GhostVerdict> {
-  if (kind !== 'run') return 'unclear';
+export async function judgeGhost(mesh: Mesh, ghost: Ghost): Promise<GhostVerdict> {
+  switch (ghost.kind) {
+    case 'run':
+      return await judgeRun(mesh, ghost);
+    case 'job':
+      return await judgeJob(mesh, ghost);
+    case 'operation':
+      return 'unclear';
+  }
+}
+
+/** A job that is still needed may have been begun, so it is not put into the queue again. */
+async function judgeJob(mesh: Mesh, { bytes }: Ghost): Promise<GhostVerdict> {
+  const call = callIn(bytes);
+  if (!call) return 'unclear';
+  return (await mesh.sessions.pending.stateOf(call)) === 'open' ? 'unclear' : 'removed';
+}
+
+/** Returns the call of a stored job; undefined for a call that no agent made, or when no tool could read it. */
+function callIn(bytes: Uint8Array): CallRef | undefined {
+  try {
+    return callOf(parse(jobSchema, JSON.parse(Buffer.from(bytes).toString()), 'the job'));
+  } catch {
+    return undefined;
+  }
+}
+
+async function judgeRun(mesh: Mesh, { ageMs, ...stored }: Ghost): Promise<GhostVerdict> {
   const found = await readStoredRun(mesh, stored);
   if (!found) return 'unclear';
   const { app: appName, user: userId, session: sessionId, invocationId, resume } = found.run;

@@ -219,7 +219,7 @@ describe('an invocation that is continued', () => {
   it('waits for other runs of the session, and can be cancelled meanwhile', async () => {
     const { answer, world, ref, client, invocationId, paid, open } = await waiting();
     const other = { ...ref, invocationId: 'e-other' };
-    await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
+    await world.sessions.leases.take(other, { run: 'another run', whenBusy: 'reject' });
     const run = await answer();
     await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
     expect(await cancelInvocation(client, { ...ref, invocationId }, 'enough')).toMatchObject({

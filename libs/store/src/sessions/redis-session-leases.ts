@@ -54,7 +54,9 @@ export class RedisSessionLeases implements SessionLeases {
     } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
-    const [state, ...found] = await connection.script<Found>(
+    // Sent before the script: a crash in between leaves a session that the next sweep takes off the list.
+    const listed = run === '' ? noteWaiting(connection, keys, ref) : undefined;
+    const taken = connection.script<Found>(
       ...takeScript.call({
         invocation: invocationKey(keys, ref),
         ...sessionKeys(keys, ref),
@@ -76,6 +78,7 @@ export class RedisSessionLeases implements SessionLeases {
         rejection: rejection ? toJson(rejection, 'the end') : '',
       }),
     );
+    const [[state, ...found]] = await Promise.all([taken, listed]);
     if (state === 'held') {
       const [token = 0, begun = 0, cancelled] = found as [number, number, string];
       return { state, token, begun, ...(cancelled && { cancelled }) };

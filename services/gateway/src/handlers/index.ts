@@ -36,7 +36,7 @@ import { fork } from './sessions/fork-session.ts';
 import { getSession } from './sessions/get-session.ts';
 import { listSessions } from './sessions/list-sessions.ts';
 import { patchSession } from './sessions/patch-session.ts';
-import { rewind } from './sessions/rewind-session.ts';
+import { rewindSession } from './sessions/rewind-session.ts';
 import { deleteUser } from './users/delete-user.ts';
 import { exportUser } from './users/export-user.ts';
 
@@ -67,7 +67,7 @@ export const routes: Route[] = [
   { method: 'PATCH', url: memory, handle: addToMemory },
   { method: 'GET', url: memory, handle: listMemories },
   { method: 'DELETE', url: memory, handle: deleteMemories },
-  { method: 'POST', url: `${session}/rewind`, handle: rewind },
+  { method: 'POST', url: `${session}/rewind`, handle: rewindSession },
   { method: 'POST', url: `${session}/fork`, handle: fork },
   { method: 'GET', url: artifacts, handle: listArtifacts },
   { method: 'POST', url: artifacts, handle: saveArtifact },

@@ -14,8 +14,12 @@ export const appName = 'shop';
 export const userId = 'ann';
 
 /** Takes the session for an invocation, and fails when it is busy. Returns the token. */
-export async function take(service: SessionService, ref: InvocationRef): Promise<number> {
-  const taken = await service.leases.take(ref, { run: `run of ${ref.invocationId}`, whenBusy: 'enqueue' });
+export async function take(
+  service: SessionService,
+  ref: InvocationRef,
+  run = `run of ${ref.invocationId}`,
+): Promise<number> {
+  const taken = await service.leases.take(ref, { run, whenBusy: 'enqueue' });
   if (taken.state !== 'held') throw new Error(`the session is ${taken.state}`);
   return taken.token;
 }

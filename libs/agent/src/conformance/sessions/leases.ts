@@ -174,6 +174,18 @@ export function leases(service: TheService): void {
     expect(await service().leases.waitingSessions(10)).toEqual([]);
   });
 
+  test('lists a session that work has which no message can bring again, until its end', async () => {
+    await create();
+    const { leases, invocations } = service();
+    const token = await take(service(), inv(1), '');
+    expect(await leases.waitingSessions(10)).toEqual([session]);
+    expect(await leases.nextRun(session)).toBeUndefined();
+    expect(await leases.waitingSessions(10)).toEqual([session]);
+    await invocations.end(inv(1), { status: 'completed' }, token);
+    expect(await leases.nextRun(session)).toBeUndefined();
+    expect(await leases.waitingSessions(10)).toEqual([]);
+  });
+
   test('takes nothing of an unknown session; its waiting runs still get a result', async () => {
     expect(await queue(1)).toEqual({ state: 'gone' });
     expect(await service().getSession(session)).toBeUndefined();

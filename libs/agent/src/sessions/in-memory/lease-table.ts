@@ -146,9 +146,9 @@ export class LeaseTable {
     return true;
   }
 
-  sessionsWithWaiting(limit: number): SessionRef[] {
+  sessionsToCheck(limit: number): SessionRef[] {
     const dueLeases = [...this.#leases.values()]
-      .filter(({ waiting }) => waiting.length > 0)
+      .filter(({ waiting, holder }) => waiting.length > 0 || holder?.run === '')
       .sort((a, b) => a.lookedAt - b.lookedAt)
       .slice(0, limit);
     for (const lease of dueLeases) {

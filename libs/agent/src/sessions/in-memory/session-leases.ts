@@ -120,6 +120,6 @@ export class InMemorySessionLeases implements SessionLeases {
   }
 
   async waitingSessions(limit: number): Promise<SessionRef[]> {
-    return this.#tables.leases.sessionsWithWaiting(limit);
+    return this.#tables.leases.sessionsToCheck(limit);
   }
 }

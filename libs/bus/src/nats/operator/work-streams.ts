@@ -54,6 +54,8 @@ export interface Ghost {
   seq: number;
   /** The time since the message was stored, in ms. */
   ageMs: number;
+  /** The payload; empty when it lies outside the message because it is large. */
+  bytes: Uint8Array;
 }
 
 /** The judgement of a ghost. */
@@ -204,7 +206,7 @@ async function treatGhosts(sweep: Sweep, consumer: string): Promise<Record<Ghost
     const message = await messageOrNone(manager.streams.getMessage(stream, { seq }));
     if (!message) continue;
     const ageMs = Date.now() - message.time.getTime();
-    const verdict = await judge({ kind, subject: message.subject, seq, ageMs });
+    const verdict = await judge({ kind, subject: message.subject, seq, ageMs, bytes: message.data });
     counts[verdict] += 1;
     if (verdict === 'unclear') continue;
     if (verdict === 'requeued') await publishAgain(sweep.connection, message);

@@ -1,4 +1,4 @@
-import { rewindSession } from '@agentmesh/agent';
+import { rewind } from '@agentmesh/mesh';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
@@ -8,9 +8,9 @@ import { sessionJson } from './session-json.ts';
 const body = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
 
 /** Rewinds the session to its state before an invocation. */
-export const rewind: Handler = async (context, request) => {
+export const rewindSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
   const { rewindBeforeInvocationId } = readBody(body, request);
-  await rewindSession(context.mesh.sessions, ref, rewindBeforeInvocationId);
+  await rewind(context.mesh, ref, rewindBeforeInvocationId);
   return sessionJson(await requireSession(context, ref));
 };
