@@ -1,4 +1,5 @@
 import { provision } from '@agentmesh/bus';
+import { natsTlsOf } from '@agentmesh/mesh';
 import { readConfig, serviceConfig } from '@agentmesh/service';
 import { provisionConfig } from './provision-config.ts';
 import { samples } from './samples.ts';
@@ -14,6 +15,7 @@ await provision({
   url: config.natsUrl,
   user: config.natsUser,
   pass: config.natsPassword?.reveal(),
+  tls: natsTlsOf(config),
   namespace: config.namespace,
   replicas: config.replicas,
   storage: config.storage,

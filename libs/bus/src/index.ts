@@ -47,3 +47,4 @@ export type {
 } from './nats/operator/work-streams.ts';
 export { openWorkStreams } from './nats/operator/work-streams.ts';
 export type { NatsAddress } from './nats/wire/dial.ts';
+export type { NatsTls } from './nats/wire/tls.ts';

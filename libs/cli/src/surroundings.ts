@@ -1,5 +1,5 @@
 import { type DeadLetters, type OperatorOptions, openDeadLetters } from '@agentmesh/bus';
-import { type ConnectedMesh, connectService } from '@agentmesh/mesh';
+import { type ConnectedMesh, connectService, natsTlsOf } from '@agentmesh/mesh';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 
 /** The surroundings of a command: the configuration of the mesh, the log, and the output. */
@@ -25,6 +25,7 @@ export function operatorOf({ config }: Surroundings): OperatorOptions {
     url: config.natsUrl,
     user: config.natsUser,
     pass: config.natsPassword?.reveal(),
+    tls: natsTlsOf(config),
     namespace: config.namespace,
     connectTimeoutMs,
   };

@@ -12,7 +12,7 @@ export { startRun } from './client/start-run.ts';
 export type { StoredRun } from './client/stored-run.ts';
 export { agentConfig } from './connect/agent-config.ts';
 export type { ConnectedMesh, ConnectOptions } from './connect/connect-mesh.ts';
-export { connectMesh, connectService } from './connect/connect-mesh.ts';
+export { connectMesh, connectService, natsTlsOf } from './connect/connect-mesh.ts';
 export type { MeshParts } from './connect/create-mesh.ts';
 export { createMesh } from './connect/create-mesh.ts';
 export type { MainOptions } from './connect/service-main.ts';

@@ -38,6 +38,21 @@ export const serviceConfig = {
     optional: true,
     secret: true,
   }),
+  natsCaFile: variable(
+    'MESH_NATS_CA_FILE',
+    'file with the CA certificates, in PEM, for a NATS with TLS; unset: the certificates that Node.js trusts',
+    z.string(),
+    { optional: true },
+  ),
+  natsCertFile: variable(
+    'MESH_NATS_CERT_FILE',
+    'file with the certificate, in PEM, that the service presents to a NATS with TLS',
+    z.string(),
+    { optional: true },
+  ),
+  natsKeyFile: variable('MESH_NATS_KEY_FILE', 'file with the key of this certificate, in PEM', z.string(), {
+    optional: true,
+  }),
   redisUrl: variable(
     'REDIS_URL',
     'address of Redis, with user and password if it has them; forms for a cluster and Sentinels: see below',

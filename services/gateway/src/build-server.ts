@@ -6,28 +6,37 @@ import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
 import { hostCheck } from './http/allowed-hosts.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
+import type { ServerCertificate } from './http/tls.ts';
 
 /** Longest time in which the headers of a request must have arrived, in ms. */
 const headersTimeoutMs = 60_000;
+/** Longest time of a TLS handshake, in ms. A connection without one holds up the stop of the gateway. */
+const handshakeTimeoutMs = 5_000;
 
 export type ServerOptions = Pick<
   GatewayConfig,
   'bodyLimit' | 'requestTimeoutMs' | 'httpHost' | 'allowedHosts'
->;
+> & {
+  /** Serves HTTPS; default HTTP. */
+  certificate?: ServerCertificate | undefined;
+};
 
 /** Makes the HTTP server with all routes, not yet listening. */
 export function buildServer(
   context: GatewayContext,
-  { bodyLimit, requestTimeoutMs, httpHost, allowedHosts }: ServerOptions,
+  { bodyLimit, requestTimeoutMs, httpHost, allowedHosts, certificate }: ServerOptions,
 ): FastifyInstance {
-  const server = fastify({
+  // Node applies neither limit if the limit for the headers is longer than the limit for the request.
+  const limits = {
+    headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
+  };
+  const server: FastifyInstance = fastify({
     bodyLimit,
     requestTimeout: requestTimeoutMs,
-    // Node applies neither limit if the limit for the headers is longer than the limit for the request.
-    http: {
-      headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
-      connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
-    },
+    ...(certificate
+      ? { https: { ...limits, ...certificate, handshakeTimeout: handshakeTimeoutMs } }
+      : { http: limits }),
     // Requests in hand end; idle keep-alive connections do not hold up the stop.
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 16_384 },

@@ -5,6 +5,7 @@ import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
 import { orderlyClose } from './http/close-server.ts';
+import { readCertificate } from './http/tls.ts';
 
 /** Time before the end of the grace period at which waiting clients are disconnected, in ms. */
 const closingMs = 2_000;
@@ -17,6 +18,7 @@ export async function startGateway(
   config: GatewayConfig,
   { log, replica }: Pick<MainContext, 'log' | 'replica'>,
 ): Promise<AsyncDisposable> {
+  const certificate = readCertificate(config);
   await using owners = new AsyncDisposableStack();
   const mesh = owners.use(await connectService('gateway', config, log, { replica }));
   let draining = false;
@@ -33,7 +35,7 @@ export async function startGateway(
   owners.defer(() => registration.stop());
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
-  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, config);
+  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, { ...config, certificate });
   const close = orderlyClose(server);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {

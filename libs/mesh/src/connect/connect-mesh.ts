@@ -1,5 +1,5 @@
 import { GeminiEmbedder } from '@agentmesh/agent';
-import { connectNats } from '@agentmesh/bus';
+import { connectNats, type NatsTls } from '@agentmesh/bus';
 import { assertOptions, createSecretBox, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
@@ -8,6 +8,8 @@ import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
+
+type NatsTlsConfig = Pick<ServiceConfig, 'natsCaFile' | 'natsCertFile' | 'natsKeyFile'>;
 
 export interface ConnectOptions {
   /** Name of this process among the replicas of the service, as in its logs; default: a new one. */
@@ -19,6 +21,8 @@ export interface ConnectOptions {
   natsUrl: string;
   user?: string | undefined;
   password?: string | undefined;
+  /** Files of a connection with TLS; only for addresses with `tls://`. */
+  natsTls?: NatsTls | undefined;
   /** Address of one server, a Redis Cluster, or Sentinels, with or without TLS: see `parseRedisUrl`. */
   redisUrl: string;
   /**
@@ -65,6 +69,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   natsUrl: true,
   user: true,
   password: true,
+  natsTls: true,
   redisUrl: true,
   redisCaFile: true,
   redisWaitReplicas: true,
@@ -124,6 +129,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError,
       ...(options.user !== undefined && { user: options.user }),
       ...(options.password !== undefined && { pass: options.password }),
+      tls: options.natsTls,
       namespace,
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
@@ -172,6 +178,7 @@ export async function connectService(
     natsUrl: config.natsUrl,
     user: config.natsUser,
     password: config.natsPassword?.reveal(),
+    natsTls: natsTlsOf(config),
     redisUrl: config.redisUrl.reveal(),
     redisCaFile: config.redisCaFile,
     redisWaitReplicas: config.redisWaitReplicas,
@@ -184,6 +191,11 @@ export async function connectService(
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });
+}
+
+/** Returns the files of the connection to NATS, from the configuration of a service. */
+export function natsTlsOf({ natsCaFile, natsCertFile, natsKeyFile }: NatsTlsConfig): NatsTls {
+  return { caFile: natsCaFile, certFile: natsCertFile, keyFile: natsKeyFile };
 }
 
 function memoryOptions({

@@ -14,6 +14,15 @@ export const gatewayConfig = {
       default: '127.0.0.1',
     },
   ),
+  httpCertFile: variable(
+    'MESH_HTTP_CERT_FILE',
+    'file with the certificate and its chain, in PEM: the REST interface is served with HTTPS',
+    z.string(),
+    { optional: true },
+  ),
+  httpKeyFile: variable('MESH_HTTP_KEY_FILE', 'file with the key of this certificate, in PEM', z.string(), {
+    optional: true,
+  }),
   allowedHosts: variable(
     'MESH_HTTP_ALLOWED_HOSTS',
     'host names that requests may use besides those of this machine, with commas between them; *: any; default *, or none when only this machine reaches the gateway',

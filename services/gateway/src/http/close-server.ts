@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 
 /** Time between two searches for connections without work, in ms. */
@@ -13,7 +14,8 @@ const sweepMs = 50;
  */
 export function orderlyClose(server: FastifyInstance): () => Promise<void> {
   const unused = new Set<Socket>();
-  server.server.on('connection', (socket) => {
+  // With HTTPS, requests name the encrypted socket.
+  server.server.on(server.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket) => {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });

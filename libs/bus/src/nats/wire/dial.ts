@@ -3,20 +3,23 @@ import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
-import { fromNats, rootCause } from './nats-errors.ts';
+import { fromNats, isTimeout, rootCause } from './nats-errors.ts';
+import { type NatsTls, readTls } from './tls.ts';
 
 /** The address of a NATS server, with the credentials. */
 export interface NatsAddress {
   /**
-   * `nats://host:4222`, or several with commas between them. A user and password in the URL apply when `user`
-   * is not set.
+   * `nats://host:4222`, or several with commas between them; with `tls://` a server without TLS is refused. A
+   * user and password in the URL apply when `user` is not set.
    */
   url: string;
   user?: string | undefined;
   pass?: string | undefined;
+  /** Only for addresses with `tls://`. */
+  tls?: NatsTls | undefined;
 }
 
-export const natsAddressNames: OptionNames<NatsAddress> = { url: true, user: true, pass: true };
+export const natsAddressNames: OptionNames<NatsAddress> = { url: true, user: true, pass: true, tls: true };
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
@@ -32,6 +35,7 @@ export async function dial(
   timeoutMs = defaultConnectTimeoutMs,
 ): Promise<NatsConnection> {
   const { servers, ...credentials } = readAddress(address);
+  const tls = readTls(servers, address.tls);
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
@@ -39,6 +43,7 @@ export async function dial(
       const options = {
         servers,
         ...credentials,
+        ...(tls && { tls }),
         name,
         inboxPrefix,
         noAsyncTraces: true,
@@ -53,7 +58,9 @@ export async function dial(
       return await closingSockets(() => connect(options));
     } catch (thrown) {
       if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
-      if (giveUpAt - performance.now() <= dialPauseMs) throw unreachable(servers, timeoutMs, thrown);
+      if (giveUpAt - performance.now() <= dialPauseMs) {
+        throw unreachable({ servers, timeoutMs, isEncrypted: tls !== undefined }, thrown);
+      }
       await delay(dialPauseMs);
     }
   }
@@ -76,10 +83,25 @@ function readAddress({ url, user, pass }: NatsAddress) {
   return { servers, ...credentials };
 }
 
-function unreachable(servers: string[], timeoutMs: number, cause: unknown): MeshError {
+interface Attempts {
+  servers: readonly string[];
+  timeoutMs: number;
+  isEncrypted: boolean;
+}
+
+function unreachable({ servers, timeoutMs, isEncrypted }: Attempts, cause: unknown): MeshError {
+  const advice = isEncrypted
+    ? `check the address and the certificates (${tlsProblem(cause)})`
+    : 'check the address and start the server';
   return new MeshError(
     'unavailable',
-    `no NATS server answers at ${servers.join(', ')} within ${timeoutMs} ms; check the address and start the server`,
+    `no NATS server answers at ${servers.join(', ')} within ${timeoutMs} ms; ${advice}`,
     { cause },
   );
+}
+
+/** A server that refuses the certificate of a client closes the connection, and says why in its own log only. */
+function tlsProblem(cause: unknown): string {
+  if (cause instanceof Error && !isTimeout(cause)) return cause.message;
+  return 'the server is silent, or refuses the certificate of this process: see its log';
 }
