@@ -49,6 +49,7 @@ export async function buildRequest(
     model: agent.llm.model,
     contents: buildContents({
       ...promptView(agent, context),
+      invocationId: context.invocationId,
       agentName: agent.name,
       branch: context.branch,
       include: agent.includeContents,

@@ -11,10 +11,13 @@ const answers = (author: string, id: string) =>
     author,
     content: { role: 'user', parts: [{ functionResponse: { id, name: 'f', response: { ok: true } } }] },
   });
-const current = (...events: Parameters<typeof buildContents>[0]['events'][number][]) =>
-  buildContents({ events, agentName: 'me', branch: undefined, include: 'none' }).map(({ parts = [] }) =>
-    parts.map((part) => part.text ?? Object.keys(part)[0]).join(' '),
-  );
+type Events = Parameters<typeof buildContents>[0]['events'];
+const wordsOf = (events: Events, include: 'none' | 'default') => {
+  const { invocationId = '' } = events.findLast(({ author }) => author === 'user') ?? {};
+  const contents = buildContents({ events, invocationId, agentName: 'me', branch: undefined, include });
+  return contents.map(({ parts = [] }) => parts.map((part) => part.text ?? Object.keys(part)[0]).join(' '));
+};
+const current = (...events: Events) => wordsOf(events, 'none');
 
 describe('the contents of the current turn alone', () => {
   it('begin with the last message, and include the calls made since', () => {
@@ -44,23 +47,35 @@ describe('the contents of the current turn alone', () => {
   });
 });
 
-describe('the contents of a whole conversation', () => {
-  it('keep the new message when the progress of an earlier call comes behind it', () => {
-    const events = [
-      { ...textEvent('user', 'old'), invocationId: 'e-1' },
-      { ...calls('me', 'a'), invocationId: 'e-1' },
-      { ...answers('me', 'a'), invocationId: 'e-1' },
-      { ...textEvent('me', 'it is at work'), invocationId: 'e-1' },
-      { ...textEvent('user', 'new'), invocationId: 'e-2' },
-      { ...answers('me', 'a'), invocationId: 'e-1' },
-    ];
-    const contents = buildContents({ events, agentName: 'me', branch: undefined, include: 'default' });
-    expect(contents.map(({ parts = [] }) => parts[0]?.text ?? Object.keys(parts[0] ?? {})[0])).toEqual([
-      'old',
-      'functionCall',
-      'functionResponse',
-      'it is at work',
-      'new',
-    ]);
+describe('the contents of a conversation in which an earlier call makes progress', () => {
+  const earlier = [
+    { ...textEvent('user', 'old'), invocationId: 'e-1' },
+    { ...calls('me', 'a'), invocationId: 'e-1' },
+    { ...answers('me', 'a'), invocationId: 'e-1' },
+    { ...textEvent('me', 'it is at work'), invocationId: 'e-1' },
+  ];
+  const progress = { ...answers('me', 'a'), invocationId: 'e-1' };
+  const message = { ...textEvent('user', 'new'), invocationId: 'e-2' };
+  const call = { ...calls('me', 'b'), invocationId: 'e-2' };
+  const result = { ...answers('me', 'b'), invocationId: 'e-2' };
+  const outcome = { ...answers('user', 'a'), invocationId: 'e-3' };
+  const past = ['old', 'functionCall', 'functionResponse', 'it is at work'];
+  const turn = ['new', 'functionCall', 'functionResponse'];
+
+  it.each<[string, Events, string[], string[]]>([
+    ['before the first step', [message, progress], ['new'], past],
+    ['before the call of a tool', [message, progress, call, result], turn, past],
+    ['while a tool works', [message, call, progress, result], turn, past],
+    ['before the second step', [message, call, result, progress], turn, past],
+    [
+      'behind the outcome that woke the agent',
+      [message, outcome, progress],
+      ['functionCall', 'functionResponse'],
+      ['old'],
+    ],
+  ])('keep the present turn: %s', (_, events, present, before) => {
+    const all = [...earlier, ...events];
+    expect(wordsOf(all, 'none')).toEqual(present);
+    expect(wordsOf(all, 'default')).toEqual([...before, ...present]);
   });
 });

@@ -9,6 +9,8 @@ export interface ContentsRequest {
   /** Summary of the conversation before the events. */
   summary?: string;
   events: readonly Event[];
+  /** The invocation for which the model is asked. */
+  invocationId: string;
   agentName: string;
   branch: string | undefined;
   /** `none`: only the current turn, from the last event of another author. */
@@ -16,15 +18,16 @@ export interface ContentsRequest {
 }
 
 /** Makes the model's view of the conversation from the events that this agent may see. */
-export function buildContents({ summary, events, agentName, branch, include }: ContentsRequest): Content[] {
+export function buildContents(request: ContentsRequest): Content[] {
+  const { summary, events, invocationId, agentName, branch, include } = request;
   const see = (event: Event): Event[] => {
     if (!isOnBranch(event.branch, branch)) return [];
     const shownEvent = withoutQuestions(event);
     return isShown(shownEvent) ? [shownEvent] : [];
   };
-  const turn = include === 'none' ? events.slice(startOfTurn(events, agentName, see)) : events;
+  const turn = include === 'none' ? events.slice(startOfTurn(request, see)) : events;
   const visible = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
-  const contents = pairCalls(visible).flatMap(({ content }) =>
+  const contents = pairCalls(visible, invocationId).flatMap(({ content }) =>
     content ? [copyOf(withoutOurIds(content))] : [],
   );
   return summary === undefined ? contents : [summaryContent(summary), ...contents];
@@ -58,7 +61,10 @@ function withoutQuestions(event: Event): Event {
  * Finds the start of the turn: the last event of another author, or the call that an answer in it belongs to.
  * The search begins at the end, as the log may be long.
  */
-function startOfTurn(events: readonly Event[], agentName: string, see: (event: Event) => Event[]): number {
+function startOfTurn(
+  { events, agentName, invocationId }: ContentsRequest,
+  see: (event: Event) => Event[],
+): number {
   const lastOther = events.findLastIndex((each) =>
     see(each).some(
       (event) =>
@@ -67,7 +73,8 @@ function startOfTurn(events: readonly Event[], agentName: string, see: (event: E
     ),
   );
   const start = Math.max(lastOther, 0);
-  const answered = events.slice(start).flatMap(see).flatMap(getFunctionResponses);
+  const ofInvocation = events.slice(start).filter((event) => event.invocationId === invocationId);
+  const answered = ofInvocation.flatMap(see).flatMap(getFunctionResponses);
   const index = logIndex(events);
   const callEvent = index.firstCallOf(
     answered.map(({ id }) => id),
@@ -90,13 +97,8 @@ function retell(event: Event): Event {
     .filter(({ thought }) => !thought)
     .map((part) => retellPart(author, part));
   const content = { role: 'user', parts: [{ text: 'For context:' }, ...parts] };
-  const told: Event = { ...event, author: 'user', content };
-  retold.add(told);
-  return told;
+  return { ...event, author: 'user', content };
 }
-
-/** The events that {@link retell} has made. */
-const retold = new WeakSet<Event>();
 
 function retellPart(author: string, part: Part): Part {
   const { text, functionCall: call, functionResponse: response } = part;
@@ -113,10 +115,10 @@ function retellPart(author: string, part: Part): Part {
 
 /**
  * Moves each response directly behind its call, as models demand. Of several responses to a call only the
- * last response is kept. When the newest event answers an older call, the events in between are left out of
- * the prompt. A call without a response is left out too, because no model accepts one.
+ * last response is kept. When the newest event of the invocation answers an older call, the events in between
+ * are left out of the prompt. A call without a response is left out too, because no model accepts one.
  */
-function pairCalls(events: readonly Event[]): Event[] {
+function pairCalls(events: readonly Event[], invocationId: string): Event[] {
   const responses = new Map<string, Part>();
   for (const event of events) {
     for (const part of event.content?.parts ?? []) {
@@ -124,7 +126,7 @@ function pairCalls(events: readonly Event[]): Event[] {
     }
   }
   const paired: Event[] = [];
-  for (const event of withoutInterlude(events)) {
+  for (const event of withoutInterlude(events, invocationId)) {
     const calls = getFunctionCalls(event);
     if (calls.length > 0) paired.push(...callWithResponses(event, responses));
     else if (getFunctionResponses(event).length === 0) paired.push(event);
@@ -133,30 +135,22 @@ function pairCalls(events: readonly Event[]): Event[] {
   return paired;
 }
 
-function withoutInterlude(events: readonly Event[]): readonly Event[] {
-  const newest = events.at(-1);
+function withoutInterlude(events: readonly Event[], invocationId: string): readonly Event[] {
+  // The progress of calls of other invocations may come at any time, and is not what this invocation goes on
+  // with.
+  const at = events.findLastIndex((event) => event.invocationId === invocationId);
+  const newest = events[at];
   const answered = newest ? getFunctionResponses(newest).map(({ id }) => id) : [];
-  if (answered.length === 0) return events;
+  if (!newest || answered.length === 0) return events;
   const call = events.findLastIndex((event) =>
     getFunctionCalls(event).some(({ id }) => answered.includes(id)),
   );
   if (call === -1) return events;
-  // The progress of an earlier call came between a message and the first step of its run.
-  if (newest?.author !== 'user' && hasUnanswered(events.slice(call + 1, -1), newest?.invocationId))
-    return events;
   // The user's messages of this invocation stay: an answer from an earlier message may take effect only now.
   const messages = events
-    .slice(call + 1, -1)
-    .filter(({ author, invocationId }) => author === 'user' && invocationId === newest?.invocationId);
-  return [...events.slice(0, call + 1), ...messages, ...events.slice(-1)];
-}
-
-/** Tells whether the last message of the user began another invocation, of which nothing else is there. */
-function hasUnanswered(events: readonly Event[], invocationId: string | undefined): boolean {
-  const at = events.findLastIndex((event) => event.author === 'user' && !retold.has(event));
-  const message = events[at];
-  if (!message || message.invocationId === invocationId) return false;
-  return events.slice(at + 1).every((event) => event.invocationId !== message.invocationId);
+    .slice(call + 1, at)
+    .filter((event) => event.author === 'user' && event.invocationId === invocationId);
+  return [...events.slice(0, call + 1), ...messages, newest];
 }
 
 function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {
