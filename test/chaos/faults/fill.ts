@@ -5,12 +5,8 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import type { Field } from '../field.ts';
 
-/**
- * Leaves the Redis server without memory for a time: it then refuses every write. Does nothing for a Cluster and
- * behind Sentinels, where only one of several servers would be full.
- */
+/** Leaves the only Redis server without memory for a time: it then refuses every write. */
 export async function fillRedis({ redis }: Field, forMs: number, signal: AbortSignal): Promise<void> {
-  if (redis.kind !== 'single') return;
   const admin = new Redis(redis.url, { maxRetriesPerRequest: 2, retryStrategy: () => 100 });
   admin.on('error', () => {});
   try {

@@ -1,5 +1,6 @@
 import { type KillPoint, killPoints, planFaults, type Random, seededRandom } from '@agentmesh/testing';
 import { partNames } from '../agents.ts';
+import type { RedisKind } from '../field/servers.ts';
 import type { Mix } from './mixes.ts';
 
 /** The targets of faults: the places of a part, the gateways, the servers. */
@@ -58,6 +59,7 @@ export interface FaultOptions {
   longestMs: number;
   /** The time for which faults are planned, in ms. */
   untilMs: number;
+  redisKind: RedisKind;
 }
 
 /** Services by the share of the faults that they get. */
@@ -132,8 +134,36 @@ function paceOf(active: readonly Exclude<Mix, 'none'>[]): number {
 /** The share of moments with a second fault at the same time. */
 const twoAtOnce = 0.1;
 
+/**
+ * The time from the end of a fault of the Redis behind Sentinels to its next one, in ms. A Sentinel waits for
+ * eight seconds before it makes a server that comes back a replica, and until then no write is acknowledged;
+ * without this time the mesh would stand still from one fault to the next.
+ */
+const sentinelRestMs = 15_000;
+
+/** Leaves out the faults that a Redis of several servers cannot have, or that come before it is whole again. */
+function bearable(faults: readonly PlannedFault[], redisKind: RedisKind): PlannedFault[] {
+  let wholeAt = 0;
+  return faults.filter(({ kind, target, atMs, forMs }) => {
+    if (target !== 'redis' || redisKind === 'single') return true;
+    if (kind === 'fill' || atMs < wholeAt) return false;
+    if (redisKind === 'sentinel') wholeAt = atMs + forMs + sentinelRestMs;
+    return true;
+  });
+}
+
 /** Plans the faults of a seed, in the order of their times. */
-export function planFaultsOf({ seed, mixes, everyMs, longestMs, untilMs }: FaultOptions): PlannedFault[] {
+export function planFaultsOf(options: FaultOptions): PlannedFault[] {
+  return bearable(drawFaults(options), options.redisKind);
+}
+
+function drawFaults({
+  seed,
+  mixes,
+  everyMs,
+  longestMs,
+  untilMs,
+}: Omit<FaultOptions, 'redisKind'>): PlannedFault[] {
   const active = mixes.filter((mix) => mix !== 'none');
   if (active.length === 0) return [];
   const random = seededRandom(seed).fork('faults');

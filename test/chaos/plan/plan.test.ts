@@ -54,6 +54,18 @@ describe('a plan', () => {
     expect(new Set(planOf(3, mix).faults.map(({ kind }) => kind))).toEqual(new Set(kinds));
   });
 
+  it('leaves a Redis behind Sentinels the time to be whole again', () => {
+    const { faults: planned } = makePlan({ ...planOf(7).settings, redisKind: 'sentinel' });
+    const { faults } = planOf(7);
+    const isRedis = ({ target }: Plan['faults'][number]) => target === 'redis';
+    expect(planned.filter((fault) => !isRedis(fault))).toEqual(faults.filter((fault) => !isRedis(fault)));
+    const ofRedis = planned.filter(isRedis);
+    expect(ofRedis.length).toBeGreaterThan(10);
+    expect(ofRedis.map(({ kind }) => kind)).not.toContain('fill');
+    for (const [n, { atMs }] of ofRedis.slice(1).entries())
+      expect(atMs - (ofRedis[n]?.atMs ?? 0) - (ofRedis[n]?.forMs ?? 0)).toBeGreaterThanOrEqual(15_000);
+  });
+
   it('may have only some kinds of visits', () => {
     const only = makePlan({ ...defaultSettings, seed: 1, runs: 20, mixes: ['none'], visits: ['talk'] });
     expect(new Set(only.visits.flatMap(({ bursts }) => bursts.map((burst) => burst.length)))).toEqual(
