@@ -50,7 +50,7 @@ const kinds: Kind[] = [
     pattern(({ hiddenSessions }) => hiddenSessions('x', 'x')),
     pattern(({ sessionEnds }) => sessionEnds('x', 'x')),
     pattern(({ deadlines }) => deadlines('x')),
-    pattern(({ waitingSessions }) => waitingSessions),
+    pattern(({ busySessions }) => busySessions),
     pattern(({ memory }) => memory('x', 'x').meta, '(?::.+)?'),
     pattern(({ user }) => user('x', 'x').replace(/user$/, 'credential'), '.*'),
   ].map((each): Kind => [each, async () => {}]),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
-import { appNames, type ConnectedMesh, connectService, serveAgent } from '@agentmesh/mesh';
+import { appNames, type ConnectedMesh, connectService, readInvocation, serveAgent } from '@agentmesh/mesh';
 import { every } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
@@ -175,9 +175,9 @@ describe('the operator command', () => {
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'held'), 'no run', { messageId: 'no-run' });
     const next = { ...run, invocationId: 'e-next', message: 'hi' };
     await mesh.bus.enqueue(mesh.subjects.agentRun('solo', 'held'), next, { messageId: 'e-next:0' });
-    await until(async () => (await mesh.sessions.leases.waitingSessions(10)).length === 1, {
-      what: 'the next run to wait',
-    });
+    const status = async () =>
+      (await readInvocation(mesh, { ...session, invocationId: 'e-next' }).catch(() => undefined))?.status;
+    await until(async () => (await status()) === 'waiting', { what: 'the next run to wait' });
     const told: unknown[] = [];
     await mesh.bus.subscribe(mesh.subjects.invocationEvent('e-gone', every), (news) =>
       told.push(news.json()),

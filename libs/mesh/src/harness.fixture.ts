@@ -1,9 +1,11 @@
 import { BaseLlm, InMemorySessionService, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { type Bus, MemoryHub } from '@agentmesh/bus';
-import type { Event, RunCommandInput } from '@agentmesh/protocol';
+import type { Event, RunCommandInput, SessionRef } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
+import { until } from '@agentmesh/testing';
 import type { Part } from '@google/genai';
 import { memoryCallResults, memoryJobs } from './calls/memory-calls.fixture.ts';
+import { readInvocation } from './client/follow-run.ts';
 import { startRun } from './client/start-run.ts';
 import { createMesh } from './connect/create-mesh.ts';
 import type { Mesh } from './mesh/mesh.ts';
@@ -88,4 +90,14 @@ export function brief({ author, content, errorCode }: Event): string {
   if (part?.functionCall) return `${author}: calls ${part.functionCall.name}`;
   if (part?.functionResponse) return `${author}: gets ${JSON.stringify(part.functionResponse.response)}`;
   return `${author}: ${part?.text}`;
+}
+
+/** Waits until a run waits for its session. */
+export async function untilWaiting(
+  mesh: Mesh,
+  ref: SessionRef,
+  { invocationId }: { invocationId: string },
+): Promise<void> {
+  const status = async () => (await readInvocation(mesh, { ...ref, invocationId })).status;
+  await until(async () => (await status().catch(() => undefined)) === 'waiting', { what: 'the run to wait' });
 }

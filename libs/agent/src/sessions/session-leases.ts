@@ -160,10 +160,10 @@ export interface SessionLeases {
   abandon(ref: InvocationRef, end: RunEnd): Promise<boolean>;
 
   /**
-   * Lists the sessions in which runs wait, or that are held by work that no message can bring again; the least
-   * recently checked first. After a crash this finds the runs that wait, and the work whose process is gone.
+   * Lists the sessions that a run has, or for which a run waits; the least recently checked first. After a
+   * crash this finds the runs that wait, and those whose process or command is gone.
    */
-  waitingSessions(limit: number): Promise<SessionRef[]>;
+  busySessions(limit: number): Promise<SessionRef[]>;
 }
 
 export const defaultLeaseMs = 30_000;

@@ -6,7 +6,8 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 import { startRun } from './start-run.ts';
 
-it('a run whose command is lost is published again when a client follows it', async () => {
+/** Starts an agent that stops in its model call, and returns the means to lose it and the command of its run. */
+async function stage(sweepMs?: number) {
   const world = memoryMesh();
   const begun = Promise.withResolvers<void>();
   const serve = async (model: ScriptedLlm) => {
@@ -14,7 +15,8 @@ it('a run whose command is lost is published again when a client follows it', as
     const sessions = overrideSessions(mesh.sessions, {
       leases: { take: (ref, options) => mesh.sessions.leases.take(ref, { ...options, leaseMs: 20 }) },
     });
-    await serveAgent({ ...mesh, sessions }, new LlmAgent({ name: 'solo', model }), { app: 'app' });
+    const options = { app: 'app', ...(sweepMs !== undefined && { sweepMs }) };
+    await serveAgent({ ...mesh, sessions }, new LlmAgent({ name: 'solo', model }), options);
     return mesh;
   };
   const hanging = new ScriptedLlm();
@@ -22,15 +24,35 @@ it('a run whose command is lost is published again when a client follows it', as
     begun.resolve();
     await new Promise(() => {});
   };
-  const lost = await serve(hanging);
+  const first = await serve(hanging);
   const { client, ref } = await world.chat('app');
+  const lose = async () => {
+    await begun.promise;
+    world.hub.kill(first.bus);
+    world.hub.remove('mesh.v1.agent.solo.run.*');
+    await serve(new ScriptedLlm(says('done')));
+  };
+  const timesAsked = () => world.lines.filter((line) => line.includes('gave no sign of life')).length;
+  return { world, client, ref, lose, timesAsked };
+}
+
+it('a run whose command is lost is published again when a client follows it', async () => {
+  const { client, ref, lose, timesAsked } = await stage();
   const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
   const events = Array.fromAsync(run.events);
-  await begun.promise;
-  world.hub.kill(lost.bus);
-  world.hub.remove('mesh.v1.agent.solo.run.*');
-  await serve(new ScriptedLlm(says('done')));
+  await lose();
   expect((await events).map(brief)).toEqual(['solo: done']);
   expect(await run.end).toMatchObject({ status: 'completed' });
-  expect(world.lines.filter((line) => line.includes('gave no sign of life'))).toHaveLength(1);
+  expect(timesAsked()).toBe(1);
 }, 30_000);
+
+it('a run whose command is lost is published again although nobody follows it', async () => {
+  const { world, client, ref, lose, timesAsked } = await stage(20);
+  const invocationId = 'e-plain';
+  const command = { app: 'app', user: 'u', session: ref.sessionId, message: 'go', invocationId };
+  await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), command, { messageId: 'plain' });
+  await lose();
+  const record = () => world.sessions.invocations.get({ ...ref, invocationId });
+  await expect.poll(async () => (await record()).status).toBe('completed');
+  expect(timesAsked()).toBe(1);
+});

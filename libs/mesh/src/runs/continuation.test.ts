@@ -221,7 +221,7 @@ describe('an invocation that is continued', () => {
     const other = { ...ref, invocationId: 'e-other' };
     await world.sessions.leases.take(other, { run: 'another run', whenBusy: 'reject' });
     const run = await answer();
-    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+    await expect.poll(() => world.hub.queued(client.subjects.workSubject('run', 'root'))).toBe(0);
     expect(await cancelInvocation(client, { ...ref, invocationId }, 'enough')).toMatchObject({
       status: 'completed',
     });

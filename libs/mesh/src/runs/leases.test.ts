@@ -1,7 +1,7 @@
 import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
-import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { brief, calls, memoryMesh, ScriptedLlm, says, untilWaiting } from '../harness.fixture.ts';
 import { callService } from '../remote/call-service.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
@@ -123,11 +123,11 @@ describe('runs of one session', () => {
   });
 
   it('end with an error when their session is deleted while they wait', async () => {
-    const { world, llm, start, ref } = await slowMesh();
+    const { world, llm, start, ref, client } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
     const second = await start('two');
-    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+    await untilWaiting(client, ref, second);
     await world.sessions.deleteSession(ref);
     await llm.answer();
     await first.all;
@@ -157,11 +157,11 @@ describe('cancelling', () => {
   });
 
   it('ends a run that waits for its turn, and lets the runs behind it go on', async () => {
-    const { llm, client, start, ref, world } = await slowMesh();
+    const { llm, client, start, ref } = await slowMesh();
     const first = await start('one');
     await expect.poll(() => llm.seen).toEqual(['one']);
     const second = await start('two');
-    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+    await untilWaiting(client, ref, second);
     const third = await start('three');
     await expect
       .poll(
@@ -327,7 +327,7 @@ function untilDead<T extends object>(store: T, isAlive: () => boolean): T {
 
 describe('the ask of a program in a session', () => {
   it('is refused while a run is at work in the session, and holds back runs while it is at work', async () => {
-    const { world, llm, client, ref, start, log } = await slowMesh();
+    const { llm, client, ref, start, log } = await slowMesh();
     const ask = async (message: string) => {
       const callee = { subject: client.subjects.agentAsk('solo'), isKnown: () => true };
       const payload = { message, app: 'app', user: 'u', session: ref.sessionId };
@@ -343,7 +343,7 @@ describe('the ask of a program in a session', () => {
     const asked = ask('three');
     await expect.poll(() => llm.seen).toEqual(['one', 'three']);
     const waiting = await start('four');
-    await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+    await untilWaiting(client, ref, waiting);
     await llm.answer();
     expect(await asked).toMatchObject({ text: 're: three' });
     await llm.answer();

@@ -4,7 +4,7 @@ import type { StoredItem } from '@agentmesh/bus';
 import { every } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
-import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { brief, memoryMesh, ScriptedLlm, says, untilWaiting } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
@@ -60,7 +60,7 @@ function stopped() {
 
 it('a run waits for an earlier one that a stopped replica has received', async () => {
   const first = stopped();
-  const { start, log, world } = await stage(first.wrap);
+  const { start, log, world, client, ref } = await stage(first.wrap);
   const one = await start('one');
   await first.reached;
   const model = echo();
@@ -69,7 +69,7 @@ it('a run waits for an earlier one that a stopped replica has received', async (
     sweepMs: 50,
   });
   const two = await start('two');
-  await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+  await untilWaiting(client, ref, two);
   first.open();
   await Promise.all([one.all, two.all]);
   expect(await log()).toEqual(inTurn('one', 'two'));
@@ -116,7 +116,7 @@ it('a run that is rejected at one replica does not begin at another', async () =
 
 it('a run goes on when the earlier one will never arrive', async () => {
   const first = stopped();
-  const { start, log, world } = await stage(first.wrap);
+  const { start, log, world, client, ref } = await stage(first.wrap);
   await start('one');
   await first.reached;
   await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model: echo() }), {
@@ -124,7 +124,7 @@ it('a run goes on when the earlier one will never arrive', async () => {
     sweepMs: 50,
   });
   const two = await start('two');
-  await expect.poll(() => world.sessions.leases.waitingSessions(1)).toHaveLength(1);
+  await untilWaiting(client, ref, two);
   // As an operator who removes messages from a stream.
   world.hub.remove('mesh.v1.agent.solo.run.*');
   await two.all;

@@ -7,9 +7,6 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { speakerFor } from './next-speaker.ts';
 
-/** Time that the next run may wait for a free slot before its command is published again, in ms. */
-const promotedMs = 600_000;
-
 /**
  * Publishes the next run in the queue of a session, if there is one. Must be called after an invocation has
  * ended, before the run command is acknowledged. The run is published first and taken from the queue
@@ -36,7 +33,7 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
     mesh.log.debug({ invocationId, to }, 'may not publish the next run of the session; its agent will');
     return;
   }
-  await mesh.sessions.leases.promote({ ...session, invocationId, resume }, promotedMs);
+  await mesh.sessions.leases.promote({ ...session, invocationId, resume });
   mesh.log.debug({ invocationId, to }, 'its turn has come');
 }
 
@@ -110,8 +107,7 @@ const sweepSize = 100;
 
 /**
  * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions that no
- * run holds; it asks for silent holders of sessions in which runs wait; and it ends calls whose deadline is
- * over.
+ * run holds; it asks for silent holders of sessions; and it ends calls whose deadline is over.
  *
  * @param expire ends the calls whose deadline is over
  */
@@ -123,13 +119,13 @@ export function startSweeper(
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweep = async () => {
-    for (const ref of await mesh.sessions.leases.waitingSessions(sweepSize)) {
+    for (const ref of await mesh.sessions.leases.busySessions(sweepSize)) {
       if (signal.aborted) return;
       try {
         await startNext(mesh, ref, agent);
         await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
       } catch (error) {
-        mesh.log.warn({ err: error, ...ref }, 'could not look for waiting runs');
+        mesh.log.warn({ err: error, ...ref }, 'could not look after a busy session');
       }
     }
   };
@@ -139,7 +135,7 @@ export function startSweeper(
       await delay(sweepMs / 2 + Math.random() * sweepMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       await expire().catch((error) => mesh.log.warn({ err: error }, 'could not look for overdue calls'));
-      await sweep().catch((error) => mesh.log.warn({ err: error }, 'could not look for waiting runs'));
+      await sweep().catch((error) => mesh.log.warn({ err: error }, 'could not look for busy sessions'));
     }
   })();
   return {

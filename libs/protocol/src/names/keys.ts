@@ -29,7 +29,7 @@ export function keys(prefix = 'am') {
      * Sorted set: all sessions in which runs wait, by the time of their last check, in ms; in a slot of its
      * own.
      */
-    waitingSessions: `${prefix}:waiting-sessions`,
+    busySessions: `${prefix}:busy-sessions`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
     /** Hash: `app:` state, in a slot of its own. */

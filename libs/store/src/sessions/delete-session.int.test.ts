@@ -83,7 +83,7 @@ test('the deletion of a session leaves its waiting runs, and the ends of its run
   expect(before).toContain('{shop:ann}:invocation:e-silent');
   await sessions.deleteSession(ref);
   expect(await remainingKeys()).toEqual([
-    'waiting-sessions',
+    'busy-sessions',
     ...ends,
     '{shop:ann}:session:sess:waiting',
     '{shop:ann}:session:sess:waiting-runs',

@@ -55,7 +55,7 @@ export class RedisSessionLeases implements SessionLeases {
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     // Sent before the script: a crash in between leaves a session that the next sweep takes off the list.
-    const listed = run === '' ? noteWaiting(connection, keys, ref) : undefined;
+    const listed = noteBusy(connection, keys, ref);
     const taken = connection.script<Found>(
       ...takeScript.call({
         invocation: invocationKey(keys, ref),
@@ -84,9 +84,6 @@ export class RedisSessionLeases implements SessionLeases {
       return { state, token, begun, ...(cancelled && { cancelled }) };
     }
     if (state !== 'busy') return { state };
-    // Comes after the script. If a crash in between leaves it out, the service that ends the holding
-    // invocation finds the waiting run.
-    if (whenBusy !== 'reject') await noteWaiting(connection, keys, ref);
     const [holder] = found as [string];
     return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
   }
@@ -117,12 +114,12 @@ export class RedisSessionLeases implements SessionLeases {
   async nextRun(ref: SessionRef): Promise<string | undefined> {
     const { connection, keys } = this.#place;
     const readNext = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
-    const [waits, run] = await readNext();
-    if (waits) return run || undefined;
-    await connection.run((redis) => redis.zrem(keys.waitingSessions, memberOf(ref)));
+    const [isBusy, run] = await readNext();
+    if (isBusy) return run || undefined;
+    await connection.run((redis) => redis.zrem(keys.busySessions, memberOf(ref)));
     // A run may have come between the two steps.
-    const [waitsNow] = await readNext();
-    if (waitsNow) await noteWaiting(connection, keys, ref);
+    const [isBusyNow] = await readNext();
+    if (isBusyNow) await noteBusy(connection, keys, ref);
     return undefined;
   }
 
@@ -175,13 +172,12 @@ export class RedisSessionLeases implements SessionLeases {
     return abandoned === 1;
   }
 
-  async waitingSessions(limit: number): Promise<SessionRef[]> {
+  async busySessions(limit: number): Promise<SessionRef[]> {
     const { connection, keys } = this.#place;
-    const members = await connection.run((redis) => redis.zrange(keys.waitingSessions, 0, String(limit - 1)));
+    const members = await connection.run((redis) => redis.zrange(keys.busySessions, 0, String(limit - 1)));
     const now = Date.now();
-    for (const member of members) {
-      await connection.run((redis) => redis.zadd(keys.waitingSessions, 'XX', now, member));
-    }
+    const checked = members.flatMap((member) => [now, member]);
+    if (members.length > 0) await connection.run((redis) => redis.zadd(keys.busySessions, 'XX', ...checked));
     return members.flatMap(refOfMember);
   }
 }
@@ -200,8 +196,8 @@ function invocationKey(keys: Keys, { appName, userId, invocationId }: Invocation
   return keys.invocation(appName, userId, invocationId);
 }
 
-async function noteWaiting(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
-  const key = keys.waitingSessions;
+async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
+  const key = keys.busySessions;
   await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), memberOf(ref)));
 }
 

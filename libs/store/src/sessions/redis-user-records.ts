@@ -89,10 +89,10 @@ export class RedisUserRecords implements UserRecords {
 
   async forgetQueue(ref: SessionRef): Promise<void> {
     const { connection, keys } = this.#place;
-    const { waitingSessions } = keys;
+    const { busySessions } = keys;
     const index = keys.index(ref.appName, ref.userId);
     await connection.script(deleteKeptScript, [index, keys.waiting(ref), keys.waitingRuns(ref)], []);
-    await connection.write(waitingSessions, (redis) => redis.zrem(waitingSessions, memberOf(ref)));
+    await connection.write(busySessions, (redis) => redis.zrem(busySessions, memberOf(ref)));
   }
 
   /** Deletes all that the index names, in pages; keys in other slots first. */

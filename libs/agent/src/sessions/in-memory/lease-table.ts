@@ -146,16 +146,16 @@ export class LeaseTable {
     return true;
   }
 
-  sessionsToCheck(limit: number): SessionRef[] {
-    const dueLeases = [...this.#leases.values()]
-      .filter(({ waiting, holder }) => waiting.length > 0 || holder?.run === '')
+  busySessions(limit: number): SessionRef[] {
+    const busyLeases = [...this.#leases.values()]
+      .filter(({ waiting, holder }) => holder !== undefined || waiting.length > 0)
       .sort((a, b) => a.lookedAt - b.lookedAt)
       .slice(0, limit);
-    for (const lease of dueLeases) {
+    for (const lease of busyLeases) {
       this.#looks += 1;
       lease.lookedAt = this.#looks;
     }
-    return dueLeases.map(({ ref }) => ({ ...ref }));
+    return busyLeases.map(({ ref }) => ({ ...ref }));
   }
 
   #leaseOf(key: string, { appName, userId, sessionId }: SessionRef): Lease {

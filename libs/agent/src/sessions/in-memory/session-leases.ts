@@ -119,7 +119,7 @@ export class InMemorySessionLeases implements SessionLeases {
     return true;
   }
 
-  async waitingSessions(limit: number): Promise<SessionRef[]> {
-    return this.#tables.leases.sessionsToCheck(limit);
+  async busySessions(limit: number): Promise<SessionRef[]> {
+    return this.#tables.leases.busySessions(limit);
   }
 }

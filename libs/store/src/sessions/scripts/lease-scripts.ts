@@ -153,17 +153,13 @@ return redis.call('HDEL', invocation, 'begun')
 `,
 );
 
-/**
- * Returns whether the session must be looked at again, and the run whose turn it is, or ''. A session must be
- * looked at again while runs wait, or while work has it that no message can bring again.
- */
+/** Returns whether a run has the session or waits for it, and the run whose turn it is, or ''. */
 export const nextRunScript = defineScript(
   { keys: ['session', 'waiting', 'waitingRuns'] },
   `${holderOf}
-local first, holder = redis.call('ZRANGE', waiting, 0, 0)[1], holder_of(session)
-if holder and redis.call('HEXISTS', waiting_runs, holder) == 0 then return { 1, '' } end
+if holder_of(session) then return { 1, '' } end
+local first = redis.call('ZRANGE', waiting, 0, 0)[1]
 if not first then return { 0, '' } end
-if holder then return { 1, '' } end
 return { 1, redis.call('HGET', waiting_runs, first) or '' }
 `,
 );
