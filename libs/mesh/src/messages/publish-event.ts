@@ -1,5 +1,5 @@
 import type { Session } from '@agentmesh/agent';
-import { pendingChanges, type RunId } from '@agentmesh/agent/internal';
+import { logIndex, pendingChanges, type RunId, unreadBefore } from '@agentmesh/agent/internal';
 import {
   type Event,
   encodeToken,
@@ -61,8 +61,18 @@ function eventHeaders(session: Session, event: Event, carrier: Headers): Headers
     ...carrier,
     [header.owner]: ownerOf(session),
     [header.frame]: 'event',
-    ...(!event.partial && { [header.seq]: String(session.seq) }),
+    ...(!event.partial && { [header.seq]: String(numberOf(session, event)) }),
   };
+}
+
+/**
+ * Returns the number of a committed event in its session. It may be below the session's own: an event that
+ * another attempt has committed, or an update that was committed meanwhile.
+ */
+function numberOf(session: Session, { id }: Event): number {
+  const at = logIndex(session.events).positionOf(id);
+  // The event is older than all that are read.
+  return unreadBefore(session) + (at ?? -1) + 1;
 }
 
 /** Publishes the end of a run to its watchers. */

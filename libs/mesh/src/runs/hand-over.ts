@@ -1,11 +1,10 @@
 import type { Session } from '@agentmesh/agent';
 import { logIndex, messageEventId, runKey } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
-import type { Headers } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { ownerOf } from '../messages/publish-event.ts';
-import type { OpenRun, Run } from './run.ts';
+import type { DeliveredRun, OpenRun, Run } from './run.ts';
 
 /**
  * Hands the run to the agent to which the conversation was transferred. Undefined while the conversation is
@@ -14,11 +13,11 @@ import type { OpenRun, Run } from './run.ts';
 export async function continueElsewhere(
   served: ServedAgent,
   run: Run,
-  { session, carrier }: OpenRun,
+  delivery: OpenRun,
 ): Promise<WorkOutcome | undefined> {
-  const handover = handedElsewhere(served, run, session);
+  const handover = handedElsewhere(served, run, delivery.session);
   if (handover === 'taken') return { done: true };
-  return handover && (await handOver(served, run, handover.to, carrier));
+  return handover && (await handOver(served, run, handover.to, delivery));
 }
 
 /**
@@ -51,14 +50,15 @@ function isHere({ agent }: ServedAgent, name: string): boolean {
 
 /**
  * Publishes the next hop. Must come before the acknowledgement of this hop. The message id keeps a second
- * publication from becoming a second hop. The id names the user, because two users may have runs of the same
- * invocation id.
+ * publication, by another delivery of the same message, from becoming a second hop. When the run was published
+ * again because it gave no sign of life, the next hop may be lost too, so that message has a hop of its own. The
+ * id names the user, because two users may have runs of the same invocation id.
  */
 export async function handOver(
   { mesh }: ServedAgent,
   run: Run,
   to: string,
-  carrier: Headers,
+  { item, carrier }: Pick<DeliveredRun, 'item' | 'carrier'>,
 ): Promise<WorkOutcome> {
   const hop = run.hop + 1;
   const owner = ownerOf({ appName: run.app, userId: run.user });
@@ -66,7 +66,7 @@ export async function handOver(
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to, run.session),
     { ...rest, hop },
-    { messageId: `${owner}:${runKey(run)}:${hop}`, headers: hopHeaders(carrier) },
+    { messageId: `${owner}:${runKey(run)}:${hop}:${item.key}`, headers: hopHeaders(carrier) },
   );
   mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
   return { done: true };

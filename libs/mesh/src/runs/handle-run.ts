@@ -80,7 +80,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const outcomeOfNews = await catchUp(served, run, open);
   if (outcomeOfNews) return outcomeOfNews;
   const next = await runHop(served, run, open, token);
-  if (next !== undefined) return await handOver(served, run, next, open.carrier);
+  if (next !== undefined) return await handOver(served, run, next, open);
   const completed = { status: 'completed', waits: mayGoOn(open.session, invocationId) } as const;
   const ended = await fencedSessions(mesh.sessions, token).invocations.end(ref, completed);
   return await endRun(mesh, ref, endOfRun(ended, resume) ?? completed, open);

@@ -120,7 +120,8 @@ export function startSweeper(
   const { signal } = stopping;
   const sweep = async () => {
     for (const ref of await mesh.sessions.leases.busySessions(sweepSize)) {
-      if (signal.aborted) return;
+      // Without NATS nothing can be published, and a note that a run was asked for keeps others from asking.
+      if (signal.aborted || !mesh.bus.status().connected) return;
       try {
         await startNext(mesh, ref, agent);
         await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
