@@ -9,14 +9,14 @@ const granted = new Set([...rights.matchAll(/ \+(\S+)/g)].map(([, name = '']) =>
 
 /** Commands that the Redis client sends by itself, and the commands that run scripts. */
 const ofTheClient = ['info', 'select', 'client|setname', 'cluster|slots', 'readonly', 'readwrite'];
-const scripts = ['eval', 'evalsha'];
+const scripts = ['fcall', 'fcall_ro', 'function|load'];
 
 /** Returns the commands in the code of the store: those of scripts, and of its connection. */
 function used(): string[] {
   const files = globSync(`${here}../**/*.ts`).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   const inScripts = [...text.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name = '']) =>
-    name.toLowerCase(),
+    name === 'FUNCTION' ? 'function|load' : name.toLowerCase(),
   );
   const all = new Set(new Redis({ lazyConnect: true }).getBuiltinCommands());
   const inCode = [...text.matchAll(/\b(?:redis|cluster)\.(\w+)\(/g)].map(([, name = '']) => name);

@@ -24,7 +24,8 @@ return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
  * KEYS credentials, then credentials and their turns. ARGV last parts of the keys. Returns how many
  * credentials there were.
  */
-export const deleteCredentialsScript = script(`
+export const deleteCredentialsScript = script(
+  `
 local count = 0
 for n, part in ipairs(ARGV) do
   count = count + redis.call('EXISTS', KEYS[2 * n])
@@ -32,7 +33,9 @@ for n, part in ipairs(ARGV) do
   redis.call('HDEL', KEYS[1], part)
 end
 return count
-`);
+`,
+  'frees',
+);
 
 /** KEYS sign-in. ARGV sealed answer, now. Returns 1 if the answer is kept. */
 export const answerSignInScript = script(`
@@ -64,7 +67,10 @@ return 1
 `);
 
 /** KEYS turn. ARGV holder. */
-export const endTurnScript = script(`
+export const endTurnScript = script(
+  `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
-`);
+`,
+  'frees',
+);
