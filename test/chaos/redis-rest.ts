@@ -31,14 +31,12 @@ const ref = { appName: 'x', userId: 'x', sessionId: 'x' };
 const kinds: Kind[] = [
   [pattern(({ session }) => session(ref)), judgeSession],
   [pattern(({ waitingRuns }) => waitingRuns(ref)), judgeWaiting],
-  [
-    pattern(({ session }) => session(ref), ':(?:events|state|answered|waiting|sign-in:.+)'),
-    judgePartOfSession,
-  ],
+  [pattern(({ session }) => session(ref), ':(?:events|state|answered|waiting)'), judgePartOfSession],
   [pattern(({ invocation }) => invocation('x', 'x', 'x')), judgeInvocation],
   [pattern(({ call }) => call('x', 'x')), judgeCall],
   [pattern(({ job }) => job('x', 'x')), judgeJob],
   [pattern(({ jobProgress }) => jobProgress('x', 'x')), judgeProgress],
+  [pattern(({ signIn }) => signIn(ref, 'x')), expires],
   [pattern(({ asking }) => asking('x')), expires],
   [pattern(({ index }) => index('x', 'x')), expires],
   ...[
@@ -52,7 +50,7 @@ const kinds: Kind[] = [
     pattern(({ deadlines }) => deadlines('x')),
     pattern(({ waitingSessions }) => waitingSessions),
     pattern(({ memory }) => memory('x', 'x').meta, '(?::.+)?'),
-    pattern(({ user }) => user('x', 'x').replace(/user$/, 'credential'), '.*'),
+    pattern(({ credentials }) => credentials('x', 'x').replace(/s$/, ''), '.*'),
   ].map((each): Kind => [each, async () => {}]),
 ];
 

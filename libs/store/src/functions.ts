@@ -16,18 +16,21 @@ import * as sessions from './sessions/scripts/session-scripts.ts';
 
 const modules = [calls, jobs, credentials, memory, commits, deletion, invocations, leases, pending, sessions];
 
-/** All scripts of the store. The other exports of their modules are parts of Lua. */
-export const allScripts: readonly Script[] = modules.flatMap((module) =>
-  Object.values<unknown>({ ...module }).filter(isScript),
-);
+/** All scripts of the store. */
+export const allScripts: readonly Script[] = scriptsIn(modules);
+
+/** Returns the scripts among the exports of modules. The other exports are parts of Lua. */
+export function scriptsIn(modules: readonly object[]): Script[] {
+  return modules.flatMap((module) => Object.values<unknown>({ ...module }).filter(isScript));
+}
 
 function isScript(value: unknown): value is Script {
   return typeof value === 'object' && value !== null && 'source' in value && 'effect' in value;
 }
 
-const digest = createHash('sha1')
-  .update(allScripts.map(({ name }) => name).join('\n'))
-  .digest('hex');
+// Sorted, because the order of a module's exports depends on the loader.
+const names = allScripts.map(({ name }) => name).sort();
+const digest = createHash('sha1').update(names.join('\n')).digest('hex');
 
 /** The function that is loaded after all others: a Redis that has it has all functions of this release. */
 const releaseScript = script(`return '${digest}'`, 'reads');
