@@ -37,6 +37,7 @@ describe('compose.yaml', () => {
     expect(build).toEqual({ context: '..', dockerfile: 'deploy/Dockerfile', args: { SERVICE: folder } });
     expect(environment.MESH_NATS_USER).toBe(user);
     expect(environment.MESH_NATS_PASSWORD).toContain(`\${NATS_PASSWORD_${user.toUpperCase()}:?`);
+    expect(environment.REDIS_URL).toMatch(`redis://${user}:\${REDIS_PASSWORD_${user.toUpperCase()}:?`);
     expect(environment.CREDENTIAL_KEYS).toContain(`\${CREDENTIAL_KEYS:?`);
     expect(healthcheck?.test.join(' ')).toContain(`:${environment.MESH_HEALTH_PORT}/readyz`);
     expect(depends_on).toEqual({
@@ -60,6 +61,12 @@ describe('compose.yaml', () => {
     const given = Object.keys(service('nats').environment ?? {}).sort();
     const users = [...deployedServices.map(({ user }) => user), 'provision', 'client'];
     expect(given).toEqual(users.map((user) => `NATS_PASSWORD_${user.toUpperCase()}`).sort());
+  });
+
+  it('gives Redis the password of each user', () => {
+    const given = Object.keys(service('redis').environment ?? {}).filter((name) => name !== 'REDISCLI_AUTH');
+    const users = [...deployedServices.map(({ user }) => user), 'provision'];
+    expect(given.sort()).toEqual(users.map((user) => `REDIS_PASSWORD_${user.toUpperCase()}`).sort());
   });
 
   it('gives the key of the models only to agents', () => {

@@ -125,12 +125,14 @@ describe('the deployments', () => {
     },
   );
 
-  it.each(deployedServices)('$name has a NATS user and a password of its own', ({ name, user }) => {
+  it.each(deployedServices)('$name has users of NATS and Redis of its own', ({ name, user }) => {
     const deployment = deployments.find(({ metadata }) => metadata?.name === name) as IDeployment;
     const env = podOf(deployment).container.env ?? [];
     expect(env).toContainEqual({ name: 'MESH_NATS_USER', value: user });
     const key = { name: `nats-${user.replaceAll('_', '-')}`, key: 'password' };
     expect(env).toContainEqual({ name: 'MESH_NATS_PASSWORD', valueFrom: { secretKeyRef: key } });
+    const url = { name: `redis-${user.replaceAll('_', '-')}`, key: 'url' };
+    expect(env).toContainEqual({ name: 'REDIS_URL', valueFrom: { secretKeyRef: url } });
     const seals = { name: 'credentials', key: 'keys' };
     expect(env).toContainEqual({ name: 'CREDENTIAL_KEYS', valueFrom: { secretKeyRef: seals } });
   });

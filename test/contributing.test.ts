@@ -147,6 +147,7 @@ describe('CONTRIBUTING.md', () => {
         'deploy/kubernetes/base/kustomization.yaml',
         'deploy/kubernetes/overlays/example/kustomization.yaml',
         'deploy/nats/nats-server.conf',
+        'deploy/redis/users.acl',
         'pnpm-lock.yaml',
       ]);
       await npmRun('test:unit', ...checksOfGenerated, 'deploy/compose.test.ts');

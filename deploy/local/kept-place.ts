@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 export interface KeptPlace {
   natsPort?: number;
   redisPort?: number;
-  /** The passwords by NATS user. */
+  /** The passwords by user of NATS; by `redis/` and the user for the users of Redis. */
   passwords: Record<string, string>;
 }
 

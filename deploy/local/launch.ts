@@ -1,6 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { openCards, provision } from '@agentmesh/bus';
-import { agentConfig, busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import {
+  agentConfig,
+  busName,
+  gatewayManifest,
+  natsAccounts,
+  provisionUser,
+  redisAcl,
+} from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
@@ -50,6 +57,7 @@ export interface LaunchOptions {
 /** A mesh that runs as processes on this machine. */
 export interface LocalMesh extends AsyncDisposable {
   readonly natsUrl: string;
+  /** The address of Redis with all rights. */
   readonly redisUrl: string;
   readonly gatewayUrl: string;
   readonly gateway: ServiceProcess;
@@ -57,6 +65,8 @@ export interface LocalMesh extends AsyncDisposable {
   readonly processes: ServiceProcess[];
   /** Returns the NATS user and password of a service; none when the server is not ours. */
   login(user: string): { user?: string; pass?: string };
+  /** Returns the address of Redis for a user with its rights; when the server is not ours, the given address. */
+  redisUrlOf(user: string): string;
   /** Starts another process of a service, or another gateway. */
   start(sample: Sample | 'gateway'): Promise<ServiceProcess>;
 }
@@ -65,8 +75,8 @@ export interface LocalMesh extends AsyncDisposable {
 const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
 
 /**
- * Starts NATS, Redis, each service in its own process, and a gateway. Each service has its own NATS user with
- * only its own subjects. All processes end when this process ends in any way.
+ * Starts NATS, Redis, each service in its own process, and a gateway. Each service has its own users of NATS
+ * and Redis, with only its own subjects and keys. All processes end when this process ends in any way.
  */
 export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh> {
   const { services = samples, env = {}, dataDir, onLine = () => {}, onDeath = () => {} } = options;
@@ -101,19 +111,31 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     place.natsPort = server.port;
   }
   let redisUrl = options.redisUrl ?? process.env.REDIS_URL;
+  const ownRedis = !redisUrl;
+  const redisPasswordOf = (user: string) => passwordOf(`redis/${user}`);
   if (!redisUrl) {
     const port = place.redisPort;
+    const users = redisAcl({
+      services: services.map(({ manifest }) => manifest),
+      passwordHash: (user) => createHash('sha256').update(redisPasswordOf(user)).digest('hex'),
+    });
     const at = { ...folder('redis'), ...(port !== undefined && { port }) };
-    const server = await startOwnRedis({ appendOnly: true, password: passwordOf('redis'), ...at }, watch);
+    const secured = { password: passwordOf('redis'), users };
+    const server = await startOwnRedis({ appendOnly: true, ...secured, ...at }, watch);
     servers.push(server);
     redisUrl = server.url;
     place.redisPort = server.port;
   }
+  const allRights = redisUrl;
+  const redisUrlOf = (user: string) =>
+    ownRedis
+      ? allRights.replace(/\/\/[^@]*@/, `//${encodeURIComponent(user)}:${redisPasswordOf(user)}@`)
+      : allRights;
   const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
   const namesOf = (kind: 'agent' | 'tool') =>
     services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
   const credentialKeys = await credentialKeysFor(dataDir);
-  // Checks here, so that a missing server is reported once and not by each service.
+  // Loads the functions of Redis, and reports a missing server once, and not by each service.
   const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
   await (await connectRedisStore({ url: redisUrl, caFile }))[Symbol.asyncDispose]();
   await provision({
@@ -166,7 +188,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         [credentialKeysVariable]: credentialKeys,
         ...env,
         NATS_URL: natsUrl,
-        REDIS_URL: redisUrl,
+        REDIS_URL: redisUrlOf(busName(manifest)),
         ...(user !== undefined && { MESH_NATS_USER: user }),
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
         ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(which)),
@@ -190,6 +212,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     gateway: first,
     processes,
     login,
+    redisUrlOf,
     start,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

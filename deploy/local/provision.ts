@@ -1,6 +1,7 @@
 import { provision } from '@agentmesh/bus';
 import { natsTlsOf } from '@agentmesh/mesh';
 import { readConfig, serviceConfig } from '@agentmesh/service';
+import { provisionRedis } from '@agentmesh/store';
 import { provisionConfig } from './provision-config.ts';
 import { samples } from './samples.ts';
 
@@ -23,4 +24,6 @@ await provision({
   agents: namesOf('agent'),
   tools: namesOf('tool'),
 });
-console.log('provisioned: streams, consumers and the bucket of cards are there');
+// Loads the functions of the store into Redis: services have no right to load code.
+await provisionRedis({ url: config.redisUrl.reveal(), caFile: config.redisCaFile });
+console.log('provisioned: streams, consumers, the bucket of cards and the functions of Redis are there');

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { BaseAgent, BaseTool } from '@agentmesh/agent';
+import { App, BaseAgent, BaseTool } from '@agentmesh/agent';
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
 import { nearest } from '@agentmesh/protocol';
 
@@ -13,7 +13,8 @@ const root = new URL('../../', import.meta.url);
 
 /**
  * All agents and tools of the repository: the packages below `services/agents` and `services/tools`, whose
- * `src/agent.ts` or `src/tool.ts` exports the definition. Their rights on the bus are derived from it.
+ * `src/agent.ts` or `src/tool.ts` exports the definition. Their rights on the bus and in Redis are derived
+ * from it.
  */
 export const samples: readonly Sample[] = [
   ...(await discover('services/agents', 'src/agent.ts')),
@@ -32,7 +33,10 @@ async function discover(parent: string, file: string): Promise<Sample[]> {
 
 async function manifestIn(path: string): Promise<ServiceManifest> {
   const exported: unknown[] = Object.values(await definitionsIn(path));
-  const [definition] = exported.filter((each) => each instanceof BaseAgent || each instanceof BaseTool);
+  // The root agent of an app is exported twice: as an agent, and by its app.
+  const app = exported.find((each) => each instanceof App);
+  if (app) return agentManifest(app);
+  const definition = exported.find((each) => each instanceof BaseAgent || each instanceof BaseTool);
   if (definition instanceof BaseAgent) return agentManifest(definition);
   if (definition) return toolManifest(definition);
   throw new Error(`${path} exports no agent and no tool`);

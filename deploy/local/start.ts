@@ -45,7 +45,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const operator = mesh.login(provisionUser);
   const operatorEnv = [
     `NATS_URL=${mesh.natsUrl}`,
-    `REDIS_URL=${mesh.redisUrl}`,
+    `REDIS_URL=${mesh.redisUrlOf(provisionUser)}`,
     ...(operator.user === undefined ? [] : [`MESH_NATS_USER=${operator.user}`]),
     ...(operator.pass === undefined ? [] : [`MESH_NATS_PASSWORD=${operator.pass}`]),
     '',

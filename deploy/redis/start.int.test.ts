@@ -4,9 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connectRedisStore } from '@agentmesh/store';
+import { busName, gatewayManifest, provisionUser } from '@agentmesh/mesh';
+import { connectRedisStore, provisionRedis } from '@agentmesh/store';
 import { findBinary, freePort, until } from '@agentmesh/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { samples } from '../local/samples.ts';
+import { redisPasswordVariable } from './users.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 // Without a local program the script has nothing to start: the servers then run only in containers.
@@ -34,15 +37,21 @@ async function start(env: Record<string, string>) {
   return { child, port, folder, said: () => said };
 }
 
-test('the Redis of compose.yaml admits only the mesh, and hides its password from other processes', async () => {
-  const { child, port, folder, said } = await start({ REDIS_PASSWORD: 'pa55word' });
+const users = [provisionUser, ...[gatewayManifest, ...samples.map(({ manifest }) => manifest)].map(busName)];
+const passwords = Object.fromEntries(users.map((user) => [redisPasswordVariable(user), `pa55word-${user}`]));
+
+test('the Redis of compose.yaml admits only the users of the mesh, and hides their passwords from other processes', async () => {
+  const { child, port, folder, said } = await start(passwords);
   await until(() => said().includes('Ready to accept'), { what: 'Redis to start' });
-  await using store = await connectRedisStore({ url: `redis://agentmesh:pa55word@127.0.0.1:${port}` });
+  const urlOf = (user: string) => `redis://${user}:pa55word-${user}@127.0.0.1:${port}`;
+  await provisionRedis({ url: urlOf(provisionUser) });
+  for (const user of users) await (await connectRedisStore({ url: urlOf(user) }))[Symbol.asyncDispose]();
+  await using store = await connectRedisStore({ url: urlOf('gateway') });
   const { id } = await store.sessions.createSession({ appName: 'app', userId: 'u' });
   expect(await store.sessions.getSession({ appName: 'app', userId: 'u', sessionId: id })).toMatchObject({
     id,
   });
-  for (const login of ['', 'agentmesh:wrong@', ':pa55word@'])
+  for (const login of ['', 'gateway:wrong@', 'gateway:pa55word-provision@', ':pa55word-gateway@'])
     await expect(connectRedisStore({ url: `redis://${login}127.0.0.1:${port}` })).rejects.toMatchObject({
       code: 'unauthenticated',
     });
@@ -51,9 +60,9 @@ test('the Redis of compose.yaml admits only the mesh, and hides its password fro
   expect(statSync(join(folder, 'users.acl')).mode & 0o777).toBe(0o600);
 });
 
-test('does not start without a password', async () => {
-  const { child, said } = await start({});
+test('does not start without the password of each service', async () => {
+  const { child, said } = await start({ ...passwords, REDIS_PASSWORD_GATEWAY: '' });
   const [code] = await once(child, 'exit');
   expect(code).not.toBe(0);
-  expect(said()).toContain('REDIS_PASSWORD: set it to the password of the user agentmesh');
+  expect(said()).toContain('set the passwords of the users of Redis: REDIS_PASSWORD_GATEWAY');
 });

@@ -31,14 +31,12 @@ const ref = { appName: 'x', userId: 'x', sessionId: 'x' };
 const kinds: Kind[] = [
   [pattern(({ session }) => session(ref)), judgeSession],
   [pattern(({ waitingRuns }) => waitingRuns(ref)), judgeWaiting],
-  [
-    pattern(({ session }) => session(ref), ':(?:events|state|answered|waiting|sign-in:.+)'),
-    judgePartOfSession,
-  ],
+  [pattern(({ session }) => session(ref), ':(?:events|state|answered|waiting)'), judgePartOfSession],
   [pattern(({ invocation }) => invocation('x', 'x', 'x')), judgeInvocation],
   [pattern(({ call }) => call('x', 'x')), judgeCall],
   [pattern(({ job }) => job('x', 'x')), judgeJob],
   [pattern(({ jobProgress }) => jobProgress('x', 'x')), judgeProgress],
+  [pattern(({ signIn }) => signIn(ref, 'x')), expires],
   [pattern(({ asking }) => asking('x')), expires],
   [pattern(({ index }) => index('x', 'x')), expires],
   ...[
@@ -50,9 +48,9 @@ const kinds: Kind[] = [
     pattern(({ hiddenSessions }) => hiddenSessions('x', 'x')),
     pattern(({ sessionEnds }) => sessionEnds('x', 'x')),
     pattern(({ deadlines }) => deadlines('x')),
-    pattern(({ busySessions }) => busySessions),
+    pattern(({ busySessions }) => busySessions('x')),
     pattern(({ memory }) => memory('x', 'x').meta, '(?::.+)?'),
-    pattern(({ user }) => user('x', 'x').replace(/user$/, 'credential'), '.*'),
+    pattern(({ credentials }) => credentials('x', 'x').replace(/s$/, ''), '.*'),
   ].map((each): Kind => [each, async () => {}]),
 ];
 

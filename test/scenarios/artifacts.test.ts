@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { type Event, getFunctionResponses } from '@agentmesh/agent';
+import { App, type Event, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
@@ -16,7 +16,10 @@ import { archivist, copyFile, helper } from './artifacts/definitions.ts';
 
 const folder = 'test/scenarios/artifacts';
 const services: Sample[] = [
-  { manifest: agentManifest(archivist), folder: `${folder}/archivist` },
+  {
+    manifest: agentManifest(new App({ name: 'archive', rootAgent: archivist })),
+    folder: `${folder}/archivist`,
+  },
   { manifest: agentManifest(helper), folder: `${folder}/helper` },
   { manifest: toolManifest(copyFile), folder: `${folder}/tool` },
 ];

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@agentmesh/agent';
-import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { App, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
@@ -22,8 +22,14 @@ import { calendar, diary, planner } from './sign-in/definitions.ts';
 import { expire, redisValues } from './sign-in/redis-values.ts';
 
 const folder = 'test/scenarios/sign-in';
-const plannerService: Sample = { manifest: agentManifest(planner), folder: `${folder}/agent` };
-const diaryService: Sample = { manifest: agentManifest(diary), folder: `${folder}/local-agent` };
+const plannerService: Sample = {
+  manifest: agentManifest(new App({ name: 'planner_app', rootAgent: planner })),
+  folder: `${folder}/agent`,
+};
+const diaryService: Sample = {
+  manifest: agentManifest(new App({ name: 'diary_app', rootAgent: diary })),
+  folder: `${folder}/local-agent`,
+};
 const toolService: Sample = { manifest: toolManifest(calendar), folder: `${folder}/tool` };
 
 const credentialKeys = newCredentialKeys();

@@ -1,4 +1,4 @@
-import { type Event, getFunctionResponses } from '@agentmesh/agent';
+import { App, type Event, getFunctionResponses } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
@@ -17,7 +17,7 @@ import { clerk, scribe, write, writeLater } from './large-results/definitions.ts
 
 const folder = 'test/scenarios/large-results';
 const services: Sample[] = [
-  { manifest: agentManifest(clerk), folder: `${folder}/clerk` },
+  { manifest: agentManifest(new App({ name: 'clerk_app', rootAgent: clerk })), folder: `${folder}/clerk` },
   { manifest: agentManifest(scribe), folder: `${folder}/scribe` },
   { manifest: toolManifest(write), folder: `${folder}/tool` },
   { manifest: toolManifest(writeLater), folder: `${folder}/later` },

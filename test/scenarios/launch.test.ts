@@ -42,6 +42,15 @@ describe('the launcher', () => {
     );
   });
 
+  it('says which app a definition must export when its Redis user has no rights for it', async () => {
+    const [stock] = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
+    if (!stock) throw new Error('there is no stock_agent');
+    const services = [{ ...stock, manifest: { ...stock.manifest, app: 'other_app' } }];
+    await expect(launchMesh({ services, model: 'scripted' })).rejects.toThrow(
+      /stock_agent could not start: the redis user of agent stock_agent has no rights for app stock_app; export new App/,
+    );
+  });
+
   it('reports a missing Redis before it starts anything', async () => {
     await expect(launchMesh({ redisUrl: 'redis://127.0.0.1:1' })).rejects.toThrow(/redis/i);
   });

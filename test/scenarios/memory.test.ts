@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { getFunctionResponses, type StoredMemory } from '@agentmesh/agent';
+import { App, getFunctionResponses, type StoredMemory } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
@@ -19,7 +19,10 @@ import { host, notebook } from './memory/definitions.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = 'test/scenarios/memory';
-const agent: Sample = { manifest: agentManifest(host), folder: `${folder}/agent` };
+const agent: Sample = {
+  manifest: agentManifest(new App({ name: 'host_app', rootAgent: host })),
+  folder: `${folder}/agent`,
+};
 const tool: Sample = { manifest: toolManifest(notebook), folder: `${folder}/tool` };
 
 let model: ScriptedGemini;

@@ -1,3 +1,4 @@
+import { App } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
 import { type DeadLetter, replicaKey, subjects } from '@agentmesh/protocol';
@@ -26,7 +27,10 @@ beforeAll(async () => {
   });
   mesh = await launchMesh({
     services: [
-      { manifest: agentManifest(clerk), folder: `${folder}/agent` },
+      {
+        manifest: agentManifest(new App({ name: 'clerk_app', rootAgent: clerk })),
+        folder: `${folder}/agent`,
+      },
       { manifest: toolManifest(copy), folder: `${folder}/tool` },
     ],
     env: { MODEL_URL: model.url, PACE_MS: '200' },

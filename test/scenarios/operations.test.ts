@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { App, type Event, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
@@ -16,7 +16,10 @@ import { lastText, restClient } from '../rest-client.ts';
 import { clerk, copy } from './operations/definitions.ts';
 
 const folder = 'test/scenarios/operations';
-const agent: Sample = { manifest: agentManifest(clerk), folder: `${folder}/agent` };
+const agent: Sample = {
+  manifest: agentManifest(new App({ name: 'clerk_app', rootAgent: clerk })),
+  folder: `${folder}/agent`,
+};
 const tool: Sample = { manifest: toolManifest(copy), folder: `${folder}/tool` };
 const names = subjects();
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { App } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, provisionUser, toolManifest } from '@agentmesh/mesh';
@@ -22,7 +23,7 @@ import { redisValues } from './sign-in/redis-values.ts';
 const root = join(import.meta.dirname, '../..');
 const folder = 'test/scenarios/privacy';
 const services: Sample[] = [
-  { manifest: agentManifest(keeper), folder: `${folder}/keeper` },
+  { manifest: agentManifest(new App({ name: 'keeper_app', rootAgent: keeper })), folder: `${folder}/keeper` },
   { manifest: agentManifest(assistant), folder: `${folder}/assistant` },
   { manifest: toolManifest(desk), folder: `${folder}/desk` },
   { manifest: toolManifest(slow), folder: `${folder}/slow` },

@@ -5,7 +5,7 @@ import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { AddressedCall } from '@agentmesh/mesh';
-import { type Event, subjects } from '@agentmesh/protocol';
+import { type Event, keys, subjects } from '@agentmesh/protocol';
 import { endProcess, spawnGuarded, until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
@@ -47,7 +47,7 @@ afterAll(async () => {
 /** Returns all payments for the calls of a session. */
 async function paymentsIn(events: Event[]): Promise<unknown[]> {
   const calls = new Set(events.flatMap(getFunctionCalls).map(({ id }) => id));
-  const all = Object.entries(await redis.hgetall('payments'));
+  const all = Object.entries(await redis.hgetall(keys().own('tool_reimburse', 'payments')));
   return all.filter(([callId]) => calls.has(callId)).map(([, payment]) => JSON.parse(payment));
 }
 

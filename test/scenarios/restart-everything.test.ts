@@ -5,7 +5,7 @@ import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { AddressedCall } from '@agentmesh/mesh';
-import { type Event, subjects } from '@agentmesh/protocol';
+import { type Event, keys, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
@@ -52,7 +52,8 @@ async function logOf(mesh: LocalMesh, session: string): Promise<Event[]> {
 async function payments(mesh: LocalMesh): Promise<unknown[]> {
   const redis = new Redis(mesh.redisUrl);
   try {
-    return (await redis.hvals('payments')).map((payment) => JSON.parse(payment));
+    const ledger = keys().own('tool_reimburse', 'payments');
+    return (await redis.hvals(ledger)).map((payment) => JSON.parse(payment));
   } finally {
     redis.disconnect();
   }

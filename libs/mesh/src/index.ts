@@ -35,6 +35,10 @@ export { provisionUser } from './rights/accounts.ts';
 export type { NatsUsers } from './rights/nats-config.ts';
 export { natsAccounts } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';
+export type { RedisAclOptions } from './rights/redis-acl.ts';
+export { redisAcl } from './rights/redis-acl.ts';
+export type { RedisUser, RedisUsersOptions } from './rights/redis-users.ts';
+export { redisUsers } from './rights/redis-users.ts';
 export type { ServiceManifest } from './rights/service-manifest.ts';
 export {
   agentManifest,

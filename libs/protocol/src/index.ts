@@ -56,6 +56,8 @@ export type {
 } from './messages/operation.ts';
 export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './messages/operation.ts';
 export { nextTrace, traceIdOf } from './messages/trace.ts';
+export type { KeyPatterns } from './names/key-patterns.ts';
+export { keyPatterns } from './names/key-patterns.ts';
 export type { Keys, MemoryKeys } from './names/keys.ts';
 export { keys } from './names/keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';

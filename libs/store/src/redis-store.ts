@@ -12,6 +12,7 @@ import {
 import { credentialRecords } from './credentials/redis-credential-records.ts';
 import { RedisCredentialService } from './credentials/redis-credential-service.ts';
 import { RedisSignInService } from './credentials/redis-sign-in-service.ts';
+import { ensureFunctions } from './functions.ts';
 import { MemoryVectors } from './memory/memory-vectors.ts';
 import { RedisMemoryService } from './memory/redis-memory-service.ts';
 import { appState } from './sessions/app-state.ts';
@@ -89,13 +90,21 @@ const hour = 3_600_000;
  * Connects to Redis. When the server is unreachable later, calls are repeated for `timeoutMs`, which outlasts
  * a restart and most failovers, and then throw `unavailable`.
  *
+ * Redis has the scripts as functions. The store loads them if its user may; else the provisioning step must
+ * have loaded them.
+ *
  * @throws MeshError at once: `invalid_argument` for the url or an unknown option, `unavailable` when nothing
- * answers, `unauthenticated` for the password
+ * answers or functions are missing, `unauthenticated` for the password, `failed_precondition` for a Redis that
+ * is older than 7.0
  */
 export async function connectRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   assertOptions('connectRedisStore', options ?? null, optionNames);
   assertOptions('connectRedisStore: memory', options.memory, memoryNames);
-  return storeOn(await connectRedis(options), options);
+  await using owners = new AsyncDisposableStack();
+  const connection = owners.use(await connectRedis(options));
+  await ensureFunctions(connection);
+  owners.move();
+  return storeOn(connection, options);
 }
 
 /** Makes the store on a connection. The store closes the connection when it is disposed. */

@@ -16,6 +16,7 @@ const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MO
 export const notebook = new FunctionTool({
   name: 'notebook',
   description: 'finds what the user said, or notes something down',
+  usesMemory: true,
   parameters: z.object({ find: z.string().optional(), note: z.string().optional() }),
   async execute({ find = '', note }, context?: Context) {
     if (note !== undefined) await context?.addMemory([{ content: { parts: [{ text: note }] } }]);

@@ -16,6 +16,8 @@ const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MO
 export const desk = new FunctionTool({
   name: 'desk',
   description: 'files things',
+  usesMemory: true,
+  credentialKeys: ['maps'],
   async execute(_input, context?: Context) {
     if (!context) return {};
     const { userId } = context;

@@ -1,4 +1,4 @@
-import { getFunctionCalls, type PendingCall } from '@agentmesh/agent';
+import { App, getFunctionCalls, type PendingCall } from '@agentmesh/agent';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { agentManifest } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
@@ -44,8 +44,14 @@ export async function startDesk() {
   const mesh = owners.use(
     await launchMesh({
       services: [
-        { manifest: agentManifest(clerk), folder: `${here}/clerk` },
-        { manifest: agentManifest(crowd), folder: `${here}/crowd` },
+        {
+          manifest: agentManifest(new App({ name: 'clerk_app', rootAgent: clerk })),
+          folder: `${here}/clerk`,
+        },
+        {
+          manifest: agentManifest(new App({ name: 'crowd_app', rootAgent: crowd })),
+          folder: `${here}/crowd`,
+        },
       ],
       env: { GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'scripted' },
     }),

@@ -13,6 +13,16 @@ export interface BaseToolConfig {
   isLongRunning?: boolean;
   /** Time limit for an answer from outside, in ms; default: none. */
   answerWithinMs?: number;
+  /**
+   * Tells whether the tool uses the memories of the user. On a mesh with access rules, the service of a tool
+   * may use no memories without it. Default false.
+   */
+  usesMemory?: boolean;
+  /**
+   * The keys of the credentials that the tool requests. On a mesh with access rules, its service may use no
+   * other credentials. Default: none.
+   */
+  credentialKeys?: readonly string[];
 }
 
 /** ADK's name of {@link BaseToolConfig}. */
@@ -37,12 +47,21 @@ export abstract class BaseTool {
   readonly #description: string;
   readonly #isLongRunning: boolean;
   readonly #answerWithinMs: number | undefined;
+  readonly #usesMemory: boolean;
+  readonly #credentialKeys: readonly string[];
 
   /**
    * @throws MeshError `invalid_argument` for a name that function declarations cannot hold, or an invalid
    * time.
    */
-  constructor({ name, description, isLongRunning = false, answerWithinMs }: BaseToolConfig) {
+  constructor({
+    name,
+    description,
+    isLongRunning = false,
+    answerWithinMs,
+    usesMemory = false,
+    credentialKeys = [],
+  }: BaseToolConfig) {
     this.name = assertName('tool', name);
     this.#description = description;
     this.#isLongRunning = isLongRunning;
@@ -50,6 +69,8 @@ export abstract class BaseTool {
       throw new MeshError('invalid_argument', `tool ${name}: answerWithinMs must be whole ms above 0`);
     }
     this.#answerWithinMs = answerWithinMs;
+    this.#usesMemory = usesMemory;
+    this.#credentialKeys = [...credentialKeys];
   }
 
   get description(): string {
@@ -67,6 +88,16 @@ export abstract class BaseTool {
    */
   get answerWithinMs(): number | undefined {
     return this.#answerWithinMs;
+  }
+
+  /** Tells whether the tool uses the memories of the user. */
+  get usesMemory(): boolean {
+    return this.#usesMemory;
+  }
+
+  /** The keys of the credentials that the tool requests. */
+  get credentialKeys(): readonly string[] {
+    return this.#credentialKeys;
   }
 
   /**

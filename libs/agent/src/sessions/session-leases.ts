@@ -160,10 +160,10 @@ export interface SessionLeases {
   abandon(ref: InvocationRef, end: RunEnd): Promise<boolean>;
 
   /**
-   * Lists the sessions that a run has, or for which a run waits; the least recently checked first. After a
+   * Lists the sessions of an app that a run has, or for which a run waits; the least recently checked first. After a
    * crash this finds the runs that wait, and those whose process or command is gone.
    */
-  busySessions(limit: number): Promise<SessionRef[]>;
+  busySessions(app: string, limit: number): Promise<SessionRef[]>;
 }
 
 export const defaultLeaseMs = 30_000;

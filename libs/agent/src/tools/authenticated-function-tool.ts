@@ -53,6 +53,7 @@ export class AuthenticatedFunctionTool<
     super({
       ...(options as Omit<FunctionToolOptions<P>, 'execute'>),
       name,
+      credentialKeys: [authConfig.credentialKey, ...(options.credentialKeys ?? [])],
       execute(input, toolContext) {
         if (!toolContext) throw new MeshError('failed_precondition', `tool ${name} needs a tool context`);
         const credential = toolContext.getAuthResponse(authConfig);

@@ -49,6 +49,16 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    * tool's context is aborted.
    */
   timeoutMs?: number;
+  /**
+   * Tells whether `execute` uses the memories of the user. On a mesh with access rules, the service of a tool
+   * may use no memories without it. Default false.
+   */
+  usesMemory?: boolean;
+  /**
+   * The keys of the credentials that `execute` requests. On a mesh with access rules, its service may use no
+   * other credentials. Default: none.
+   */
+  credentialKeys?: readonly string[];
 }
 
 /** ADK's names for the parts of a {@link FunctionTool}. */
@@ -67,6 +77,8 @@ export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = 
   answerWithinMs: true,
   requireConfirmation: true,
   timeoutMs: true,
+  usesMemory: true,
+  credentialKeys: true,
 };
 
 /** A function as a tool. */
@@ -94,6 +106,8 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
       description: options.description,
       isLongRunning: options.isLongRunning ?? false,
       ...(options.answerWithinMs !== undefined && { answerWithinMs: options.answerWithinMs }),
+      usesMemory: options.usesMemory ?? false,
+      credentialKeys: options.credentialKeys ?? [],
     });
     this.#parameters = options.parameters;
     this.#execute = options.execute;

@@ -38,7 +38,8 @@ const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, tool: tru
 
 /**
  * Runs the process of an agent: reads the configuration from the environment, makes the log, serves health,
- * connects, and drains on SIGTERM. The process ends with exit code 1 when a model of the agent has no key.
+ * connects, and drains on SIGTERM. The process ends with exit code 1 when a model of the agent has no key, or
+ * when its Redis user has no rights for the app.
  *
  * @throws MeshError `invalid_argument` for an unknown option, or without an agent
  */
@@ -53,8 +54,25 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
     variables: agentConfig,
     prepare,
     check: (config, log) => assertModels(agent, config, log),
-    serve: (mesh, { maxConcurrency }) => serveAgent(mesh, agent, { ...serving, slots: maxConcurrency }),
+    async serve(mesh, { maxConcurrency }) {
+      await assertRights(mesh, agent, serving.app ?? agent.name);
+      return await serveAgent(mesh, agent, { ...serving, slots: maxConcurrency });
+    },
   });
+}
+
+/** Reads from an app, so that missing rights are reported at the start, and not by the first message. */
+async function assertRights({ sessions }: ConnectedMesh, agent: BaseAgent, app: string): Promise<void> {
+  try {
+    await sessions.log.readEvents({ appName: app, userId: '', sessionId: '', limit: 1 });
+  } catch (cause) {
+    if (MeshError.from(cause).code !== 'permission_denied') throw cause;
+    throw new MeshError(
+      'permission_denied',
+      `the redis user of agent ${agent.name} has no rights for app ${app}; export new App({ name: '${app}', rootAgent }) beside the agent, and write the users of redis again`,
+      { cause },
+    );
+  }
 }
 
 /**

@@ -136,7 +136,7 @@ function tells(from: ServiceManifest, to: ServiceManifest, services: readonly Se
 }
 
 /** Returns the names on the bus of all services that may work for an agent, at any distance. */
-function reachOf({ name }: ServiceManifest, services: readonly ServiceManifest[]): Set<string> {
+export function reachOf({ name }: ServiceManifest, services: readonly ServiceManifest[]): Set<string> {
   const agents = services.filter(({ kind }) => kind === 'agent');
   const relations = agents.map((each) => ({ name: each.name, subAgents: each.transfers }));
   const reached = new Set([serviceName('agent', name)]);

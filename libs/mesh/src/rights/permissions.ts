@@ -191,7 +191,7 @@ function handsOverTo({ name }: ServiceManifest, all: readonly ServiceManifest[])
  * Returns the tools that the manifest names, and the known tools that match its patterns: NATS has no
  * patterns within a name.
  */
-function callsTo(
+export function callsTo(
   { calls, offers = [] }: ServiceManifest,
   all: readonly ServiceManifest[],
 ): (string | typeof every)[] {

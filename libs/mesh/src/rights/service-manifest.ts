@@ -1,9 +1,9 @@
-import type { BaseAgent, BaseTool } from '@agentmesh/agent';
+import { AgentTool, App, type BaseAgent, BaseTool, LlmAgent } from '@agentmesh/agent';
 import type { ServiceKind } from '@agentmesh/protocol';
 import { serviceName } from '../mesh/service-name.ts';
 import { remotesOf } from '../remote/remotes.ts';
 
-/** The facts about a service on which its rights on the bus depend. */
+/** The facts about a service on which its rights on the bus and in Redis depend. */
 export interface ServiceManifest {
   kind: ServiceKind | 'gateway' | 'client' | 'operator';
   name: string;
@@ -17,10 +17,20 @@ export interface ServiceManifest {
   offers?: string[];
   /** True for a tool with jobs, which publishes updates to its callers. */
   longRunning?: boolean;
+  /** The app whose root agent the service is. */
+  app?: string;
+  /** True for a tool that uses the memories of users. */
+  usesMemory?: boolean;
+  /** The keys of the credentials that the service uses. */
+  credentialKeys?: string[];
 }
 
-/** Returns the manifest of an agent: its remote sub-agents, agents used as tools, and tools. */
-export function agentManifest(agent: BaseAgent): ServiceManifest {
+/**
+ * Returns the manifest of an agent: its remote sub-agents, agents used as tools, and tools. The root agent of
+ * an app needs the app, because only then its service may use the app's sessions.
+ */
+export function agentManifest(definition: BaseAgent | App): ServiceManifest {
+  const agent = definition instanceof App ? definition.rootAgent : definition;
   const { transfers, asks, tools, toolsets } = remotesOf(agent);
   const names = (each: readonly { name: string }[]) => [...new Set(each.map(({ name }) => name))];
   return {
@@ -30,11 +40,31 @@ export function agentManifest(agent: BaseAgent): ServiceManifest {
     asks: names(asks),
     calls: names(tools),
     offers: [...new Set(toolsets.flatMap((toolset) => toolset.names))],
+    ...(definition instanceof App && { app: definition.name }),
+    credentialKeys: [...new Set(localTools(agent).flatMap((tool) => tool.credentialKeys))],
   };
 }
 
-export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): ServiceManifest {
-  return { kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning };
+/** Returns the tools that run in the process of an agent, also those of agents that are used as tools. */
+function localTools(agent: BaseAgent): BaseTool[] {
+  const tools = [...agent.tree()].flatMap((each) => (each instanceof LlmAgent ? each.tools : []));
+  return tools.flatMap((tool) => {
+    if (tool instanceof AgentTool) return [tool, ...localTools(tool.agent)];
+    return tool instanceof BaseTool ? [tool] : [];
+  });
+}
+
+export function toolManifest({
+  name,
+  isLongRunning: longRunning,
+  usesMemory,
+  credentialKeys,
+}: BaseTool): ServiceManifest {
+  return {
+    ...{ kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning },
+    usesMemory,
+    credentialKeys: [...credentialKeys],
+  };
 }
 
 /** The gateway sends messages to any agent and watches any invocation. */

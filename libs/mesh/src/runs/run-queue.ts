@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type InvocationRef, runKey } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
 import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
+import { agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
+import { treeOf } from '../remote/transfer-port.ts';
 import { speakerFor } from './next-speaker.ts';
 
 /**
@@ -105,6 +107,14 @@ const sweepsOfGrace = 3;
 /** Number of sessions that one search reads. */
 const sweepSize = 100;
 
+/** Returns the apps in whose sessions an agent may work: those of its tree, and its own for asks. */
+function appsOf(mesh: Mesh, agent: string): string[] {
+  const cards = agentCards(mesh);
+  const tree = treeOf(cards, agent);
+  const apps = cards.flatMap(({ name, app }) => (tree.has(name) && app !== undefined ? [app] : []));
+  return [...new Set([...apps, agent])];
+}
+
 /**
  * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions that no
  * run holds; it asks for silent holders of sessions; and it ends calls whose deadline is over.
@@ -118,8 +128,13 @@ export function startSweeper(
 ): Started {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const busySessions = async () => {
+    const { leases } = mesh.sessions;
+    const lists = await Promise.all(appsOf(mesh, agent).map((app) => leases.busySessions(app, sweepSize)));
+    return lists.flat();
+  };
   const sweep = async () => {
-    for (const ref of await mesh.sessions.leases.busySessions(sweepSize)) {
+    for (const ref of await busySessions()) {
       // Without NATS nothing can be published, and a note that a run was asked for keeps others from asking.
       if (signal.aborted || !mesh.bus.status().connected) return;
       try {

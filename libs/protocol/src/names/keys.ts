@@ -11,6 +11,10 @@ export function keys(prefix = 'am') {
   const tag = (app: string, user: string) => `${prefix}:{${encodeToken(app)}:${encodeToken(user)}}`;
   const session = (ref: SessionRef) =>
     `${tag(ref.appName, ref.userId)}:session:${encodeToken(ref.sessionId)}`;
+  // In the user's slot, and with a beginning of their own: fewer services may use secrets than sessions.
+  const secret = (app: string, user: string) => `${prefix}:secret:{${encodeToken(app)}:${encodeToken(user)}}`;
+  const signIns = (ref: SessionRef) =>
+    `${secret(ref.appName, ref.userId)}:sign-in:${encodeToken(ref.sessionId)}:`;
   return {
     /**
      * Hash: created, updated, seq, the id of its last entry in {@link appOutbox}, and the invocation that
@@ -26,10 +30,10 @@ export function keys(prefix = 'am') {
     /** Hash: the messages to publish at the turns of the waiting invocations. */
     waitingRuns: (ref: SessionRef) => `${session(ref)}:waiting-runs`,
     /**
-     * Sorted set: all sessions in which runs wait, by the time of their last check, in ms; in a slot of its
-     * own.
+     * Sorted set: the sessions of an app that a run has, or for which a run waits, by the time of their last
+     * check, in ms; in the slot of {@link app}.
      */
-    busySessions: `${prefix}:busy-sessions`,
+    busySessions: (app: string) => `${prefix}:{${encodeToken(app)}}:busy-sessions`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
     /** Hash: `app:` state, in a slot of its own. */
@@ -45,10 +49,10 @@ export function keys(prefix = 'am') {
     /** Sorted set: the pending calls of a service by their deadlines, in epoch ms; in a slot of its own. */
     deadlines: (service: string) => `${prefix}:deadlines:${encodeName(service)}`,
     /** Hash: the job of a call of a long-running tool: its holder, its status, its result; expires. */
-    job: (tool: string, job: string) => `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}`,
+    job: (tool: string, job: string) => `${prefix}:job:{${encodeName(tool)}:${encodeToken(job)}}`,
     /** Stream: the progress of a job; entry `0-<n>`; in the slot of {@link job}. */
     jobProgress: (tool: string, job: string) =>
-      `${prefix}:{job:${encodeName(tool)}:${encodeToken(job)}}:progress`,
+      `${prefix}:job:{${encodeName(tool)}:${encodeToken(job)}}:progress`,
     /**
      * Sorted set: the child sessions, in which agents that are used as tools work, in the form of {@link
      * sessions}.
@@ -72,18 +76,22 @@ export function keys(prefix = 'am') {
       `${tag(app, user)}:invocation:${encodeToken(invocationId)}`,
     /** String: a credential of the user, sealed; expires when its token does and cannot be refreshed. */
     credential: (app: string, user: string, credentialKey: string) =>
-      `${tag(app, user)}:credential:${shortId(credentialKey)}`,
+      `${secret(app, user)}:credential:${shortId(credentialKey)}`,
     /**
      * Hash: the purposes of the user's credentials as JSON, by the last part of their keys; nothing secret.
      */
-    credentials: (app: string, user: string) => `${tag(app, user)}:credentials`,
+    credentials: (app: string, user: string) => `${secret(app, user)}:credentials`,
     /** String: the process that renews the credential now; expires. */
     credentialTurn: (app: string, user: string, credentialKey: string) =>
-      `${tag(app, user)}:credential-turn:${shortId(credentialKey)}`,
+      `${secret(app, user)}:credential-turn:${shortId(credentialKey)}`,
     /** Hash: a requested sign-in, sealed, with its status and the sealed answer; expires. */
-    signIn: (ref: SessionRef, questionId: string) => `${session(ref)}:sign-in:${shortId(questionId)}`,
+    signIn: (ref: SessionRef, questionId: string) => `${signIns(ref)}${shortId(questionId)}`,
+    /** The beginning of {@link signIn} for all sign-ins of a session. */
+    signIns,
     /** The keys of a user's memories; see {@link MemoryKeys}. */
     memory: (app: string, user: string) => memoryKeys(`${tag(app, user)}:memory`),
+    /** A key for data of a service's own, which no other service may use. */
+    own: (service: string, name: string) => `${prefix}:own:${encodeName(service)}:${encodeToken(name)}`,
     /** Hash: the result of a remote tool's call, for repetitions of it; expires. */
     call: (tool: string, callId: string) => `${prefix}:call:${encodeName(tool)}:${encodeToken(callId)}`,
   };

@@ -38,7 +38,7 @@ export const newSession = 'new';
  */
 export const every: unique symbol = Symbol('every');
 
-type NameOrEvery = string | typeof every;
+export type NameOrEvery = string | typeof every;
 
 /** Makes all subjects of the mesh in one namespace. Names and ids are encoded only here. */
 export function subjects(namespace = 'mesh') {

@@ -31,7 +31,8 @@ return { 'taken' }
  * KEYS call. ARGV the result that replaces the present result, or '', and its ttl in ms. Returns 1 if there
  * was a result or a lease.
  */
-export const forgetCallScript = script(`
+export const forgetCallScript = script(
+  `
 local known = redis.call('HGET', KEYS[1], 'result')
 if known == ARGV[1] or redis.call('DEL', KEYS[1]) == 0 then return 0 end
 if ARGV[1] ~= '' then
@@ -39,10 +40,15 @@ if ARGV[1] ~= '' then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 return 1
-`);
+`,
+  'frees',
+);
 
 /** KEYS call. ARGV holder. */
-export const releaseCallScript = script(`
+export const releaseCallScript = script(
+  `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
 return redis.call('HDEL', KEYS[1], 'holder', 'until')
-`);
+`,
+  'frees',
+);

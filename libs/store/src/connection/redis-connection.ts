@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
-import type { Script } from '../scripts/script.ts';
-import { fromRedis, isPassing, isReply } from './redis-errors.ts';
+import { libraryOf, type Script } from '../scripts/script.ts';
+import { fromRedis, isMissingFunction, isPassing, isReply, missingFunctions } from './redis-errors.ts';
 import { createLink, type RedisClient, type RedisLink } from './redis-link.ts';
 import { type ReplicatedWrites, replicatedWrites } from './replicated-writes.ts';
 
@@ -40,11 +40,8 @@ export const connectionOptionNames: OptionNames<ConnectionOptions> = {
   onError: true,
 };
 
-/**
- * A command on one server. With `asking`, the slot of the key is being moved to this server, which takes only
- * the next command on it.
- */
-type Write<T> = (redis: RedisClient, asking?: boolean) => Promise<T>;
+/** A command on one server. */
+type Write<T> = (redis: RedisClient) => Promise<T>;
 
 /**
  * One connection, which is made again when it breaks. Calls in the meantime are repeated until they time out.
@@ -65,8 +62,20 @@ export interface RedisConnection extends AsyncDisposable {
   read<T>(key: string, command: Write<T>): Promise<T>;
   /** Runs a command that writes this key: waits for replicas as the options say. Otherwise as {@link run}. */
   write<T>(key: string, command: Write<T>): Promise<T>;
-  /** Runs a script as {@link write} runs a command. Its keys, one at least, lie in one slot. */
+  /**
+   * Runs a script as {@link write} runs a command. Its keys, one at least, lie in one slot. Loads the script
+   * when Redis does not have it, if this user may.
+   *
+   * @throws MeshError `unavailable` when Redis does not have the script and this user may not load it
+   */
   script<T>(script: Script, keys: string[], args: (string | number)[]): Promise<T>;
+  /**
+   * Loads scripts as functions into each server that takes writes. Their replicas get them as they get other
+   * writes. Functions that are there already stay.
+   *
+   * @throws MeshError `unavailable` when this user may not load functions
+   */
+  load(scripts: readonly Script[]): Promise<void>;
   ping(): Promise<void>;
 }
 
@@ -122,9 +131,16 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
     read: write,
     write,
     script: (script, keys, args) =>
-      write(keys[0] ?? '', (client, asking) =>
-        runScript(client, script, [keys.length, ...keys, ...args], asking),
-      ),
+      write(keys[0] ?? '', async (client) => {
+        try {
+          return await runFunction(client, script, [keys.length, ...keys, ...args]);
+        } catch (error) {
+          if (!isMissingFunction(error)) throw error;
+          await loadInto(link, [script]);
+          throw new Error('redis did not have the function', { cause: error });
+        }
+      }),
+    load: (scripts) => tryUntilDone(() => loadInto(link, scripts)),
     ping: async () => {
       await link.ping().catch((error: unknown) => Promise.reject(fromRedis(error, lastError)));
     },
@@ -167,28 +183,33 @@ function replicatedOn(link: RedisLink, replicas: number) {
 async function askingFirst<T>(redis: RedisClient, command: Write<T>): Promise<T> {
   // Both are sent at once and answered in this order.
   const askingReply = redis.asking();
-  const [, result] = await Promise.all([askingReply, command(redis, true)]);
+  const [, result] = await Promise.all([askingReply, command(redis)]);
   return result;
 }
 
-/**
- * Runs a script by its digest, or by its source if the server does not know it: a server that was restarted,
- * or that took over, does not know the script.
- */
-async function runScript<T>(
+async function runFunction<T>(
   redis: RedisClient,
-  { sha, source }: Script,
+  { name, effect }: Script,
   args: (string | number)[],
-  asking = false,
 ): Promise<T> {
-  const runSource = async () => (await redis.call('EVAL', [source, ...args])) as T;
-  if (asking) return await runSource();
-  try {
-    return (await redis.call('EVALSHA', [sha, ...args])) as T;
-  } catch (error) {
-    if (isReply(error) && error.message.startsWith('NOSCRIPT')) return await runSource();
-    throw error;
-  }
+  // A user that may only read a key may pass it to FCALL_RO alone.
+  return (await redis.call(effect === 'reads' ? 'FCALL_RO' : 'FCALL', [name, ...args])) as T;
+}
+
+async function loadInto(link: RedisLink, scripts: readonly Script[]): Promise<void> {
+  await Promise.all(
+    link.primaries().flatMap((redis) =>
+      scripts.map(async (script) => {
+        try {
+          await redis.call('FUNCTION', ['LOAD', libraryOf(script)]);
+        } catch (error) {
+          // Another process was faster.
+          if (isReply(error) && /already exists/.test(error.message)) return;
+          throw isReply(error) && error.message.startsWith('NOPERM') ? missingFunctions(error) : error;
+        }
+      }),
+    ),
+  );
 }
 
 /** Waits for work until the time limit, then rejects. */

@@ -17,6 +17,11 @@ const refusals: [RegExp, (reply: string) => MeshError['code'], string][] = [
   [/\bCLUSTERDOWN\b/, () => 'unavailable', 'a part of the redis cluster is down'],
   [passing, () => 'unavailable', 'redis is not ready yet'],
   [
+    /unknown command .?(FCALL|FUNCTION)/i,
+    () => 'failed_precondition',
+    'redis is too old: it has no functions; use redis 7.0 or later, or valkey',
+  ],
+  [
     /\b(WRONGPASS|NOAUTH)\b|invalid password/,
     () => 'unauthenticated',
     'redis refuses the user or password of its url',
@@ -58,4 +63,18 @@ export function fromRedis(error: unknown, last?: Error): MeshError {
 /** Tells whether the error is a reply of the server, and not a failure to reach it. */
 export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** Tells whether the server does not have the function that was called. */
+export function isMissingFunction(error: unknown): boolean {
+  return isReply(error) && /Function not found/i.test(error.message);
+}
+
+/** Makes the error for a user that may not load the functions, which Redis does not have. */
+export function missingFunctions(cause: unknown): MeshError {
+  return new MeshError(
+    'unavailable',
+    'redis does not have the functions of this release of agentmesh; run the provisioning step, which loads them',
+    { cause },
+  );
 }

@@ -12,6 +12,8 @@ import {
   startRedisSentinel,
 } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { commandsOf } from '../commands.ts';
+import { provisionRedis } from '../functions.ts';
 import type { ConnectionOptions } from './redis-connection.ts';
 
 /** A Redis for tests; keys begin with `am:`, because its users may use no other keys. */
@@ -24,9 +26,12 @@ export interface RunningRedis extends AsyncDisposable {
 
 const password = 'p@ss:w/rd';
 const login = { user: 'sentinel', password };
-const account = `agentmesh:${encodeURIComponent(password)}`;
+const account = `store:${encodeURIComponent(password)}`;
 
-/** Redis in all kinds of deployment; the user of the mesh has the rights of deploy/redis/users.acl. */
+/**
+ * Redis in all kinds of deployment. The user `store` has the commands that the store needs and no others; it
+ * may not load functions. Replicas and Sentinels have the rights of deploy/redis/users.acl.
+ */
 export const redisKinds: { name: string; start(): Promise<RunningRedis> }[] = [
   {
     name: 'one server',
@@ -97,9 +102,14 @@ async function started(
   owners.defer(() => rmSync(dir, { recursive: true, force: true }));
   const tls = makeCertificate(dir);
   const running = await start({ owners, acl: aclArgs(dir), tls, caFile: tls.certFile });
+  await provisionRedis(running.admin);
   const all = owners.move();
   return { ...running, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
+
+const commands = commandsOf(['connection', 'calls', 'credentials', 'memory', 'sessions'])
+  .map((command) => `+${command}`)
+  .join(' ');
 
 /**
  * Returns the arguments for the deployed users and for the default user with all rights, with which the tests
@@ -113,6 +123,7 @@ function aclArgs(dir: string): string[] {
     file,
     deployed
       .replace('user default off', 'user default on nopass ~* &* +@all')
+      .concat(`user store on #PASSWORD_OF_STORE resetchannels ~am:* ${commands}\n`)
       .replaceAll(/#PASSWORD_OF_\w+/g, `#${hash}`),
   );
   return ['--aclfile', file, '--masteruser', 'replica', '--masterauth', password];

@@ -26,6 +26,8 @@ export interface RedisLink {
    * connection to the server whose address an ASK reply names.
    */
   serverOf(key: string, asking?: string): Promise<Redis | undefined>;
+  /** Returns the connections to all servers that take writes. */
+  primaries(): Redis[];
   /** Starts to find out which server has which keys, after a command failed. */
   lookAgain(): void;
   /** Asks a server for a sign of life: of a cluster, any of its servers. */
@@ -152,6 +154,7 @@ function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOption
       if (address.kind === 'sentinel') watch = watchSentinels(redis, address, redis.options.tls);
     },
     serverOf: async () => redis,
+    primaries: () => [redis],
     lookAgain: () => {},
     ping: () => redis.ping(),
     async close() {
@@ -175,6 +178,7 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
       if (!primary(asking)) await cluster.exists(key);
       return primary(asking);
     },
+    primaries: () => cluster.nodes('master'),
     lookAgain: () => cluster.refreshSlotsCache(() => {}),
     ping: () => Promise.any([cluster.ping(), ...cluster.nodes('master').map((node) => node.ping())]),
     close: () => closed(cluster, life),

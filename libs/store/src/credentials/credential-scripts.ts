@@ -20,20 +20,6 @@ if ARGV[4] == '' then redis.call('SET', KEYS[1], ARGV[1]) else redis.call('SET',
 return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 `);
 
-/**
- * KEYS credentials, then credentials and their turns. ARGV last parts of the keys. Returns how many
- * credentials there were.
- */
-export const deleteCredentialsScript = script(`
-local count = 0
-for n, part in ipairs(ARGV) do
-  count = count + redis.call('EXISTS', KEYS[2 * n])
-  redis.call('DEL', KEYS[2 * n], KEYS[2 * n + 1])
-  redis.call('HDEL', KEYS[1], part)
-end
-return count
-`);
-
 /** KEYS sign-in. ARGV sealed answer, now. Returns 1 if the answer is kept. */
 export const answerSignInScript = script(`
 local status = redis.call('HGET', KEYS[1], 'status')
@@ -64,7 +50,10 @@ return 1
 `);
 
 /** KEYS turn. ARGV holder. */
-export const endTurnScript = script(`
+export const endTurnScript = script(
+  `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
-`);
+`,
+  'frees',
+);

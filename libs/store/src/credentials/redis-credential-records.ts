@@ -1,7 +1,6 @@
 import type { CredentialOwner, CredentialRecords, KeptCredential } from '@agentmesh/agent/internal';
 import type { Keys } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
-import { deleteCredentialsScript } from './credential-scripts.ts';
 
 /** Number of credentials that are deleted at a time. */
 const pageSize = 100;
@@ -35,16 +34,13 @@ export function credentialRecords(connection: RedisConnection, keys: Keys): Cred
       let count = 0;
       for (let at = 0; at < all.length; at += pageSize) {
         const batch = all.slice(at, at + pageSize);
-        const credentialKeys = batch.flatMap(([, { credentialKey }]) => [
-          keys.credential(appName, userId, credentialKey),
-          keys.credentialTurn(appName, userId, credentialKey),
-        ]);
-        const parts = batch.map(([part]) => part);
-        count += await connection.script<number>(
-          deleteCredentialsScript,
-          [listKey(owner), ...credentialKeys],
-          parts,
-        );
+        const credentialKeys = batch.map(([, each]) => keys.credential(appName, userId, each.credentialKey));
+        const turns = batch.map(([, each]) => keys.credentialTurn(appName, userId, each.credentialKey));
+        const list = listKey(owner);
+        // No script: a service that may delete credentials and not read them cannot pass their keys to one.
+        count += await connection.run((redis) => redis.exists(...credentialKeys));
+        await connection.write(list, (redis) => redis.unlink(...credentialKeys, ...turns));
+        await connection.write(list, (redis) => redis.hdel(list, ...batch.map(([part]) => part)));
       }
       return count;
     },

@@ -33,7 +33,8 @@ return 1
  * of the memories to remove, see `dropCall`. A number that now belongs to another memory is left alone.
  * Returns how many were removed, or -1 when the mark has changed.
  */
-export const dropMemoriesScript = script(`
+export const dropMemoriesScript = script(
+  `
 local batch = cjson.decode(ARGV[1])
 local dropped = 0
 if batch.unmark then
@@ -55,7 +56,9 @@ for _, memory in ipairs(batch.memories) do
   end
 end
 return dropped
-`);
+`,
+  'frees',
+);
 
 /**
  * KEYS order, meta, then all postings of the query's words. ARGV: JSON {words: lists of keys' indexes, limit,
@@ -65,7 +68,8 @@ return dropped
  * for candidates that a rarer word found, the common word counts in full. So the number of words bounds the
  * work.
  */
-export const searchMemoriesScript = script(`
+export const searchMemoriesScript = script(
+  `
 local query = cjson.decode(ARGV[1])
 local total = redis.call('ZCARD', KEYS[1])
 local words = {}
@@ -133,17 +137,22 @@ for n = 1, math.min(#candidates, query.limit) do
   best[#best + 1] = string.format('%.17g', scores[candidates[n]])
 end
 return best
-`);
+`,
+  'reads',
+);
 
 /**
  * KEYS order, then all other keys without the keys of sessions and terms. Deletes the keys when no memory is
  * left.
  */
-export const dropEmptyScript = script(`
+export const dropEmptyScript = script(
+  `
 if redis.call('ZCARD', KEYS[1]) > 0 then return 0 end
 for n = 1, #KEYS do redis.call('DEL', KEYS[n]) end
 return 1
-`);
+`,
+  'frees',
+);
 
 /**
  * KEYS meta, entries, vectors, unembedded. ARGV name of the vectors. Deletes vectors of another name, and

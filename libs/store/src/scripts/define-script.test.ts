@@ -22,7 +22,7 @@ describe('a script with names', () => {
       sessionEnds: 'k2',
       session: 'k1',
     });
-    expect(called.sha).toBe(script.sha);
+    expect(called.name).toBe(script.name);
     expect([keys, args]).toEqual([
       ['k1', 'k2'],
       ['i', 2, 'a', 2, 0],
@@ -48,11 +48,11 @@ describe('a script with names', () => {
 });
 
 const scripts = Object.entries({ ...commits, ...deletion, ...invocations, ...leases, ...sessions }).flatMap(
-  ([name, script]) => (typeof script === 'object' && 'call' in script ? [{ name, ...script }] : []),
+  ([constant, script]) => (typeof script === 'object' && 'call' in script ? [{ ...script, constant }] : []),
 );
 
 describe('the scripts of sessions', () => {
-  it.each(scripts)('$name uses each of its names, and no position', ({ source }) => {
+  it.each(scripts)('$constant uses each of its names, and no position', ({ source }) => {
     const declaration = /^local (\w+) = (?:KEYS\[\d+\]|ARGV\[\d+\]|read_list\(\))$/gm;
     const names = [...source.matchAll(declaration)].map(([, name]) => name ?? '');
     expect(names.length).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ describe('the scripts of sessions', () => {
   });
 
   it('are found', () => {
-    expect(scripts.map(({ name }) => name)).toEqual(
+    expect(scripts.map(({ constant }) => constant)).toEqual(
       expect.arrayContaining([
         'commitScript',
         'createScript',

@@ -1,4 +1,4 @@
-import { type Script, script } from './script.ts';
+import { type Script, type ScriptEffect, script } from './script.ts';
 
 /** The values of one call: keys and arguments by their names, lists in full. */
 type ScriptValues<K extends string, A extends string, L extends string> = Record<K, string> &
@@ -29,10 +29,11 @@ export function defineScript<
   const K extends string,
   const A extends string = never,
   const L extends string = never,
->({ keys, args = [], lists = [] }: Names<K, A, L>, lua: string): NamedScript<K, A, L> {
+>({ keys, args = [], lists = [] }: Names<K, A, L>, lua: string, effect?: ScriptEffect): NamedScript<K, A, L> {
   assertNames([...keys, ...args, ...lists]);
+  const names = `${declare('KEYS', keys)}${declare('ARGV', args)}${declareLists(args.length, lists)}`;
   return {
-    ...script(`${declare('KEYS', keys)}${declare('ARGV', args)}${declareLists(args.length, lists)}${lua}`),
+    ...script(`${names}${lua}`, effect),
     call(values) {
       const ofLists = lists.flatMap((name) => [values[name].length, ...values[name]]);
       return [this, keys.map((name) => values[name]), [...args.map((name) => values[name]), ...ofLists]];

@@ -79,14 +79,14 @@ test('the deletion of a session leaves its waiting runs, and the ends of its run
   const { sessions, remainingKeys, keys } = store;
   const before = await remainingKeys();
   expect(before).toContain('asking:adk-2');
-  expect(before).toContain('{shop:ann}:session:sess:sign-in:lost-credential-1');
+  expect(before).toContain('secret:{shop:ann}:sign-in:sess:lost-credential-1');
   expect(before).toContain('{shop:ann}:invocation:e-silent');
   await sessions.deleteSession(ref);
   expect(await remainingKeys()).toEqual([
-    'busy-sessions',
     ...ends,
     '{shop:ann}:session:sess:waiting',
     '{shop:ann}:session:sess:waiting-runs',
+    '{shop}:busy-sessions',
   ]);
   for (const key of [keys.waiting(ref), keys.waitingRuns(ref), keys.invocation('shop', 'ann', 'e-1')]) {
     const ttl = await admin.pttl(key);
@@ -169,7 +169,7 @@ test('all other data of a user is found after the sessions are gone', async () =
     exchangedAuthCredential: { authType: 'apiKey', apiKey: 'SECRET' },
   } as const;
   await credentials?.credentialService.saveCredential(config, ref);
-  const prefix = (await remainingKeys()).filter((key) => /:session:(?!.*sign-in)/.test(key));
+  const prefix = (await remainingKeys()).filter((key) => /:session:/.test(key));
   await admin.del(...prefix.map((key) => `${store.keys.app('x').split(':')[0]}:${key}`));
   for (const sessionId of await sessions.users.sessionIds(ref)) {
     await sessions.deleteSession({ ...ref, sessionId });

@@ -73,7 +73,7 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
     const page = await connection.run((redis) => redis.zrange(index, String(at), String(at + pageSize - 1)));
     if (page.length === 0) return;
     const members = page.map(readKept);
-    const ownKeys = members.flatMap(({ key }) => (key?.startsWith(`${keys.session(ref)}:`) ? [key] : []));
+    const ownKeys = members.flatMap(({ key }) => (key?.startsWith(keys.signIns(ref)) ? [key] : []));
     const calls = members.flatMap(({ call }) => (call?.sessionId === ref.sessionId ? [call] : []));
     for (const call of calls) await forgetCall({ connection, keys }, ref, call);
     await connection.script(

@@ -116,7 +116,8 @@ export class RedisSessionLeases implements SessionLeases {
     const readNext = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
     const [isBusy, run] = await readNext();
     if (isBusy) return run || undefined;
-    await connection.run((redis) => redis.zrem(keys.busySessions, memberOf(ref)));
+    const busy = keys.busySessions(ref.appName);
+    await connection.run((redis) => redis.zrem(busy, memberOf(ref)));
     // A run may have come between the two steps.
     const [isBusyNow] = await readNext();
     if (isBusyNow) await noteBusy(connection, keys, ref);
@@ -172,12 +173,13 @@ export class RedisSessionLeases implements SessionLeases {
     return abandoned === 1;
   }
 
-  async busySessions(limit: number): Promise<SessionRef[]> {
+  async busySessions(app: string, limit: number): Promise<SessionRef[]> {
     const { connection, keys } = this.#place;
-    const members = await connection.run((redis) => redis.zrange(keys.busySessions, 0, String(limit - 1)));
+    const key = keys.busySessions(app);
+    const members = await connection.run((redis) => redis.zrange(key, 0, String(limit - 1)));
     const now = Date.now();
     const checked = members.flatMap((member) => [now, member]);
-    if (members.length > 0) await connection.run((redis) => redis.zadd(keys.busySessions, 'XX', ...checked));
+    if (members.length > 0) await connection.run((redis) => redis.zadd(key, 'XX', ...checked));
     return members.flatMap(refOfMember);
   }
 }
@@ -197,7 +199,7 @@ function invocationKey(keys: Keys, { appName, userId, invocationId }: Invocation
 }
 
 async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
-  const key = keys.busySessions;
+  const key = keys.busySessions(ref.appName);
   await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), memberOf(ref)));
 }
 

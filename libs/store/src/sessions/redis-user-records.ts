@@ -89,7 +89,7 @@ export class RedisUserRecords implements UserRecords {
 
   async forgetQueue(ref: SessionRef): Promise<void> {
     const { connection, keys } = this.#place;
-    const { busySessions } = keys;
+    const busySessions = keys.busySessions(ref.appName);
     const index = keys.index(ref.appName, ref.userId);
     await connection.script(deleteKeptScript, [index, keys.waiting(ref), keys.waitingRuns(ref)], []);
     await connection.write(busySessions, (redis) => redis.zrem(busySessions, memberOf(ref)));

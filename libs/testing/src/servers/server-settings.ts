@@ -13,14 +13,21 @@ export function natsConfiguration(
 }
 
 /**
- * Writes the password to a file and returns the argument with the path of that file. Everybody can read the
+ * Writes the password and the users to files and returns the argument with the path of that file. Everybody can read the
  * arguments of a process, so the password must not be among them.
  *
  * @param seenAs the path under which the server sees the folder
  */
-export function passwordFile(folder: string, seenAs: string, { password }: RedisOptions): string[] {
-  if (password === undefined) return [];
-  writePrivate(join(folder, 'redis.conf'), `requirepass "${password}"\n`);
+export function passwordFile(folder: string, seenAs: string, { password, users }: RedisOptions): string[] {
+  if (password === undefined) {
+    if (users !== undefined) throw new Error('a Redis with users needs a password for its default user');
+    return [];
+  }
+  if (users === undefined) writePrivate(join(folder, 'redis.conf'), `requirepass "${password}"\n`);
+  else {
+    writePrivate(join(folder, 'users.acl'), `user default on >${password} ~* &* +@all\n${users}`);
+    writePrivate(join(folder, 'redis.conf'), `aclfile "${join(seenAs, 'users.acl')}"\n`);
+  }
   return [join(seenAs, 'redis.conf')];
 }
 

@@ -38,6 +38,8 @@ export interface RedisOptions {
   appendOnly?: boolean;
   /** The password of the default user, in letters and digits. The url holds it too. */
   password?: string;
+  /** More users, as lines of an ACL file; the default user keeps all rights and needs a password then. */
+  users?: string;
   /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
   /** More arguments of redis-server: `['--maxmemory', '2mb']`. */

@@ -1,4 +1,4 @@
-import { AgentTool, LlmAgent } from '@agentmesh/agent';
+import { AgentTool, App, LlmAgent } from '@agentmesh/agent';
 import { remoteAgent } from '@agentmesh/mesh';
 
 export const assistantAgent = new LlmAgent({
@@ -9,3 +9,5 @@ export const assistantAgent = new LlmAgent({
     'When the user gives you a text, pass it to summary_agent word by word and present its summary.',
   tools: [new AgentTool({ agent: remoteAgent('summary_agent') })],
 });
+
+export const assistantApp = new App({ name: 'assistant_app', rootAgent: assistantAgent });

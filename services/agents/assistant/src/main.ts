@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { assistantAgent } from './agent.ts';
+import { assistantAgent, assistantApp } from './agent.ts';
 
-await runAgentService({ agent: assistantAgent, app: 'assistant_app' });
+await runAgentService({ agent: assistantAgent, app: assistantApp.name });

@@ -1,4 +1,4 @@
-import { FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { App, FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { remoteAgent } from '@agentmesh/mesh';
 import { z } from 'zod';
 
@@ -22,3 +22,5 @@ export const customerAgent = new LlmAgent({
   tools: [triage],
   subAgents: [remoteAgent('support_agent')],
 });
+
+export const customerApp = new App({ name: 'customer_app', rootAgent: customerAgent });

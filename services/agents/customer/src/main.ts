@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { customerAgent } from './agent.ts';
+import { customerAgent, customerApp } from './agent.ts';
 
-await runAgentService({ agent: customerAgent, app: 'customer_app' });
+await runAgentService({ agent: customerAgent, app: customerApp.name });

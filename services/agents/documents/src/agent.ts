@@ -1,4 +1,4 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { App, LlmAgent } from '@agentmesh/agent';
 import { remoteTool } from '@agentmesh/mesh';
 
 export const documentAgent = new LlmAgent({
@@ -9,3 +9,5 @@ export const documentAgent = new LlmAgent({
 Say where the analysis is kept. When there is no such document, name those that there are.`,
   tools: [remoteTool('process_document')],
 });
+
+export const documentApp = new App({ name: 'document_app', rootAgent: documentAgent });

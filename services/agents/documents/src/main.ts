@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { documentAgent } from './agent.ts';
+import { documentAgent, documentApp } from './agent.ts';
 
-await runAgentService({ agent: documentAgent, app: 'document_app' });
+await runAgentService({ agent: documentAgent, app: documentApp.name });

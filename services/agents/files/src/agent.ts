@@ -1,4 +1,4 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { App, LlmAgent } from '@agentmesh/agent';
 import { remoteTool } from '@agentmesh/mesh';
 
 export const fileAgent = new LlmAgent({
@@ -9,3 +9,5 @@ export const fileAgent = new LlmAgent({
 While its status is running, say how far it is. Give the result only when the status is completed.`,
   tools: [remoteTool('process_large_file')],
 });
+
+export const fileApp = new App({ name: 'file_app', rootAgent: fileAgent });

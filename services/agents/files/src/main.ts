@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { fileAgent } from './agent.ts';
+import { fileAgent, fileApp } from './agent.ts';
 
-await runAgentService({ agent: fileAgent, app: 'file_app' });
+await runAgentService({ agent: fileAgent, app: fileApp.name });

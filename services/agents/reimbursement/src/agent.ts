@@ -1,4 +1,4 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { App, LlmAgent } from '@agentmesh/agent';
 import { remoteTool } from '@agentmesh/mesh';
 
 export const reimbursementAgent = new LlmAgent({
@@ -10,3 +10,5 @@ Below 100, call reimburse at once. From 100 on, call ask_for_approval first, and
 Call reimburse when the manager's answer has the status approved, with the amount and the purpose that were approved. With any other answer pay nothing, and tell the employee.`,
   tools: [remoteTool('ask_for_approval'), remoteTool('reimburse')],
 });
+
+export const reimbursementApp = new App({ name: 'reimbursement_app', rootAgent: reimbursementAgent });

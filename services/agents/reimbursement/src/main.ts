@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { reimbursementAgent } from './agent.ts';
+import { reimbursementAgent, reimbursementApp } from './agent.ts';
 
-await runAgentService({ agent: reimbursementAgent, app: 'reimbursement_app' });
+await runAgentService({ agent: reimbursementAgent, app: reimbursementApp.name });

@@ -1,4 +1,4 @@
-import { FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { App, FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { z } from 'zod';
 
 const prices: Record<string, number> = { GOOG: 182.4, AAPL: 231.1, MSFT: 415.7, NVDA: 138.2 };
@@ -29,3 +29,5 @@ export const stockAgent = new LlmAgent({
     'Answer questions about stock prices. Look every price up with get_stock_price; never guess one.',
   tools: [stockPrice],
 });
+
+export const stockApp = new App({ name: 'stock_app', rootAgent: stockAgent });

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { stockAgent } from './agent.ts';
+import { stockAgent, stockApp } from './agent.ts';
 
-await runAgentService({ agent: stockAgent, app: 'stock_app' });
+await runAgentService({ agent: stockAgent, app: stockApp.name });

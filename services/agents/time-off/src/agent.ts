@@ -1,4 +1,4 @@
-import { FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { App, FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { z } from 'zod';
 
 /** The form that the manager fills in. */
@@ -34,3 +34,5 @@ export const timeOffAgent = new LlmAgent({
     'Pass requests for days off on with request_time_off, and tell the employee how many days were approved.',
   tools: [requestTimeOff],
 });
+
+export const timeOffApp = new App({ name: 'time_off_app', rootAgent: timeOffAgent });

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { timeOffAgent } from './agent.ts';
+import { timeOffAgent, timeOffApp } from './agent.ts';
 
-await runAgentService({ agent: timeOffAgent, app: 'time_off_app' });
+await runAgentService({ agent: timeOffAgent, app: timeOffApp.name });

@@ -1,4 +1,4 @@
-import { LlmAgent } from '@agentmesh/agent';
+import { App, LlmAgent } from '@agentmesh/agent';
 import { remoteTool } from '@agentmesh/mesh';
 
 export const weatherAgent = new LlmAgent({
@@ -8,3 +8,5 @@ export const weatherAgent = new LlmAgent({
   instruction: 'Answer questions about the weather with get_weather. Say so when a city has no report.',
   tools: [remoteTool('get_weather')],
 });
+
+export const weatherApp = new App({ name: 'weather_app', rootAgent: weatherAgent });

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { weatherAgent } from './agent.ts';
+import { weatherAgent, weatherApp } from './agent.ts';
 
-await runAgentService({ agent: weatherAgent, app: 'weather_app' });
+await runAgentService({ agent: weatherAgent, app: weatherApp.name });

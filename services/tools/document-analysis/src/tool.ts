@@ -13,6 +13,7 @@ export const documentAnalysisTool = new FunctionTool({
     documentName: z.string().min(1).describe('Name of the document, such as report.txt.'),
     analysisQuery: z.string().min(1).describe('What the user wants to know of it.'),
   }),
+  usesMemory: true,
   async execute({ documentName, analysisQuery }, context?: Context) {
     const available = (await context?.listArtifacts()) ?? [];
     const about = await context?.getArtifactVersion(documentName);

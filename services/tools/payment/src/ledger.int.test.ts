@@ -18,7 +18,7 @@ it('pays once for a key, also when it is repeated at the same time', async () =>
   expect(other).toEqual(one);
   await first.pay('call-2', { amount: 70, purpose: 'meals' });
   const redis = new Redis(server.url);
-  expect(Object.keys(await redis.hgetall('payments'))).toEqual(['call-1', 'call-2']);
+  expect(Object.keys(await redis.hgetall('am:own:tool_reimburse:payments'))).toEqual(['call-1', 'call-2']);
   redis.disconnect();
 });
 

@@ -5,9 +5,10 @@ import { ledger, paymentTool } from './tool.ts';
 await runToolService({
   tool: paymentTool,
   prepare: (log) => {
-    const { redisUrl, redisCaFile, redisWaitReplicas } = readConfig(serviceConfig);
+    const { redisUrl, redisPrefix, redisCaFile, redisWaitReplicas } = readConfig(serviceConfig);
     return ledger.open({
       url: redisUrl.reveal(),
+      prefix: redisPrefix,
       caFile: redisCaFile,
       waitReplicas: redisWaitReplicas,
       onError: (error) => log.warn({ err: error }, 'no word from Redis'),

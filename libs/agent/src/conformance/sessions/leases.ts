@@ -167,7 +167,7 @@ export function leases(service: TheService): void {
     const listed = async () => {
       // Takes the session off the list when it is not busy.
       await leases.nextRun(session);
-      return await leases.busySessions(10);
+      return await leases.busySessions(session.appName, 10);
     };
     expect(await listed()).toEqual([]);
     await take(service(), inv(1));

@@ -48,7 +48,7 @@ export function users(service: TheService): void {
     await service().users.forgetQueue(ref);
     expect(await ids()).toEqual([]);
     expect(await service().leases.nextRun(ref)).toBeUndefined();
-    expect(await service().leases.busySessions(10)).toEqual([]);
+    expect(await service().leases.busySessions(ref.appName, 10)).toEqual([]);
   });
 
   test('forgets user state and records, and no state of the app', async () => {

@@ -146,9 +146,11 @@ export class LeaseTable {
     return true;
   }
 
-  busySessions(limit: number): SessionRef[] {
+  busySessions(app: string, limit: number): SessionRef[] {
     const busyLeases = [...this.#leases.values()]
-      .filter(({ waiting, holder }) => holder !== undefined || waiting.length > 0)
+      .filter(
+        ({ ref, waiting, holder }) => ref.appName === app && (holder !== undefined || waiting.length > 0),
+      )
       .sort((a, b) => a.lookedAt - b.lookedAt)
       .slice(0, limit);
     for (const lease of busyLeases) {

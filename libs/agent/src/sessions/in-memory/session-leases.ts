@@ -119,7 +119,7 @@ export class InMemorySessionLeases implements SessionLeases {
     return true;
   }
 
-  async busySessions(limit: number): Promise<SessionRef[]> {
-    return this.#tables.leases.busySessions(limit);
+  async busySessions(app: string, limit: number): Promise<SessionRef[]> {
+    return this.#tables.leases.busySessions(app, limit);
   }
 }

@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
-import { fromNats, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
+import { fromNats, isBeingStored, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
 import { untilReconnect } from './until-reconnect.ts';
 
@@ -66,13 +66,12 @@ export async function untilStored<T>(
       const passedMs = performance.now() - startedAt;
       if (isNobodyThere(thrown)) {
         // In a cluster there is no listener either while a new leader is elected.
-        const limitMs = connection.info?.cluster ? connectionWaitMs : missingMs;
-        if (passedMs > limitMs) throw noStream(doing, thrown);
-      } else if (!isTimeout(thrown)) {
+        const isCluster = connection.info?.cluster !== undefined;
+        if (!isCluster && passedMs > missingMs) throw noStream(doing, thrown);
+      } else if (!isTimeout(thrown) && !isBeingStored(thrown)) {
         throw fromNats(thrown, doing);
-      } else if (passedMs > connectionWaitMs) {
-        throw notStored(doing, thrown);
       }
+      if (passedMs > connectionWaitMs) throw notStored(doing, thrown);
       await pause(pauseMs, link.closed);
     }
   }
@@ -84,7 +83,8 @@ function noStream(doing: string, cause: unknown): MeshError {
 
 /**
  * Returns the error for a message that was not acknowledged. Its cause may be a missing stream: nats-server
- * 2.9 does not report to another account that nobody listens.
+ * 2.9 does not report to another account that nobody listens, and in a cluster nobody listens while there is no
+ * leader.
  */
 function notStored(doing: string, cause: unknown): MeshError {
   const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;

@@ -56,6 +56,14 @@ export function isNobodyThere(thrown: unknown): boolean {
   return thrown instanceof Error && rootCause(thrown.cause) instanceof NoRespondersError;
 }
 
+/**
+ * Tells whether a message was refused because the servers of a cluster store another one with its id at the
+ * moment: an earlier try, whose acknowledgement was lost. Has no code of its own in the client.
+ */
+export function isBeingStored(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && /duplicate message id is in process/.test(thrown.message);
+}
+
 export function isTimeout(thrown: unknown): boolean {
   return rootCause(thrown) instanceof TimeoutError;
 }

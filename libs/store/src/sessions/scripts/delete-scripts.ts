@@ -45,11 +45,14 @@ end
  * its place in the user's list, stay to the end of the deletion, so that a later deletion can finish an
  * interrupted deletion, and the id is not used again meanwhile.
  */
-export const closeSessionScript = script(`
+export const closeSessionScript = script(
+  `
 local holder = redis.call('HGET', KEYS[1], 'lease')
 if holder then redis.call('HDEL', KEYS[2], holder) end
 return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until', 'asked', 'again')
-`);
+`,
+  'frees',
+);
 
 /** Removes a session. UNLINK frees large values in the background. */
 export const deleteSessionScript = defineScript(
@@ -81,13 +84,15 @@ redis.call('PEXPIRE', waiting, ${tellMs})
 redis.call('PEXPIRE', waiting_runs, ${tellMs})
 return 1
 `,
+  'frees',
 );
 
 /**
  * KEYS index, then invocations that the log names. ARGV session token. An invocation of another session keeps
  * that session's fields.
  */
-export const deleteInvocationsScript = script(`${keepEnds}
+export const deleteInvocationsScript = script(
+  `${keepEnds}
 local own = 'event:' .. ARGV[1] .. ':'
 for n = 2, #KEYS do
   if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then keep_ends(KEYS[1], KEYS[n])
@@ -99,21 +104,27 @@ for n = 2, #KEYS do
   end
 end
 return 1
-`);
+`,
+  'frees',
+);
 
 /** KEYS index, then invocations. ARGV session token. Other sessions' invocations stay. */
-export const deleteOwnScript = script(`${keepEnds}
+export const deleteOwnScript = script(
+  `${keepEnds}
 for n = 2, #KEYS do
   if redis.call('HGET', KEYS[n], 'owner') == ARGV[1] then keep_ends(KEYS[1], KEYS[n]) end
 end
 return 1
-`);
+`,
+  'frees',
+);
 
 /**
  * KEYS index, then keys in its slot. ARGV further members of the index to remove. Returns how many keys there
  * were.
  */
-export const deleteKeptScript = script(`
+export const deleteKeptScript = script(
+  `
 local count = 0
 for n = 2, #KEYS do
   count = count + redis.call('UNLINK', KEYS[n])
@@ -121,19 +132,25 @@ for n = 2, #KEYS do
 end
 for _, member in ipairs(ARGV) do redis.call('ZREM', KEYS[1], member) end
 return count
-`);
+`,
+  'frees',
+);
 
 /** KEYS user state, pending. Returns how many fields each had. */
-export const deleteUserScript = script(`
+export const deleteUserScript = script(
+  `
 local counts = { #redis.call('HKEYS', KEYS[1]), #redis.call('HKEYS', KEYS[2]) }
 redis.call('UNLINK', KEYS[1], KEYS[2])
 return counts
-`);
+`,
+  'frees',
+);
 
 /**
  * KEYS app. ARGV the names of the user as the last writer of a value. The values belong to the app and stay.
  */
-export const forgetWriterScript = script(`
+export const forgetWriterScript = script(
+  `
 local all = redis.call('HGETALL', KEYS[1])
 for n = 1, #all, 2 do
   local id, writer, json = string.match(all[n + 1], '^(%S+) (%S+) (.*)$')
@@ -142,4 +159,6 @@ for n = 1, #all, 2 do
   end
 end
 return 1
-`);
+`,
+  'frees',
+);

@@ -59,6 +59,7 @@ export const readInvocationScript = defineScript(
   `${readInvocation}
 return read_invocation(invocation)
 `,
+  'reads',
 );
 
 /** Begins an attempt at a part. Returns its number; 0 for a closed part. */

@@ -151,6 +151,7 @@ export const giveBackScript = defineScript(
 if is_fenced(invocation, fencing_token) then return 0 end
 return redis.call('HDEL', invocation, 'begun')
 `,
+  'frees',
 );
 
 /** Returns whether a run has the session or waits for it, and the run whose turn it is, or ''. */
@@ -162,6 +163,7 @@ local first = redis.call('ZRANGE', waiting, 0, 0)[1]
 if not first then return { 0, '' } end
 return { 1, redis.call('HGET', waiting_runs, first) or '' }
 `,
+  'reads',
 );
 
 /** Gives the session to the first run of the queue, by its name. The run's text stays for a later repeat. */
@@ -183,6 +185,7 @@ if redis.call('HEXISTS', invocation, end_field(resume)) == 0 then return 0 end
 leave_session(session, waiting, waiting_runs, run)
 return 1
 `,
+  'frees',
 );
 
 /** Returns the silent holder, its run's text, and how often its run was asked for; or false. */
@@ -193,6 +196,7 @@ local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
 if not holder or not is_silent(session) then return false end
 return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked or 0) }
 `,
+  'reads',
 );
 
 /** Records that the run of a silent holder is asked for. Returns 1, or 0 when it is not silent any more. */

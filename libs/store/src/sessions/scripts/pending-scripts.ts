@@ -74,18 +74,24 @@ return { 'accepted' }
 `);
 
 /** KEYS pending, answered. ARGV field, call id, key of the accepted answer. */
-export const releaseClaimScript = script(`${readClaim}
+export const releaseClaimScript = script(
+  `${readClaim}
 local claim = read_claim(KEYS[2], ARGV[2])
 if not claim or claim.key ~= ARGV[3] or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 drop_claim(KEYS[2], ARGV[2])
 return 1
-`);
+`,
+  'frees',
+);
 
 /** KEYS pending, answered. ARGV field, call id. */
-export const callStateScript = script(`
+export const callStateScript = script(
+  `
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'open' end
 return redis.call('HEXISTS', KEYS[2], 'a:' .. ARGV[2]) == 1 and 'answered' or 'unknown'
-`);
+`,
+  'reads',
+);
 
 /**
  * KEYS pending, answered. ARGV field, call id, number. Returns 1 when the call is open and has no newer
@@ -100,7 +106,10 @@ return 1
 `);
 
 /** KEYS pending. ARGV fields of calls whose sessions are gone. */
-export const forgetPendingScript = script(`
+export const forgetPendingScript = script(
+  `
 for _, field in ipairs(ARGV) do redis.call('HDEL', KEYS[1], field) end
 return 1
-`);
+`,
+  'frees',
+);

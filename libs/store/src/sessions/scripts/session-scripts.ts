@@ -41,6 +41,7 @@ if tonumber(count) > 0 then
 end
 return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+') }
 `,
+  'reads',
 );
 
 /**
@@ -76,6 +77,7 @@ local start = string.format('0-%d', math.max(first, tonumber(known)))
 local newest = redis.call('XREVRANGE', events, '+', start, 'COUNT', count)
 return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+'), first }
 `,
+  'reads',
 );
 
 /**
@@ -112,7 +114,8 @@ return 1
  * KEYS sessions, ends of sessions. Removes expired sessions from the list: Redis itself has removed their
  * keys.
  */
-export const dropEndedScript = script(`
+export const dropEndedScript = script(
+  `
 local time = redis.call('TIME')
 local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 1000)) do
@@ -120,7 +123,9 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0
   redis.call('ZREM', KEYS[2], id)
 end
 return 1
-`);
+`,
+  'frees',
+);
 
 /**
  * KEYS app. ARGV user token, then per outbox entry its id, its number of pairs, the pairs. A field holds
@@ -155,8 +160,11 @@ return 1
  * KEYS outbox. ARGV ids of applied entries. Deletes the empty stream: otherwise thousands of users would each
  * leave a stream.
  */
-export const dropOutboxScript = script(`
+export const dropOutboxScript = script(
+  `
 for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
 if redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) end
 return 1
-`);
+`,
+  'frees',
+);

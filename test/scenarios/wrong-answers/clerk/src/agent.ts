@@ -31,6 +31,7 @@ const account: AuthConfig = {
 const calendar = new FunctionTool({
   name: 'calendar',
   description: 'reads the calendar of the user',
+  credentialKeys: ['account'],
   execute: (_args, context) =>
     context?.getAuthResponse(account) ? { entries: 2 } : context?.requestCredential(account),
 });

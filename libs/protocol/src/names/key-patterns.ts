@@ -1,0 +1,54 @@
+import { keys as keysOf } from './keys.ts';
+import { every, type NameOrEvery } from './subjects.ts';
+import { encodeName, encodeToken } from './token.ts';
+
+/**
+ * Makes the patterns of Redis' access rules for the keys of the mesh. Patterns are few and short, because Redis
+ * compares them with the keys of each command, also within functions.
+ */
+export function keyPatterns(prefix = 'am') {
+  const keys = keysOf(prefix);
+  const any = '*';
+  // No other text is encoded as the token of `*`.
+  const open = (key: string) => key.replaceAll(encodeToken(any), any);
+  const nameOf = (name: NameOrEvery) => (name === every ? any : name);
+  const secretPart = (key: string) => key.slice(0, key.lastIndexOf(':') + 1) + any;
+  return {
+    /** All keys of an app and its users, except their secrets. */
+    app: (app: NameOrEvery): string[] =>
+      app === every
+        ? [`${prefix}:{${any}`]
+        : [`${prefix}:{${encodeToken(app)}:${any}`, `${prefix}:{${encodeToken(app)}}:${any}`],
+    index: (app: string) => open(keys.index(app, any)),
+    invocations: (app: string) => open(keys.invocation(app, any, any)),
+    /** The keys that tell whether calls are pending or answered. */
+    callStates: (app: string) => [
+      open(keys.pending(app, any)),
+      open(keys.answered({ appName: app, userId: any, sessionId: any })),
+    ],
+    memory(app: string): string[] {
+      const { meta } = keys.memory(app, any);
+      return [open(meta), `${open(meta)}:${any}`];
+    },
+    /** The lists of the users' credentials. */
+    credentialLists: (app: NameOrEvery) => open(keys.credentials(nameOf(app), any)),
+    /** The credentials under a key, and the turns to renew them. */
+    credentials: (app: NameOrEvery, key: NameOrEvery): string[] =>
+      [keys.credential, keys.credentialTurn]
+        .map((make) => open(make(nameOf(app), any, nameOf(key))))
+        .map((pattern) => (key === every ? secretPart(pattern) : pattern)),
+    signIns: (app: NameOrEvery) =>
+      secretPart(open(keys.signIn({ appName: nameOf(app), userId: any, sessionId: any }, any))),
+    /** The sets that lead from a call to the sessions of any app. */
+    asking: open(keys.asking(any)),
+    deadlines: (service: NameOrEvery) => open(keys.deadlines(nameOf(service))),
+    /** The results of a tool's calls, and its jobs. */
+    calls: (tool: NameOrEvery): string[] => [
+      open(keys.call(nameOf(tool), any)),
+      tool === every ? `${prefix}:job:${any}` : `${prefix}:job:{${encodeName(tool)}:${any}`,
+    ],
+    own: (service: string) => open(keys.own(service, any)),
+  };
+}
+
+export type KeyPatterns = ReturnType<typeof keyPatterns>;

@@ -1,0 +1,61 @@
+import * as calls from './calls/call-scripts.ts';
+import * as jobs from './calls/job-scripts.ts';
+import * as credentials from './credentials/credential-scripts.ts';
+import { scriptsIn } from './functions.ts';
+import * as memory from './memory/memory-scripts.ts';
+import * as commits from './sessions/scripts/commit-script.ts';
+import * as deletion from './sessions/scripts/delete-scripts.ts';
+import * as invocations from './sessions/scripts/invocation-scripts.ts';
+import * as leases from './sessions/scripts/lease-scripts.ts';
+import * as pending from './sessions/scripts/pending-scripts.ts';
+import * as sessions from './sessions/scripts/session-scripts.ts';
+
+/**
+ * A part of the store that a service may use. `connection` is needed by all other parts; `records` are the
+ * records of invocations and of pending calls, for services that only read them.
+ */
+export type StorePart =
+  | 'connection'
+  | 'functions'
+  | 'calls'
+  | 'records'
+  | 'credentials'
+  | 'memory'
+  | 'sessions';
+
+const modules: Record<StorePart, readonly object[]> = {
+  connection: [],
+  functions: [],
+  calls: [calls, jobs],
+  records: [
+    { readInvocationScript: invocations.readInvocationScript, callStateScript: pending.callStateScript },
+  ],
+  credentials: [credentials],
+  memory: [memory],
+  sessions: [commits, deletion, invocations, leases, pending, sessions],
+};
+
+/** The commands that the code of each part sends, beside the commands within scripts. */
+const sent: Record<StorePart, string> = {
+  connection: 'ping info select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
+  functions: 'function|load',
+  calls: 'hget',
+  records: 'hgetall',
+  credentials: 'get hset hdel hexists hgetall exists unlink',
+  memory: 'hget hmget srandmember srem zrange zrevrange zrangebyscore',
+  sessions:
+    'hget hgetall hmget hvals hexists pexpire smembers srem xrange zadd zcard zrange zrangebyscore zrem zrevrange',
+};
+
+/** Returns the commands of Redis that parts of the store need, in the form of an access rule. */
+export function commandsOf(parts: readonly StorePart[]): string[] {
+  const commands = parts.flatMap((part) => [
+    ...sent[part].split(' '),
+    ...scriptsIn(modules[part]).flatMap(({ source }) => commandsIn(source)),
+  ]);
+  return [...new Set(commands)].sort();
+}
+
+function commandsIn(lua: string): string[] {
+  return [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name = '']) => name.toLowerCase());
+}
