@@ -53,7 +53,7 @@ const subjects: readonly string[] = [
     names.agentAsk(name),
     names.agentDelegate(name),
     names.agentRun(name, 'evil'),
-    names.operation(name, 'evil'),
+    names.operation(name, 'evil', 'client'),
     names.dead('agent', name),
     `$KV.${names.cardBucket}.${names.cardKey('agent', name)}`,
     names.allCardNews.replace('>', names.cardKey('agent', name)),

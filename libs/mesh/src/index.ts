@@ -22,6 +22,7 @@ export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
 export type { Mesh } from './mesh/mesh.ts';
 export { appNames, rootOf } from './mesh/root-agent.ts';
 export { serviceName } from './mesh/service-name.ts';
+export { auditRefusedMessage } from './messages/audit.ts';
 export { hopHeaders } from './messages/carrier.ts';
 export { deadlineSignal } from './messages/deadline.ts';
 export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';

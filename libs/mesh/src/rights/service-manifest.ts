@@ -1,6 +1,6 @@
 import type { BaseAgent, BaseTool } from '@agentmesh/agent';
 import type { ServiceKind } from '@agentmesh/protocol';
-import { serviceName } from '../mesh/service-name.ts';
+import { clientService, gatewayService, serviceName } from '../mesh/service-name.ts';
 import { remotesOf } from '../remote/remotes.ts';
 
 /** The facts about a service on which its rights on the bus depend. */
@@ -40,7 +40,7 @@ export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): Se
 /** The gateway sends messages to any agent and watches any invocation. */
 export const gatewayManifest: ServiceManifest = {
   kind: 'gateway',
-  name: 'gateway',
+  name: gatewayService,
   transfers: ['*'],
   asks: [],
   calls: [],
@@ -49,7 +49,7 @@ export const gatewayManifest: ServiceManifest = {
 /** Any other program that asks agents, gives them runs, and listens to sessions. */
 export const clientManifest: ServiceManifest = {
   kind: 'client',
-  name: 'client',
+  name: clientService,
   transfers: ['*'],
   asks: ['*'],
   calls: [],

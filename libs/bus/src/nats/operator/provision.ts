@@ -60,6 +60,9 @@ const optionNames: OptionNames<ProvisionOptions> = {
 /** The time within which a repeated message id is a duplicate, in ms; the default of nats-server. */
 const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
+/** The limits of the stream of security decisions: 90 days, and 64 MiB, which are over 100,000 decisions. */
+const auditAgeMs = 90 * 86_400_000;
+const auditBytes = 64 * 2 ** 20;
 /**
  * The times to live of large payloads that nobody deletes; the receiver of a payload deletes it at once. All
  * listeners have read news by then; work lives as long as a dead letter.
@@ -99,6 +102,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
       });
     }
     await putDeadStream(manager, names, { storage: storageType, num_replicas: replicas });
+    await putAuditStream(manager, names, { storage: storageType, num_replicas: replicas });
     for (const name of agents) {
       await putConsumer(manager, names, { kind: 'run', name }, ackWaitMs);
       await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
@@ -163,6 +167,26 @@ async function putDeadStream(
     retention: RetentionPolicy.Limits,
     max_age: nanos(deadLetterAgeMs),
     duplicate_window: nanos(duplicateWindowMs),
+    deny_purge: true,
+  });
+}
+
+/** Makes or updates the stream of security decisions. When it is full, the oldest decisions go. */
+async function putAuditStream(
+  manager: JetStreamManager,
+  names: Subjects,
+  limits: Pick<StreamConfig, 'storage' | 'num_replicas'>,
+): Promise<void> {
+  await putStream(manager, {
+    ...limits,
+    name: names.auditStream,
+    subjects: [names.audit(every)],
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    max_age: nanos(auditAgeMs),
+    max_bytes: auditBytes,
+    duplicate_window: nanos(duplicateWindowMs),
+    deny_delete: true,
     deny_purge: true,
   });
 }
