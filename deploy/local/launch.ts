@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { openCards, provision } from '@agentmesh/bus';
-import { agentConfig, busName, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import {
+  agentConfig,
+  busName,
+  gatewayManifest,
+  natsAccounts,
+  provisionedAgents,
+  provisionUser,
+} from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
@@ -120,6 +127,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     url: natsUrl,
     agents: namesOf('agent'),
     tools: namesOf('tool'),
+    services: provisionedAgents(services.map(({ manifest }) => manifest)),
     ...login(provisionUser),
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });

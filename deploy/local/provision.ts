@@ -1,4 +1,5 @@
 import { provision } from '@agentmesh/bus';
+import { provisionedAgents } from '@agentmesh/mesh';
 import { readConfig, serviceConfig } from '@agentmesh/service';
 import { provisionConfig } from './provision-config.ts';
 import { samples } from './samples.ts';
@@ -20,5 +21,6 @@ await provision({
   ackWaitMs: config.ackWaitMs,
   agents: namesOf('agent'),
   tools: namesOf('tool'),
+  services: provisionedAgents(samples.map(({ manifest }) => manifest)),
 });
 console.log('provisioned: streams, consumers and the bucket of cards are there');

@@ -56,6 +56,7 @@ const subjects: readonly string[] = [
     names.operation(name, 'evil', 'client'),
     names.dead('agent', name),
     `$KV.${names.cardBucket}.${names.cardKey('agent', name)}`,
+    `$KV.${names.cardBucket}.${names.provisionedKey(name)}`,
     names.allCardNews.replace('>', names.cardKey('agent', name)),
     `$SRV.PING.${names.shownAs(name)}`,
     ...queueSubjects(names.workStream('run'), name),

@@ -36,6 +36,7 @@ export { provisionUser } from './rights/accounts.ts';
 export type { NatsUsers } from './rights/nats-config.ts';
 export { natsAccounts } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';
+export { provisionedAgents } from './rights/provisioned.ts';
 export type { ServiceManifest } from './rights/service-manifest.ts';
 export {
   agentManifest,

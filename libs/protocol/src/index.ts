@@ -4,8 +4,8 @@ export { parseRedisUrl } from './addresses/redis-address.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
 export type { AnsweredBy } from './messages/answered-by.ts';
-export type { AgentCard, Card, CardInput, ToolCard } from './messages/card.ts';
-export { agentCardSchema, cardSchema, toolCardSchema } from './messages/card.ts';
+export type { AgentCard, Card, CardInput, Provisioned, ToolCard } from './messages/card.ts';
+export { agentCardSchema, cardSchema, provisionedSchema, toolCardSchema } from './messages/card.ts';
 export type {
   Answer,
   Ask,

@@ -7,6 +7,10 @@ import { remotesOf } from '../remote/remotes.ts';
 export interface ServiceManifest {
   kind: ServiceKind | 'gateway' | 'client' | 'operator';
   name: string;
+  /** The description of an agent, which other services show to their models. */
+  description?: string;
+  /** The instruction of an agent for all agents below it, when it is a text. */
+  globalInstruction?: string;
   /** Agents to which the service transfers. */
   transfers: string[];
   /** Agents that the service asks. */
@@ -26,6 +30,8 @@ export function agentManifest(agent: BaseAgent): ServiceManifest {
   return {
     kind: 'agent',
     name: agent.name,
+    ...(agent.description !== '' && { description: agent.description }),
+    ...instructionOf(agent),
     transfers: names(transfers),
     asks: names(asks),
     calls: names(tools),
@@ -35,6 +41,10 @@ export function agentManifest(agent: BaseAgent): ServiceManifest {
 
 export function toolManifest({ name, isLongRunning: longRunning }: BaseTool): ServiceManifest {
   return { kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning };
+}
+
+function instructionOf({ globalInstruction }: BaseAgent): Pick<ServiceManifest, 'globalInstruction'> {
+  return typeof globalInstruction === 'string' && globalInstruction !== '' ? { globalInstruction } : {};
 }
 
 /** The gateway sends messages to any agent and watches any invocation. */

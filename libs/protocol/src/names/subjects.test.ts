@@ -17,6 +17,7 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'artifactBucket',
   'claimBucket',
   'cardKey',
+  'provisionedKey',
   'shownAs',
   'inboxPrefix',
 ];
