@@ -5,6 +5,7 @@ import {
   busName,
   gatewayManifest,
   natsAccounts,
+  provisionedAgents,
   provisionUser,
   redisAcl,
 } from '@agentmesh/mesh';
@@ -142,6 +143,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     url: natsUrl,
     agents: namesOf('agent'),
     tools: namesOf('tool'),
+    services: provisionedAgents(services.map(({ manifest }) => manifest)),
     ...login(provisionUser),
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });

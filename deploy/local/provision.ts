@@ -1,5 +1,5 @@
 import { provision } from '@agentmesh/bus';
-import { natsTlsOf } from '@agentmesh/mesh';
+import { natsTlsOf, provisionedAgents } from '@agentmesh/mesh';
 import { readConfig, serviceConfig } from '@agentmesh/service';
 import { provisionRedis } from '@agentmesh/store';
 import { provisionConfig } from './provision-config.ts';
@@ -23,6 +23,7 @@ await provision({
   ackWaitMs: config.ackWaitMs,
   agents: namesOf('agent'),
   tools: namesOf('tool'),
+  services: provisionedAgents(samples.map(({ manifest }) => manifest)),
 });
 // Loads the functions of the store into Redis: services have no right to load code.
 await provisionRedis({ url: config.redisUrl.reveal(), caFile: config.redisCaFile });

@@ -50,7 +50,14 @@ async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {
   const server = buildServer(
     {
       mesh: { ...connected, bus },
-      config: { runTimeoutMs: 600_000, unreadMs, whenAbsent: 'reject', uploadLimit: 1_000_000 },
+      config: {
+        runTimeoutMs: 600_000,
+        unreadMs,
+        whenAbsent: 'reject',
+        uploadLimit: 1_000_000,
+        personHeader: undefined,
+        rolesHeader: undefined,
+      },
       log: connected.log as Parameters<typeof buildServer>[0]['log'],
       stopping: stopping.signal,
     },

@@ -226,7 +226,10 @@ describe('a call with a deadline', () => {
       callback: (_error, message) => void letters.push(message.json<DeadLetter>()),
     });
     await operator.flush();
-    outside.publish(names.operation('clerk', call?.id ?? ''), JSON.stringify({ final: true, response }));
+    outside.publish(
+      names.operation('clerk', call?.id ?? '', 'client'),
+      JSON.stringify({ final: true, response }),
+    );
     await until(() => letters.length > 0);
     await operator.close();
     expect(letters).toMatchObject([

@@ -134,7 +134,7 @@ describe('reimbursement_app', () => {
     expect(answer?.content?.parts).toMatchObject([
       { functionResponse: { id: call?.id, name: 'ask_for_approval', response: { status: 'approved' } } },
     ]);
-    expect(answer?.customMetadata?.answeredBy).toEqual({ by: 'eve', via: 'nats' });
+    expect(answer?.customMetadata?.answeredBy).toEqual({ by: 'eve', via: 'nats', service: 'client' });
     expect(await paymentsIn(log)).toMatchObject([{ amount: 100, purpose: 'a train ride' }]);
     expect(await pendingIn(session)).toEqual([]);
   });

@@ -333,7 +333,7 @@ describe('an answer', () => {
     const { events } = stored as { events: { invocationId: string; customMetadata?: Json }[] };
     expect(new Set(events.map(({ invocationId }) => invocationId))).toEqual(new Set([asked.invocationId]));
     expect(events.flatMap(({ customMetadata }) => customMetadata?.answeredBy ?? [])).toEqual([
-      { by: 'u1', via: 'rest' },
+      { by: 'u1', via: 'rest', service: 'gateway' },
     ]);
   });
 

@@ -55,7 +55,7 @@ async function storeOneOfEach(operator: NatsConnection): Promise<void> {
   const subjects = [
     ...agents.flatMap((name) => [
       names.agentRun(name, 'victim'),
-      names.operation(name, 'victim'),
+      names.operation(name, 'victim', 'client'),
       names.dead('agent', name),
       card('agent', name),
     ]),

@@ -215,7 +215,7 @@ export * from './runner/type-guards.ts';
  * export const said = [stringifyContent(event), getFunctionCalls(event).length];
  */
 
-export type { Event, EventActions } from '@agentmesh/protocol';
+export type { AnsweredBy, ConfirmableBy, Event, EventActions } from '@agentmesh/protocol';
 export type { CreateEventParams } from './events/event.ts';
 export {
   createEvent,

@@ -3,11 +3,11 @@ export type { RedisAddress } from './addresses/redis-address.ts';
 export { parseRedisUrl } from './addresses/redis-address.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
-export type { AgentCard, Card, CardInput, ToolCard } from './messages/card.ts';
-export { agentCardSchema, cardSchema, toolCardSchema } from './messages/card.ts';
+export type { AnsweredBy } from './messages/answered-by.ts';
+export type { AgentCard, Card, CardInput, Provisioned, ToolCard } from './messages/card.ts';
+export { agentCardSchema, cardSchema, provisionedSchema, toolCardSchema } from './messages/card.ts';
 export type {
   Answer,
-  AnsweredBy,
   Ask,
   AskInput,
   DeadLetter,
@@ -21,7 +21,6 @@ export type {
   WaitingRun,
 } from './messages/command.ts';
 export {
-  answeredBySchema,
   answerSchema,
   askSchema,
   cancelSchema,
@@ -35,8 +34,9 @@ export {
   whenBusySchema,
 } from './messages/command.ts';
 export { contentSchema, messageSchema } from './messages/content.ts';
-export type { Event, EventActions, InputRequest, ToolConfirmation } from './messages/event.ts';
+export type { ConfirmableBy, Event, EventActions, InputRequest, ToolConfirmation } from './messages/event.ts';
 export {
+  confirmableBySchema,
   eventActionsSchema,
   eventSchema,
   inputRequestSchema,
@@ -72,7 +72,7 @@ export type {
   SubjectKind,
   Subjects,
 } from './names/subjects.ts';
-export { every, newSession, subjects, subjectTable } from './names/subjects.ts';
+export { every, newSession, readOperation, subjects, subjectTable } from './names/subjects.ts';
 export {
   decodeToken,
   encodeName,

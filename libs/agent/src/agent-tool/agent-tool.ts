@@ -183,8 +183,11 @@ function passOn(agent: string, { name, args }: OpenCall, toolContext: Context): 
     const { message = '', payload, responseSchema } = input;
     toolContext.requestInput({ message, payload, responseSchema, within });
   } else {
-    const { hint, payload, payloadSchema } = toolConfirmation ?? {};
-    toolContext.requestConfirmation({ hint, payload, payloadSchema, within });
+    const { hint, payload, payloadSchema, confirmableBy } = toolConfirmation ?? {};
+    toolContext.requestConfirmation({
+      ...{ hint, payload, payloadSchema, within },
+      ...(confirmableBy && { confirmableBy }),
+    });
   }
 }
 
@@ -228,6 +231,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     sessionId: functionCallId,
     state: pickScopes(toolContext.state.toRecord(), ['session']),
   });
+  const answer = answerToQuestion(session.events, toolContext);
   const events = runInvocation({
     agent,
     session,
@@ -235,7 +239,8 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     invocationId,
     ...(context.resume !== undefined && { resume: context.resume }),
     isAsked: true,
-    newMessage: answerToQuestion(session.events, toolContext) ?? message,
+    isChecked: answer !== undefined,
+    newMessage: answer ?? message,
     runConfig,
     carrier,
     pluginManager,

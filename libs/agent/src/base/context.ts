@@ -16,6 +16,7 @@ import { State } from '../events/state.ts';
 import type { AddMemoryRequest, SearchMemoryResponse } from '../memory/memory-service.ts';
 import { type AnswerSchema, toAnswerSchema } from '../schema/answer-schema.ts';
 import { ArtifactContext } from './artifact-context.ts';
+import { readConfirmableBy } from './confirmable-by.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { memoryOf } from './memory-access.ts';
 import { type ContextOrigin, missingService } from './readonly-context.ts';
@@ -58,6 +59,7 @@ const confirmationNames: OptionNames<ConfirmationRequest> = {
   hint: true,
   payload: true,
   payloadSchema: true,
+  confirmableBy: true,
   answerWithinMs: true,
   within: true,
 };
@@ -185,19 +187,20 @@ export class Context extends ArtifactContext {
    *
    * @param request `hint`: the text of the question; `payload`: a value that the person may change, and that
    * the answer returns as changed; `payloadSchema`: the schema of that value; an answer that does not fit it
-   * is refused
+   * is refused; `confirmableBy`: the people who may answer
    * @throws MeshError `failed_precondition` outside of a tool call; `invalid_argument` for a schema that
    * cannot be sent
    */
   requestConfirmation(request: ConfirmationRequest = {}): void {
     assertOptions('requestConfirmation', request, confirmationNames);
-    const { hint, payload, payloadSchema, answerWithinMs, within } = request;
+    const { hint, payload, payloadSchema, answerWithinMs, confirmableBy, within } = request;
     this.actions.requestedToolConfirmations[this.#call('requestConfirmation')] = {
       ...(hint !== undefined && { hint }),
       confirmed: false,
       ...(payload !== undefined && { payload }),
       ...(payloadSchema && { payloadSchema: toAnswerSchema(payloadSchema, 'payloadSchema') }),
       ...(answerWithinMs !== undefined && { answerWithinMs }),
+      ...(confirmableBy && { confirmableBy: readConfirmableBy('requestConfirmation', confirmableBy) }),
       ...(within && { within }),
     };
   }

@@ -58,8 +58,8 @@ export interface InvocationContextFields extends InvocationServices {
   /** The app's compactors, for the agents that have none of their own. */
   contextCompactors?: readonly BaseContextCompactor[];
   journal?: JournalRange;
-  /** Returns the subject for updates of a call. Only set on a mesh. */
-  operationSubject?: (callId: string) => string;
+  /** Returns the subject for updates of a call, by the service of a tool or by a program. Only set on a mesh. */
+  operationSubject?: (callId: string, tool?: string) => string;
   /**
    * Number of times the current work began, including this one; default 1. More than 1 means that a process
    * died during it.
@@ -109,7 +109,7 @@ export class InvocationContext {
   readonly observe: ((event: Event) => void) | undefined;
   readonly contextCompactors: readonly BaseContextCompactor[] | undefined;
   readonly attempt: number;
-  readonly operationSubject: ((callId: string) => string) | undefined;
+  readonly operationSubject: ((callId: string, tool?: string) => string) | undefined;
   readonly journal: JournalRange;
   readonly isUnderOwnCode: boolean;
   readonly held: HeldStep | undefined;

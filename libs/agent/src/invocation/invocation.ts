@@ -59,10 +59,12 @@ export interface InvocationOptions extends InvocationServices {
   isUnderOwnCode?: boolean;
   /** Number of times this work began, including this one; default 1. */
   attempt?: number;
-  /** Returns the subject for updates of a call. Only set on a mesh. */
-  operationSubject?: (callId: string) => string;
+  /** Returns the subject for updates of a call, by the service of a tool or by a program. Only set on a mesh. */
+  operationSubject?: (callId: string, tool?: string) => string;
   /** Set when another agent asks this agent within a call: the message then does not come from the user. */
   isAsked?: boolean;
+  /** Set when the message holds an answer that was checked in the session of the calling agent. */
+  isChecked?: boolean;
   /** The app's compactors, which keep the prompts of agents short. */
   contextCompactors?: readonly BaseContextCompactor[];
   /** Called for each event before it is committed; may add fields to the event. */
@@ -186,6 +188,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     customMetadata: _metadata,
     answeredBy: _answeredBy,
     isAsked: _isAsked,
+    isChecked: _isChecked,
     stamp: _stamp,
     ...fields
   } = options;
@@ -200,13 +203,13 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
  * Within an ask the message holds the task of the called agent.
  */
 function readRunMessage(
-  { session, invocationId, resume, isAsked, answeredBy, runConfig }: InvocationOptions,
+  { session, invocationId, resume, isAsked, isChecked, answeredBy, runConfig }: InvocationOptions,
   message: Content,
 ) {
-  const { events } = session;
+  const { events, userId } = session;
   const isPlain = runConfig.plainTextToolConfirmation && !isAsked;
   const checkedMessage = isPlain ? readPlainConfirmation(message, events) : message;
-  const read = readMessage(checkedMessage, { events, via: answeredBy?.via });
+  const read = readMessage(checkedMessage, { events, answeredBy, userId, isChecked });
   if (resume !== undefined && !isAsked) assertContinues(checkedMessage, { events, invocationId });
   return read;
 }

@@ -8,6 +8,7 @@ import { logIndex } from '../events/log-index.ts';
 import { isQuestionName, type Question, questionNames } from '../events/question.ts';
 import { isFailure } from '../events/run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
+import { type Answerer, assertMayAnswer } from './may-answer.ts';
 
 /** A user's message in the form for the log. */
 export interface UserMessage {
@@ -23,13 +24,14 @@ export interface UserMessage {
  * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and
  * for answers that say neither yes nor no, or do not fit the schema of the question; `failed_precondition`
  * for an answer to a question or call that does not exist, is already answered, or whose run was cancelled,
- * and for an answer that names another call; `permission_denied` for another sign-in
+ * and for an answer that names another call; `permission_denied` for another sign-in, and as {@link assertMayAnswer}
  */
 export function readMessage(
   message: Content,
-  { events, via }: { events: readonly Event[]; via?: string | undefined },
+  { events, ...answerer }: { events: readonly Event[] } & Answerer,
 ): UserMessage {
   const { parts = [] } = message;
+  const via = answerer.answeredBy?.via;
   if (parts.length === 0)
     throw new MeshError('invalid_argument', 'the message has no parts; give it a text or a response');
   if (parts.some((part) => Object.keys(part).length === 0))
@@ -54,6 +56,7 @@ export function readMessage(
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
     if (via === 'deadline') return expiredPart(part, answered);
+    assertMayAnswer(answered, answerer);
     if (!isReserved(via)) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };

@@ -1,4 +1,4 @@
-import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { type AnsweredBy, assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from '../artifacts/in-memory-artifact-service.ts';
@@ -55,6 +55,8 @@ export interface EphemeralRunRequest {
   abortSignal?: AbortSignal;
   /** Metadata of the user's event. */
   customMetadata?: Record<string, unknown>;
+  /** The person who gives the answers in the message, and the person's roles. */
+  answeredBy?: AnsweredBy;
 }
 
 export interface RunRequest extends EphemeralRunRequest {
@@ -83,6 +85,7 @@ const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
   runConfig: true,
   abortSignal: true,
   customMetadata: true,
+  answeredBy: true,
 };
 const runOptions: OptionNames<RunRequest> = { ...ephemeralOptions, sessionId: true, invocationId: true };
 

@@ -1,10 +1,11 @@
-import { type AnsweredBy, type Event, MeshError, type SessionRef } from '@agentmesh/protocol';
+import { type Event, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
 import { deadlinePassed } from '../events/deadlines.ts';
 import { createEvent, getFunctionCalls, newInvocationId } from '../events/event.ts';
 import { logIndex, noteUnread } from '../events/log-index.ts';
 import { questionNames } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
+import { copied, copiedReason, withoutLooseConfirmations } from './loose-confirmations.ts';
 import { type Session, unreadBefore } from './session.ts';
 import { noSession } from './session-errors.ts';
 import type { SessionService } from './session-service.ts';
@@ -96,7 +97,8 @@ export async function forkSession(
 /**
  * Makes a session of imported events. Their changes of the session's own state are applied; changes of `app:`
  * and `user:` state are not, because other sessions may have changed that state since. Pending calls have
- * expired. A session that cannot be completed is deleted again.
+ * expired, and so have confirmed calls that have not run: nothing proves who confirmed them. A session that
+ * cannot be completed is deleted again.
  *
  * @param request as for `createSession`; `state` is the initial state of the session
  * @throws MeshError `already_exists` for an id in use; `invalid_argument` for events that cannot be stored
@@ -112,7 +114,8 @@ export async function importSession(
     const firsts = new Map<string, number>();
     for (const [at, { invocationId }] of events.entries())
       if (!firsts.has(invocationId)) firsts.set(invocationId, at);
-    const all = [...events.map((event) => goingBack(event, firsts)), ...expiries(events)];
+    const past = withoutLooseConfirmations(events).map((event) => goingBack(event, firsts));
+    const all = [...past, ...expiries(events)];
     for (let afterSeq = 0; afterSeq < all.length; afterSeq += pageSize)
       await sessions.log.appendHistory(ref, { afterSeq, events: all.slice(afterSeq, afterSeq + pageSize) });
     return await wholeSession(sessions, ref);
@@ -224,13 +227,12 @@ function expiries(events: readonly Event[]): Event[] {
       ),
     );
   if (open.length === 0) return [];
-  const answeredBy: AnsweredBy = { by: 'copy', via: 'deadline' };
   return [
     createEvent({
       invocationId: newInvocationId(),
       author: 'user',
       content: { role: 'user', parts: open.map((call) => ({ functionResponse: expired(call) })) },
-      customMetadata: { answeredBy },
+      customMetadata: { answeredBy: copied },
     }),
   ];
 }
@@ -239,7 +241,7 @@ function expired({ id, name }: FunctionCall) {
   const kind = name === questionNames.confirmation ? 'confirmation' : 'result';
   const response = {
     ...deadlinePassed({ kind }),
-    error: 'the session was copied; the call waits in the original',
+    error: copiedReason,
   };
   return { ...(id !== undefined && { id }), ...(name !== undefined && { name }), response };
 }

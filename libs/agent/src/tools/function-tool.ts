@@ -1,7 +1,14 @@
-import { assertOptions, MeshError, type OptionNames, unlessAborted } from '@agentmesh/protocol';
+import {
+  assertOptions,
+  type ConfirmableBy,
+  MeshError,
+  type OptionNames,
+  unlessAborted,
+} from '@agentmesh/protocol';
 import { type FunctionDeclaration, type Schema, Type } from '@google/genai';
 import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import { readConfirmableBy } from '../base/confirmable-by.ts';
 import type { Context } from '../base/context.ts';
 import {
   describeMisfit,
@@ -45,6 +52,11 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   requireConfirmation?: boolean | NeedsConfirmation<P>;
   /**
+   * The people who may give this confirmation; default: everybody who may write to the session.
+   * `{ roles: ['manager'], notByAsker: true }`: a manager who is not the user of the session.
+   */
+  confirmableBy?: ConfirmableBy;
+  /**
    * Time limit of a call in ms; default: none. When it passes, the call is an error and the signal in the
    * tool's context is aborted.
    */
@@ -76,6 +88,7 @@ export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = 
   isLongRunning: true,
   answerWithinMs: true,
   requireConfirmation: true,
+  confirmableBy: true,
   timeoutMs: true,
   usesMemory: true,
   credentialKeys: true,
@@ -88,6 +101,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   readonly #declaration: FunctionDeclaration;
   readonly #timeoutMs: number | undefined;
   readonly #requireConfirmation: boolean | NeedsConfirmation<P>;
+  readonly #confirmableBy: ConfirmableBy | undefined;
 
   /**
    * @throws MeshError `invalid_argument` for an unknown option, a missing name or function, or parameters
@@ -113,6 +127,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     this.#execute = options.execute;
     this.#timeoutMs = options.timeoutMs;
     this.#requireConfirmation = options.requireConfirmation ?? false;
+    this.#confirmableBy = readPolicy(name, options);
     this.#declaration = {
       name,
       description: this.description,
@@ -128,7 +143,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     const input = this.#readArgs(args);
     if (await this.checkRequireConfirmation(input, toolContext)) {
       const { toolConfirmation } = toolContext;
-      if (!toolConfirmation) return askFirst(this.name, toolContext);
+      if (!toolConfirmation) return askFirst(this.name, this.#confirmableBy, toolContext);
       if (!toolConfirmation.confirmed) return { error: `the call of ${this.name} was rejected` };
     }
     if (this.#timeoutMs === undefined) return await this.#execute(input, toolContext);
@@ -183,8 +198,26 @@ export class ToolArgumentsError extends MeshError {
   }
 }
 
-function askFirst(tool: string, toolContext: Context): { error: string } {
+/** @throws MeshError `invalid_argument` for a policy of a tool that asks for no confirmation */
+function readPolicy<P extends ToolParameters | undefined>(
+  name: string,
+  { confirmableBy, requireConfirmation = false }: FunctionToolOptions<P>,
+): ConfirmableBy | undefined {
+  if (confirmableBy === undefined) return undefined;
+  if (requireConfirmation) return readConfirmableBy(`tool ${name}`, confirmableBy);
+  throw new MeshError(
+    'invalid_argument',
+    `tool ${name} has confirmableBy and no requireConfirmation; set it, or give confirmableBy to requestConfirmation`,
+  );
+}
+
+function askFirst(
+  tool: string,
+  confirmableBy: ConfirmableBy | undefined,
+  toolContext: Context,
+): { error: string } {
   toolContext.requestConfirmation({
+    ...(confirmableBy && { confirmableBy }),
     hint: `Please approve or reject the call of ${tool}: answer with {"confirmed": true} or {"confirmed": false}.`,
   });
   toolContext.actions.skipSummarization = true;

@@ -1,4 +1,4 @@
-import { header, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { cardSchema, header, MeshError, parse, type QueueName, type Subjects } from '@agentmesh/protocol';
 import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import {
   type Bus,
@@ -127,6 +127,7 @@ export function createBus(parts: BusParts): Bus {
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
 
     async announce(card) {
+      parse(cardSchema, card, `the card of ${card.kind} ${card.name}`);
       const bytes = encodeJson(card);
       await whenConnected(link);
       await link.putCard(subjects.cardKey(card.kind, card.name), bytes);

@@ -1,15 +1,64 @@
-import { type Card, cardSchema, parse, type ServiceKind, type Subjects } from '@agentmesh/protocol';
+import {
+  type Card,
+  cardSchema,
+  type Provisioned,
+  parse,
+  provisionedSchema,
+  type ServiceKind,
+  type Subjects,
+} from '@agentmesh/protocol';
 import type { CardSink, OnError } from '../bus/broker-link.ts';
 import type { Directory } from '../bus/bus.ts';
 import { decodeJson } from '../messages/json.ts';
+import { limitCard } from './limit-cards.ts';
 
-/** Makes a directory, and the sink that fills it from the card bucket. */
+/** The beginning of the keys of records, which only the operator may write. */
+const provisionedPrefix = 'provisioned.';
+
+/**
+ * Makes a directory, and the sink that fills it from the card bucket. The directory shows each card within the
+ * record of its agent ({@link limitCard}).
+ */
 export function createDirectory(
-  { cardKey }: Subjects,
+  { cardKey, provisionedKey }: Subjects,
   onError: OnError,
 ): { directory: Directory; sink: CardSink } {
   const cards = new Map<string, Card>();
+  const records = new Map<string, Provisioned>();
+  /** The cards within the records; undefined after a change. */
+  let limited: Card[] | undefined;
+  let refused = new Set<string>();
   const watchers = new Set<() => void>();
+
+  function limitedCards(): Card[] {
+    if (limited) return limited;
+    const agents = new Map([...records.values()].map((record) => [record.name, record]));
+    const results = [...cards.values()].map((card) => limitCard(card, agents));
+    limited = results.map(({ card }) => card);
+    const refusals = results.flatMap((result) => result.refusals);
+    for (const refusal of refusals) if (!refused.has(refusal.message)) onError(refusal, 'directory');
+    refused = new Set(refusals.map(({ message }) => message));
+    return limited;
+  }
+
+  /** Takes in a record or a card. Returns whether it could be read. */
+  function take(key: string, bytes: Uint8Array): boolean {
+    if (!key.startsWith(provisionedPrefix)) {
+      const card = read(key, bytes);
+      if (card) cards.set(key, card);
+      return card !== undefined;
+    }
+    try {
+      const record = parse(provisionedSchema, decodeJson(bytes), `record ${key}`);
+      if (key !== provisionedKey(record.name))
+        throw new Error(`the record of ${record.name} lies under ${key}`);
+      records.set(key, record);
+      return true;
+    } catch (thrown) {
+      onError(thrown, 'directory');
+      return false;
+    }
+  }
 
   function read(key: string, bytes: Uint8Array): Card | undefined {
     try {
@@ -26,6 +75,7 @@ export function createDirectory(
   }
 
   function notifyWatchers() {
+    limited = undefined;
     for (const watcher of [...watchers]) {
       try {
         watcher();
@@ -37,24 +87,21 @@ export function createDirectory(
 
   const sink: CardSink = {
     set(key, bytes) {
-      const card = read(key, bytes);
       // The older card under this key is better than none.
-      if (!card) return;
-      cards.set(key, card);
-      notifyWatchers();
+      if (take(key, bytes)) notifyWatchers();
     },
     delete(key) {
-      if (cards.delete(key)) notifyWatchers();
+      if (cards.delete(key) || records.delete(key)) notifyWatchers();
     },
     retain(keys) {
-      const missing = [...cards.keys()].filter((key) => !keys.has(key));
-      for (const key of missing) cards.delete(key);
+      const missing = [...cards.keys(), ...records.keys()].filter((key) => !keys.has(key));
+      for (const key of missing) if (!cards.delete(key)) records.delete(key);
       if (missing.length > 0) notifyWatchers();
     },
   };
 
   function list(kind: ServiceKind): Card[] {
-    return [...cards.values()]
+    return limitedCards()
       .filter((card) => card.kind === kind)
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }

@@ -1,8 +1,15 @@
-import { assertOptions, createReplicaId, type OptionNames, subjects } from '@agentmesh/protocol';
+import {
+  assertOptions,
+  createReplicaId,
+  type OptionNames,
+  type Provisioned,
+  subjects,
+} from '@agentmesh/protocol';
 import type { BrokerLink, CardSink, OnError } from '../bus/broker-link.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createBus } from '../connect/create-bus.ts';
 import { createDirectory } from '../discovery/directory.ts';
+import { encodeJson } from '../messages/json.ts';
 import { createBroker } from './broker.ts';
 import { createBuckets } from './memory-buckets.ts';
 import { createMemoryLink, type MemoryLink } from './memory-link.ts';
@@ -72,6 +79,11 @@ export class MemoryHub {
    */
   kill(bus: Bus): void {
     this.#links.get(bus)?.kill();
+  }
+
+  /** Records for what agents are provisioned, as the provisioning step does. */
+  provision(services: readonly Provisioned[]): void {
+    for (const each of services) this.#putCard(this.#subjects.provisionedKey(each.name), encodeJson(each));
   }
 
   /** Returns the number of work items or dead letters under a subject. */

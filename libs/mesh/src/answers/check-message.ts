@@ -7,7 +7,14 @@ import {
   isPassedOn,
   readMessage,
 } from '@agentmesh/agent/internal';
-import { type Event, MeshError, messageSchema, parse, type SessionRef } from '@agentmesh/protocol';
+import {
+  type AnsweredBy,
+  type Event,
+  MeshError,
+  messageSchema,
+  parse,
+  type SessionRef,
+} from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { openAnswers } from './sealed-answers.ts';
 
@@ -15,6 +22,7 @@ import { openAnswers } from './sealed-answers.ts';
  * Refuses a message that the agent would refuse, as far as this is known before the agent runs. A refused
  * message is not enqueued and changes nothing. Returns the result of {@link askedFor}.
  *
+ * @param answeredBy the source of the answers in the message
  * @param continued the invocation that the message must continue, if any
  * @throws MeshError as `readMessage`; `failed_precondition` for a message that does not answer `continued`
  */
@@ -22,12 +30,12 @@ export async function checkMessage(
   mesh: Mesh,
   ref: SessionRef,
   message: unknown,
-  continued?: string,
+  { answeredBy, continued }: { answeredBy?: AnsweredBy | undefined; continued?: string | undefined },
 ): Promise<readonly Event[]> {
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
-  readMessage(await openAnswers(mesh, ref, content), { events });
+  readMessage(await openAnswers(mesh, ref, content), { events, ...answererOf(ref, answeredBy) });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) {
     if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);
@@ -44,6 +52,11 @@ export async function checkMessage(
 export async function askedFor(mesh: Mesh, ref: SessionRef, message: unknown): Promise<readonly Event[]> {
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   return pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
+}
+
+/** The deadline is checked also for an answer that says to be reserved: here no answer is. */
+function answererOf({ userId }: SessionRef, answeredBy: AnsweredBy | undefined) {
+  return { userId, ...(answeredBy && { answeredBy: { ...answeredBy, via: 'check' } }) };
 }
 
 /**

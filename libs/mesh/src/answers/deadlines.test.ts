@@ -29,7 +29,7 @@ describe('a call with a deadline', () => {
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
     await until(async () => (await log()).at(-1) === 'solo: nobody answered');
     expect((await log()).at(-2)).toMatch(/^user: gets {"expired":true,"error":"nobody answered before /);
-    const subject = client.subjects.operation('solo', call?.id ?? '');
+    const subject = client.subjects.operation('solo', call?.id ?? '', 'client');
     await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'late' });
     await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
   });
@@ -130,7 +130,7 @@ describe('an answer that races its deadline', () => {
     // Another run holds the session past the deadline.
     const other = { ...ref, invocationId: 'e-other' };
     await world.sessions.leases.take(other, { run: '', whenBusy: 'reject' });
-    const subject = client.subjects.operation('solo', call?.id ?? '');
+    const subject = client.subjects.operation('solo', call?.id ?? '', 'client');
     await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'in time' });
     await until(() => Date.now() > (call?.deadline ?? Number.POSITIVE_INFINITY) + 200);
     await world.sessions.invocations.end(other, { status: 'completed' });
@@ -161,7 +161,7 @@ describe('an answer that races its deadline', () => {
         throw new MeshError('unavailable', 'NATS is away');
       return await enqueue.apply(mesh.bus, args);
     };
-    const subject = client.subjects.operation('solo', call?.id ?? '');
+    const subject = client.subjects.operation('solo', call?.id ?? '', 'client');
     await client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'in time' });
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
     await until(async () => (await log()).at(-1) === 'solo: approved');

@@ -1,9 +1,11 @@
-import { FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { MeshToolset } from '../remote/mesh-toolset.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
+import { serveTool } from '../serve/serve-tool.ts';
 import { ticketed } from './ticketed.fixture.ts';
 
 describe('what an attacker tries', () => {
@@ -28,7 +30,10 @@ describe('what an attacker tries', () => {
     const [question] = await world.sessions.pending.list(chat.ref);
     const id = question?.id ?? '';
     let sent = 0;
-    const publish = async (update: unknown, subject = chat.client.subjects.operation('solo', id)) => {
+    const publish = async (
+      update: unknown,
+      subject = chat.client.subjects.operation('solo', id, 'client'),
+    ) => {
       sent += 1;
       await chat.client.bus.enqueue(subject, update, { messageId: `${sent}` });
       const queue = chat.client.subjects.workSubject('operation', 'solo');
@@ -69,10 +74,61 @@ describe('what an attacker tries', () => {
     const other = await world.connect('agent_other');
     await serveAgent(other, new LlmAgent({ name: 'other', model: new ScriptedLlm() }));
     const update = { final: true, response: { confirmed: true } };
-    await client.bus.enqueue(client.subjects.operation('other', id), update, { messageId: 'x' });
+    await client.bus.enqueue(client.subjects.operation('other', id, 'client'), update, { messageId: 'x' });
     await until(() => world.hub.queued(client.subjects.dead('agent', 'other')) === 1);
     expect(paid()).toBe(0);
     expect(await world.sessions.pending.list(ref)).toHaveLength(1);
+  });
+
+  it('answers the call of another tool: refused, and the call stays open for its own tool', async () => {
+    const chat = await ticketed(says('approved'));
+    await chat.say('buy it');
+    const by = (service: string) => chat.client.subjects.operation('solo', chat.seen.callId ?? '', service);
+    await chat.update({ final: false, response: { seen: 1 } }, by('tool_other'));
+    await chat.update({ final: true, response: { status: 'approved' } }, by('tool_other'));
+    await chat.update({ final: true, response: { status: 'approved' } }, by('agent_solo'));
+    await chat.drained();
+    expect(chat.deadLetters()).toBe(3);
+    expect((await chat.deadLetter()).error.code).toBe('permission_denied');
+    expect(await chat.briefs()).not.toContain('solo: approved');
+    await chat.update({ final: true, response: { ok: true } }, by('tool_approve'));
+    await until(async () => (await chat.briefs()).at(-1) === 'solo: approved');
+    const answer = (await chat.log()).at(-2);
+    expect(answer?.customMetadata?.answeredBy).toMatchObject({ service: 'tool_approve' });
+  });
+
+  it('answers for another tool whose call has the prefix of a toolset: refused', async () => {
+    const world = memoryMesh();
+    const slow = (name: string) =>
+      new LongRunningFunctionTool({ name, description: 'waits', execute: () => ({ status: 'pending' }) });
+    for (const name of ['pay', 'y_pay']) await serveTool(await world.connect(`tool_${name}`), slow(name));
+    const toolset = new MeshToolset({ names: ['pay', 'y_pay'], prefix: 'my' });
+    const model = new ScriptedLlm(
+      calls('my_y_pay'),
+      says('asked'),
+      calls('my_pay'),
+      says('asked'),
+      says('paid'),
+    );
+    await serveAgent(
+      await world.connect('agent_solo'),
+      new LlmAgent({ name: 'solo', model, tools: [toolset] }),
+      {
+        app: 'app',
+      },
+    );
+    const { say, client, ref } = await world.chat('app');
+    await say('go');
+    await say('go');
+    const pending = await world.sessions.pending.list(ref);
+    expect(pending.map(({ name }) => name)).toEqual(['my_y_pay', 'my_pay']);
+    for (const { id } of pending) {
+      const subject = client.subjects.operation('solo', id, 'tool_pay');
+      await client.bus.enqueue(subject, { final: true, response: {} }, { messageId: id });
+    }
+    await until(async () => (await world.sessions.pending.list(ref)).length === 1);
+    expect((await world.sessions.pending.list(ref)).map(({ name }) => name)).toEqual(['my_y_pay']);
+    await until(() => world.hub.queued(client.subjects.dead('agent', 'solo')) === 1);
   });
 
   it('sends an outcome that no message can hold: another outcome is taken', async () => {

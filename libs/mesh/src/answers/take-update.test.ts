@@ -15,7 +15,7 @@ describe('the outcome of a long-running call', () => {
       'solo: gets {"status":"pending","ticket":7}',
       'solo: I asked',
     ]);
-    expect(chat.seen.subject).toBe(`mesh.v1.operation.solo.${chat.seen.callId}`);
+    expect(chat.seen.subject).toBe(`mesh.v1.operation.solo.${chat.seen.callId}.client`);
     await chat.update({ final: true, response: { status: 'approved' } });
     await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
     expect((await chat.briefs()).slice(-2)).toEqual(['user: gets {"status":"approved"}', 'solo: approved!']);
@@ -177,7 +177,10 @@ describe('an update that cannot be taken', () => {
   it('becomes a dead letter when nobody made such a call', async () => {
     const chat = await ticketed();
     await chat.say('buy it');
-    await chat.update({ final: true, response: {} }, chat.client.subjects.operation('solo', 'adk-unknown'));
+    await chat.update(
+      { final: true, response: {} },
+      chat.client.subjects.operation('solo', 'adk-unknown', 'client'),
+    );
     await chat.drained();
     expect(await chat.deadLetter()).toMatchObject({ error: { code: 'not_found' } });
   });
@@ -200,7 +203,7 @@ describe('a resumable app', () => {
     const { say, client, ref } = await world.chat('app');
     const run = await say('go');
     const [call] = await world.sessions.pending.list(ref);
-    const subject = client.subjects.operation('solo', call?.id ?? '');
+    const subject = client.subjects.operation('solo', call?.id ?? '', 'client');
     const log = async () => (await world.sessions.getSession(ref))?.events ?? [];
     const last = async () => (await log()).map(brief).at(-1);
     await client.bus.enqueue(subject, { final: false, response: { n: 1 }, wake: true }, { messageId: 'a' });
@@ -245,7 +248,10 @@ describe('a question to a person', () => {
   ])('leaves no credential in a dead letter: %s', async (_how, response) => {
     const chat = await ticketed(says('never'));
     await chat.say('buy it');
-    await chat.update({ final: true, response }, chat.client.subjects.operation('solo', 'adk-unknown'));
+    await chat.update(
+      { final: true, response },
+      chat.client.subjects.operation('solo', 'adk-unknown', 'client'),
+    );
     await chat.drained();
     const letter = await chat.deadLetter();
     expect(letter.payload).toMatchObject({ final: true });
@@ -266,7 +272,7 @@ describe('a question to a person', () => {
     const { say, client, ref } = await world.chat('app');
     await say('pay');
     const [question] = await world.sessions.pending.list(ref);
-    const subject = client.subjects.operation('solo', question?.id ?? '');
+    const subject = client.subjects.operation('solo', question?.id ?? '', 'client');
     await client.bus.enqueue(subject, { final: true, response: { confirmed: 'maybe' } }, { messageId: '1' });
     await client.bus.enqueue(subject, { final: true, response: { confirmed: true } }, { messageId: '2' });
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);

@@ -9,12 +9,12 @@ import {
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import {
   type AnsweredBy,
-  decodeToken,
   type Headers,
   MeshError,
   type OperationUpdate,
   operationUpdateSchema,
   parse,
+  readOperation,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -22,6 +22,7 @@ import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
 import { checkMessage } from './check-message.ts';
+import { assertMayUpdate, auditRefusal, sourceOf } from './check-update.ts';
 import { sessionOfCall, unknownCall } from './locate-call.ts';
 import { type LocatedCall, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
@@ -59,26 +60,37 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
       return { done: false, delayMs: retryMs };
     }
     log.warn({ err: error }, 'moved an update to the dead letters');
+    auditRefusal(served.mesh, item, error);
     await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
   }
 }
 
+/** An update, and its source. */
+interface ReceivedUpdate {
+  item: WorkItem;
+  update: OperationUpdate;
+  answeredBy: AnsweredBy;
+}
+
 async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const { mesh } = served;
-  const callId = decodeToken(item.subject.slice(item.subject.lastIndexOf('.') + 1));
+  const { callId, service } = readOperation(item.subject);
   const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
   const ref = await sessionOfCall(mesh, callId, update);
   const call = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
-  assertOwn(served, call, update);
+  const received = { item, update, answeredBy: sourceOf(update, service) };
   try {
+    assertMayUpdate(served, call, { update, service });
     return update.final
-      ? await takeOutcome(served, item, call, update)
-      : await takeProgress(served, item, call, update);
+      ? await takeOutcome(served, call, received)
+      : await takeProgress(served, call, received);
   } catch (thrown) {
     const error = MeshError.from(thrown);
+    // A refused update may have been accepted before the call was known.
+    if (error.code === 'permission_denied') await mesh.sessions.pending.release({ ...ref, callId }, item.key);
     if (!isOnlyLate(error, update)) throw thrown;
-    mesh.log.info({ callId, tool: update.by, reason: error.message }, 'acknowledged a late update');
+    mesh.log.info({ callId, service, reason: error.message }, 'acknowledged a late update');
     return done;
   }
 }
@@ -96,42 +108,18 @@ function isOnlyLate({ code }: MeshError, { final, seq }: OperationUpdate): boole
 }
 
 /**
- * Checks that the update is for a call of this service, and that a question gets only a final update that
- * wakes the agent: only such an update is checked as an answer.
- *
- * @throws MeshError `permission_denied`, `invalid_argument`
- */
-function assertOwn({ agent }: ServedAgent, { callId, pending }: LocatedCall, update: OperationUpdate): void {
-  if (!pending) return;
-  const { service = agent.name, kind, name } = pending;
-  if (service !== agent.name) {
-    throw new MeshError(
-      'permission_denied',
-      `call ${callId} was made by the service of ${service}; publish there`,
-    );
-  }
-  if (kind !== 'result' && !(update.final && (update.wake ?? true))) {
-    throw new MeshError(
-      'invalid_argument',
-      `${name} ${callId} asks a person: answer it with a final update that wakes the agent`,
-    );
-  }
-}
-
-/**
  * Takes an outcome: accepts it in the store, then gives it to the agent as a run. After the acceptance every
  * other answer is refused.
  */
 async function takeOutcome(
   served: ServedAgent,
-  item: WorkItem,
   found: LocatedCall,
-  update: OperationUpdate,
+  { item, update, answeredBy }: ReceivedUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
   const response = responseOf(update);
   const { key } = item;
-  const call = await checkedCall(mesh, found, response, key);
+  const call = await checkedCall(mesh, found, response, { key, answeredBy });
   const { ref, callId, pending } = call;
   const callers = [pending?.invocationId, update.invocationId].filter((each) => each !== undefined);
   const claim = { key, digest: answerDigest(response), callers };
@@ -144,7 +132,7 @@ async function takeOutcome(
   if (!pending) return answer.state === 'accepted' ? again(item) : done;
   const headers = traceHeaders(item.headers);
   if (run) {
-    const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
+    const runOutcome = { run, response, update, answeredBy, headers };
     try {
       await startAnswerRun(served, { ...call, pending }, runOutcome);
     } catch (error) {
@@ -157,7 +145,7 @@ async function takeOutcome(
   const event = {
     ...responseEvent(pending, update, response, { id: `${callId}/outcome`, willContinue: false }),
     actions: createEventActions({ stateDelta: update.stateDelta ?? {} }),
-    customMetadata: { answeredBy: answeredBy(update) },
+    customMetadata: { answeredBy },
   };
   await keep(mesh, { ref, callId }, event, headers);
   return done;
@@ -173,13 +161,13 @@ async function checkedCall(
   mesh: Mesh,
   call: LocatedCall,
   response: Record<string, unknown>,
-  key: string,
+  { key, answeredBy }: { key: string; answeredBy: AnsweredBy },
 ): Promise<LocatedCall> {
   const { ref, callId, pending } = call;
   // An answer that was accepted in time is not late when it is delivered again.
   if (!pending || (await mesh.sessions.pending.isReservedBy({ ...ref, callId }, key))) return call;
   try {
-    await checkMessage(mesh, ref, messageOf(pending, response));
+    await checkMessage(mesh, ref, messageOf(pending, response), { answeredBy });
     return call;
   } catch (error) {
     if (await mesh.sessions.pending.get({ ...ref, callId })) throw error;
@@ -212,9 +200,8 @@ function again({ attempt }: WorkItem): WorkOutcome {
 
 async function takeProgress(
   served: ServedAgent,
-  item: WorkItem,
   call: LocatedCall,
-  update: OperationUpdate,
+  { item, update, answeredBy }: ReceivedUpdate,
 ): Promise<WorkOutcome> {
   const { mesh } = served;
   const { ref, callId, pending } = call;
@@ -231,7 +218,7 @@ async function takeProgress(
     // A worker may publish its ticket again after the queue has forgotten the id: this is the same run.
     const key = seq === undefined ? item.key : `progress/${update.answers ?? 0}/${seq}`;
     const run = await runFor(mesh, call, pending, key);
-    const runOutcome = { run, response, update, answeredBy: answeredBy(update), headers };
+    const runOutcome = { run, response, update, answeredBy, headers };
     await startAnswerRun(served, { ...call, pending }, runOutcome);
   } else {
     const event = responseEvent(pending, update, response, { id, willContinue: true });
@@ -285,9 +272,4 @@ function responseOf({ response, error }: OperationUpdate): Record<string, unknow
   if (error !== undefined) return { error };
   const isRecord = typeof response === 'object' && response !== null && !Array.isArray(response);
   return isRecord ? { ...response } : { result: response ?? null };
-}
-
-/** Returns who answered, as the publisher says. The permissions of NATS decide who may publish. */
-function answeredBy({ by, seq }: OperationUpdate): AnsweredBy {
-  return { by: by ?? 'unknown', via: seq === undefined ? 'nats' : 'job' };
 }

@@ -6,6 +6,7 @@ import {
   endOfRun,
   endsPart,
   heldSessions,
+  type InvocationOptions,
   type InvocationRef,
   isInPath,
   newestRun,
@@ -25,8 +26,8 @@ import {
   MeshError,
   traceIdOf,
 } from '@agentmesh/protocol';
-import type { Content } from '@google/genai';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
+import { operationSubjects } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -222,10 +223,10 @@ async function* work(
     ...(held && { held, isUnderOwnCode: true }),
     invocationId,
     ...(attempt && { attempt: attempt.number }),
-    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
+    operationSubject: operationSubjects(mesh, agent.name),
     ...(attempt && resume !== undefined && { resume }),
     isAsked: true,
-    ...(step ? stepOptions(step, session) : { newMessage: messageOf(agent, ask, session) }),
+    ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,
     stamp: stampReplica(mesh),
@@ -258,11 +259,15 @@ function goesStepByStep(agent: BaseAgent): boolean {
 /**
  * Returns the agent's new message. An agent that asked a person within the call continues with the answer.
  */
-function messageOf(agent: BaseAgent, ask: Ask, { events }: Session): Content {
+function messageOf(
+  agent: BaseAgent,
+  ask: Ask,
+  { events }: Session,
+): Pick<InvocationOptions, 'newMessage' | 'isChecked'> {
   const { message, parent, confirmation, input } = ask;
   const received = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
   const answer = parent && answerToQuestion(events, received);
-  return answer ?? checkAsk(agent, message);
+  return answer ? { newMessage: answer, isChecked: true } : { newMessage: checkAsk(agent, message) };
 }
 
 /**

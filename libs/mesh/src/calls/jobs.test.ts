@@ -225,7 +225,7 @@ describe('a long-running tool in a process of its own', () => {
     await say('go');
     expect(made).toBe(0);
     const question = (await world.sessions.pending.list(ref)).find(({ kind }) => kind === 'confirmation');
-    const subject = client.subjects.operation('solo', question?.id ?? '');
+    const subject = client.subjects.operation('solo', question?.id ?? '', 'client');
     await client.bus.enqueue(subject, { final: true, response: { confirmed: true } }, { messageId: 'x' });
     const log = async () => ((await world.sessions.getSession(ref))?.events ?? []).map(brief);
     await until(async () => (await log()).at(-1) === 'solo: done');
@@ -268,7 +268,7 @@ describe('a long-running tool in a process of its own', () => {
     await chat.client.bus.enqueue(chat.client.subjects.toolJob('work'), first, { messageId: 'first' });
     await chat.say('go');
     const [pending] = await chat.world.sessions.pending.list(chat.ref);
-    const subject = chat.client.subjects.operation('solo', pending?.id ?? '');
+    const subject = chat.client.subjects.operation('solo', pending?.id ?? '', 'client');
     await chat.client.bus.enqueue(subject, { final: true, error: 'do not' }, { messageId: 'x' });
     await chat.ends('solo: no then');
     const heir = await chat.serveWork((_args, context) => {

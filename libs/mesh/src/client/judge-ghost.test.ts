@@ -80,7 +80,7 @@ it.each([
   const sessions = overrideSessions(client.sessions, { pending: { stateOf: async () => state } });
   const context = {
     ...{ app: run.app, user: run.user, session: run.session, invocationId: 'e-1' },
-    ...{ agent: 'solo', state: {}, operationSubject: client.subjects.operation('solo', 'c-1') },
+    ...{ agent: 'solo', state: {}, operationSubject: client.subjects.operation('solo', 'c-1', 'client') },
   };
   const job = { job: 'j', call: { callId: 'c-1', args: {}, context } };
   const judge = (payload: unknown) => {

@@ -133,7 +133,7 @@ export async function startRun(
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
-  const askingEvents = await checkMessage(mesh, ref, message, continued);
+  const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
   const agent = await speakerOf(mesh, root, current, { message, askingEvents });
   if (whenAbsent === 'reject' && !(await isUp(mesh, agent))) {
     throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);

@@ -38,7 +38,7 @@ const maxLength = 300_000;
 function payloadOf({ subject, bytes }: WorkItem): unknown {
   const text = new TextDecoder().decode(bytes);
   // Ids of our own calls are tokens already, so they need no decoding.
-  if (isCredentialQuestion(subject.slice(subject.lastIndexOf('.') + 1))) return removed;
+  if (subject.split('.').some(isCredentialQuestion)) return removed;
   try {
     const payload = withoutCredentials(JSON.parse(text));
     const length = JSON.stringify(payload)?.length ?? 0;

@@ -68,9 +68,13 @@ export class RemoteTool extends BaseTool {
   /** Calls the tool's service and yields its progress. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
-    const { inputResponse, answers, operationSubject, functionCallEventId } = toolContext;
+    const { inputResponse, answers, functionCallId, functionCallEventId } = toolContext;
+    const operationSubject =
+      functionCallId === undefined
+        ? undefined
+        : invocationContext?.operationSubject?.(functionCallId, this.name);
     const call: ToolCall & { callId: string } = {
-      callId: toolContext.functionCallId ?? newFunctionCallId(),
+      callId: functionCallId ?? newFunctionCallId(),
       args,
       answers,
       ...(functionCallEventId !== undefined && { callEventId: functionCallEventId }),

@@ -53,6 +53,7 @@ describe('the accounts of a mesh', () => {
       '$JS.API.STREAM.MSG.GET.KV_MESH_CARDS',
       'mesh.v1.agent.poet.run.*',
       'mesh.v1.dead.agent.poet',
+      'mesh.v1.audit.agent_poet',
       '$JS.API.CONSUMER.INFO.MESH_RUN.poet',
       '$JS.API.CONSUMER.MSG.NEXT.MESH_RUN.poet',
       '$JS.ACK.MESH_RUN.poet.>',
@@ -80,7 +81,7 @@ describe('the accounts of a mesh', () => {
   it('let a tool with jobs answer the calls of its callers alone', () => {
     const updates = (account: string) =>
       between('MESH', account).filter((subject) => subject.startsWith('mesh.v1.operation.'));
-    expect(updates('tool_export')).toEqual(['mesh.v1.operation.billing.*']);
+    expect(updates('tool_export')).toEqual(['mesh.v1.operation.billing.*.tool_export']);
     expect(updates('tool_weather')).toEqual([]);
   });
 

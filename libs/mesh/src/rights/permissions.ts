@@ -59,7 +59,11 @@ function operatorRights(names: Subjects, manifest: ServiceManifest): Rights {
 function clientRights(names: Subjects, manifest: ServiceManifest): Rights {
   return {
     ...noRights,
-    storage: [names.agentRun(every, every), names.operation(every, every), ...claimRights(names)],
+    storage: [
+      names.agentRun(every, every),
+      names.operation(every, every, busName(manifest)),
+      ...claimRights(names),
+    ],
     requests: [names.agentAsk(every), names.pending],
     news: [names.invocationCancel(every, busName(manifest))],
     hears: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every, every)],
@@ -70,6 +74,7 @@ function gatewayRights(names: Subjects, manifest: ServiceManifest): Rights {
   return {
     storage: [
       names.agentRun(every, every),
+      names.audit(busName(manifest)),
       ...cardRights(names),
       ...artifactRights(names),
       ...claimRights(names),
@@ -89,8 +94,7 @@ function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly Se
       ownCard(names, 'tool', name),
       ...artifactRights(names),
       ...claimRights(names),
-      // A service that may publish an outcome may answer any call of that agent, so no other tool gets this
-      // right.
+      // The agent takes the updates of a tool for its own calls only; no other tool needs this right.
       ...(longRunning ? jobRights(names, manifest, all) : []),
     ],
     // Needed to find out whether another replica that has begun a call or a job is gone.
@@ -115,6 +119,7 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
       // of another agent of the tree.
       ...[name, ...tree].map((to) => names.agentRun(to, every)),
       names.dead('agent', name),
+      names.audit(busName(manifest)),
       ...queueRights(names, { kind: 'run', name }),
       // Finds earlier runs of a session. NATS cannot limit this right to the runs of some agents.
       `$JS.API.STREAM.MSG.GET.${names.workStream('run')}`,
@@ -204,7 +209,7 @@ function jobRights(names: Subjects, manifest: ServiceManifest, all: readonly Ser
   const { name } = manifest;
   return [
     names.toolJob(name),
-    ...callersOf(manifest, all).map((agent) => names.operation(agent, every)),
+    ...callersOf(manifest, all).map((agent) => names.operation(agent, every, busName(manifest))),
     names.dead('tool', name),
     ...queueRights(names, { kind: 'job', name }),
   ];

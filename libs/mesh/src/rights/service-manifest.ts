@@ -1,12 +1,16 @@
 import { AgentTool, App, type BaseAgent, BaseTool, LlmAgent } from '@agentmesh/agent';
 import type { ServiceKind } from '@agentmesh/protocol';
-import { serviceName } from '../mesh/service-name.ts';
+import { clientService, gatewayService, serviceName } from '../mesh/service-name.ts';
 import { remotesOf } from '../remote/remotes.ts';
 
 /** The facts about a service on which its rights on the bus and in Redis depend. */
 export interface ServiceManifest {
   kind: ServiceKind | 'gateway' | 'client' | 'operator';
   name: string;
+  /** The description of an agent, which other services show to their models. */
+  description?: string;
+  /** The instruction of an agent for all agents below it, when it is a text. */
+  globalInstruction?: string;
   /** Agents to which the service transfers. */
   transfers: string[];
   /** Agents that the service asks. */
@@ -36,6 +40,8 @@ export function agentManifest(definition: BaseAgent | App): ServiceManifest {
   return {
     kind: 'agent',
     name: agent.name,
+    ...(agent.description !== '' && { description: agent.description }),
+    ...instructionOf(agent),
     transfers: names(transfers),
     asks: names(asks),
     calls: names(tools),
@@ -67,10 +73,14 @@ export function toolManifest({
   };
 }
 
+function instructionOf({ globalInstruction }: BaseAgent): Pick<ServiceManifest, 'globalInstruction'> {
+  return typeof globalInstruction === 'string' && globalInstruction !== '' ? { globalInstruction } : {};
+}
+
 /** The gateway sends messages to any agent and watches any invocation. */
 export const gatewayManifest: ServiceManifest = {
   kind: 'gateway',
-  name: 'gateway',
+  name: gatewayService,
   transfers: ['*'],
   asks: [],
   calls: [],
@@ -79,7 +89,7 @@ export const gatewayManifest: ServiceManifest = {
 /** Any other program that asks agents, gives them runs, and listens to sessions. */
 export const clientManifest: ServiceManifest = {
   kind: 'client',
-  name: 'client',
+  name: clientService,
   transfers: ['*'],
   asks: ['*'],
   calls: [],

@@ -29,12 +29,13 @@ export function assertResumable({ resumable, app, name }: AgentCard): void {
  */
 export async function checkContinuation(mesh: Mesh, run: Run, session: Session): Promise<void> {
   const { app, invocationId, resume, message = {} } = run;
-  const { id: sessionId, events } = session;
+  const { id: sessionId, events, userId } = session;
   if (resume === undefined || logIndex(events).has(messageEventId(run, sessionId))) return;
   const root = await rootOf(mesh, app);
   await orRefused(async () => {
     assertResumable(root);
-    readMessage(await openAnswers(mesh, refOf(session), message), { events, via: run.answeredBy?.via });
+    const { answeredBy } = run;
+    readMessage(await openAnswers(mesh, refOf(session), message), { events, answeredBy, userId });
     assertContinues(message, { events, invocationId });
   });
 }

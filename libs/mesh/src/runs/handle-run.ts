@@ -10,8 +10,10 @@ import {
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
+import { operationSubjects } from '../mesh/addressed-call.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
+import { auditConfirmations } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
@@ -172,7 +174,7 @@ async function runHop(
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },
     attempt,
-    operationSubject: (callId) => mesh.subjects.operation(agent.name, callId),
+    operationSubject: operationSubjects(mesh, agent.name),
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),
@@ -181,6 +183,7 @@ async function runHop(
   });
   for await (const event of events) {
     tally.note(event);
+    auditConfirmations(mesh, refOf(session), event);
     await publishEvent(mesh, session, event, carrier);
   }
   return next;

@@ -8,11 +8,13 @@ import {
   logIndex,
   messageEventId,
   noSession,
+  runName,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
+import { auditRefusedMessage } from '../messages/audit.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
@@ -185,6 +187,8 @@ async function refuse(
   // The end of a job, and a deadline, may come too late: the call has its outcome then.
   if (answeredBy && !['rest', 'job', 'deadline'].includes(answeredBy.via))
     await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+  const refused = { session: sessionOf(run), message: run.message, answeredBy };
+  auditRefusedMessage(mesh, `${run.session}/${runName(run)}`, refused, error);
   const end = { status: 'failed', error: { code, message }, refused: true } as const;
   await fencedSessions(mesh.sessions, token).invocations.end(ref, end);
   await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);

@@ -1,14 +1,26 @@
 import { z } from 'zod';
 import { agentNameSchema, toolNameSchema } from '../names/names.ts';
 
+/**
+ * The limits of texts that reach the prompts of other services, in characters: of a description, of an
+ * instruction, and of a schema or a declaration as JSON.
+ */
+const maxDescription = 8_000;
+const maxInstruction = 32_000;
+const maxDeclaration = 64_000;
+const tooLong = `has at most ${maxDeclaration} characters as JSON`;
+const fits = (declaration: object) => JSON.stringify(declaration).length <= maxDeclaration;
+
 /** A schema as in function declarations (`Schema` of `@google/genai`: OpenAPI 3, types in capitals). */
-const schema = z.record(z.string(), z.unknown());
+const schema = z.record(z.string(), z.unknown()).refine(fits, tooLong);
+const description = z.string().max(maxDescription);
+const globalInstruction = z.string().max(maxInstruction);
 
 /** The card of an agent. */
 export const agentCardSchema = z.object({
   kind: z.literal('agent'),
   name: agentNameSchema,
-  description: z.string().default(''),
+  description: description.default(''),
   version: z.string().default('0.0.0'),
   /**
    * Tells whether a model drives the agent. Only then can its sub-agents transfer the conversation back to
@@ -26,7 +38,7 @@ export const agentCardSchema = z.object({
    */
   tools: z.array(z.string()).default([]),
   /** The agent's instruction for all agents below it, when that instruction is a text. */
-  globalInstruction: z.string().optional(),
+  globalInstruction: globalInstruction.optional(),
   disallowTransferToParent: z.boolean().default(false),
   disallowTransferToPeers: z.boolean().default(false),
   /** The schema of the message of an ask, which is then JSON text; absent for plain text. */
@@ -39,10 +51,12 @@ export const agentCardSchema = z.object({
 export const toolCardSchema = z.object({
   kind: z.literal('tool'),
   name: toolNameSchema,
-  description: z.string().default(''),
+  description: description.default(''),
   version: z.string().default('0.0.0'),
   /** The function declaration that the model gets (`@google/genai`). */
-  declaration: z.looseObject({ name: toolNameSchema, description: z.string().optional() }),
+  declaration: z
+    .looseObject({ name: toolNameSchema, description: z.string().optional() })
+    .refine(fits, tooLong),
   longRunning: z.boolean().default(false),
   /** The longest wait for the outcome of a call, in ms; absent for no limit. */
   answerWithinMs: z.number().int().min(1).optional(),
@@ -55,3 +69,20 @@ export type ToolCard = z.infer<typeof toolCardSchema>;
 export type Card = z.infer<typeof cardSchema>;
 /** A card before its defaults are filled in. */
 export type CardInput = z.input<typeof cardSchema>;
+
+/**
+ * The record of an agent for which the mesh was provisioned. The operator writes it; services believe it, and
+ * believe a card only within it.
+ */
+export const provisionedSchema = z.object({
+  name: agentNameSchema,
+  /** The app whose root the agent is; absent if the provisioning step does not know it. */
+  app: z.string().min(1).optional(),
+  /** The agents in other processes to which it may transfer. */
+  subAgents: z.array(agentNameSchema),
+  /** The description that other services show to their models; absent for the description of the card. */
+  description: description.optional(),
+  /** The instruction for all agents below it, when it is a text. */
+  globalInstruction: globalInstruction.optional(),
+});
+export type Provisioned = z.infer<typeof provisionedSchema>;

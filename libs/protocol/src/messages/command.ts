@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isToken, maxTokenLength } from '../names/token.ts';
+import { answeredBySchema } from './answered-by.ts';
 import { messageSchema } from './content.ts';
 import { eventActionsSchema, eventSchema, toolConfirmationSchema } from './event.ts';
 
@@ -45,13 +46,6 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
  * or cancel the other run.
  */
 export const whenBusySchema = z.enum(['enqueue', 'reject', 'interrupt']);
-
-/**
- * The source of an answer to an agent's question: `by` names the person, `via` the entrance that the answer
- * used, such as `rest`.
- */
-export const answeredBySchema = z.object({ by: z.string().min(1).max(256), via: z.string().min(1).max(64) });
-export type AnsweredBy = z.infer<typeof answeredBySchema>;
 
 /**
  * A run command: a new message for an agent (hop 0), or the next hop of an invocation after a transfer. A

@@ -19,6 +19,15 @@ const withinSchema = z.object({
   call: z.object({ name: z.string(), args: record }),
 });
 
+/** The people who may answer a confirmation. */
+export const confirmableBySchema = z.strictObject({
+  /** Only a person with one of these roles. */
+  roles: z.array(z.string().min(1).max(256)).min(1).max(256).optional(),
+  /** Not the user of the session. */
+  notByAsker: z.boolean().optional(),
+});
+export type ConfirmableBy = z.infer<typeof confirmableBySchema>;
+
 /** A request for a person's confirmation of a tool call, or the answer to it. */
 export const toolConfirmationSchema = z.object({
   hint: z.string().optional(),
@@ -28,6 +37,8 @@ export const toolConfirmationSchema = z.object({
   answerWithinMs: z.number().int().min(1).optional(),
   /** In a request: the JSON schema that the payload of the answer must match. */
   payloadSchema: record.optional(),
+  /** In a request: the people who may answer; default: everybody who may write to the session. */
+  confirmableBy: confirmableBySchema.optional(),
   within: withinSchema.optional(),
 });
 export type ToolConfirmation = z.infer<typeof toolConfirmationSchema>;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { rolesSchema } from './answered-by.ts';
 import { toolCallSchema } from './command.ts';
 
 const record = z.record(z.string(), z.unknown());
 
 /**
  * An update of a pending call from outside: progress, or the outcome. It is plain JSON, from any language:
- * `{"final":true,"response":{"status":"approved"}}`. The subject names the call.
+ * `{"final":true,"response":{"status":"approved"}}`. The subject names the call and the publisher.
  */
 export const operationUpdateSchema = z
   .strictObject({
@@ -32,8 +33,10 @@ export const operationUpdateSchema = z
     invocationId: z.string().min(1).optional(),
     /** For a job: the number of answers to questions of the call at the start of the job. */
     answers: z.number().int().min(0).optional(),
-    /** The author of the update, for the record. */
+    /** The person who answers, as the publisher says; the subject names the publisher. */
     by: z.string().min(1).max(256).optional(),
+    /** The roles of this person, as the publisher says. */
+    roles: rolesSchema.optional(),
     /** The state changes that the agent commits with the outcome. */
     stateDelta: record.optional(),
     /**

@@ -1,5 +1,5 @@
 import { MeshError } from '../errors/mesh-error.ts';
-import { encodeName, encodeToken } from './token.ts';
+import { decodeToken, encodeName, encodeToken } from './token.ts';
 
 /** The three names that identify a session. */
 export interface SessionRef {
@@ -70,8 +70,12 @@ export function subjects(namespace = 'mesh') {
     toolCall: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.call`,
     /** For the jobs of a long-running tool: a JetStream work queue. */
     toolJob: (tool: NameOrEvery) => `${root}.tool.${named(tool)}.job`,
-    /** For updates of a pending call: a JetStream work queue of the agent's service that made the call. */
-    operation: (agent: NameOrEvery, callId: NameOrEvery) => `${root}.operation.${one(agent)}.${one(callId)}`,
+    /**
+     * For updates of a pending call: a JetStream work queue of the agent's service that made the call. The
+     * last token names the service that publishes the update: a service may publish only under its own name.
+     */
+    operation: (agent: NameOrEvery, callId: NameOrEvery, service: NameOrEvery) =>
+      `${root}.operation.${one(agent)}.${one(callId)}.${named(service)}`,
     /**
      * For every event of one invocation, as it happens. The last token names the service that publishes it: a
      * service may publish only under its own name.
@@ -83,6 +87,8 @@ export function subjects(namespace = 'mesh') {
       `${root}.invocation.${one(invocationId)}.cancel.${named(service)}`,
     /** For dead letters: a JetStream stream, for operators. */
     dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
+    /** For security decisions: a JetStream stream, for operators. A service publishes under its own name. */
+    audit: (service: NameOrEvery) => `${root}.audit.${named(service)}`,
     /** For the committed events of one session, for other services. */
     sessionEvent: (ref: SessionRef) =>
       `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
@@ -106,11 +112,13 @@ export function subjects(namespace = 'mesh') {
     workSubject: (kind: QueueKind, name: NameOrEvery) =>
       ({
         run: `${root}.agent.${one(name)}.run.*`,
-        operation: `${root}.operation.${one(name)}.*`,
+        operation: `${root}.operation.${one(name)}.*.*`,
         job: `${root}.tool.${named(name)}.job`,
       })[kind],
     /** The JetStream stream of dead letters. */
     deadStream: `${namespace.toUpperCase()}_DEAD`,
+    /** The JetStream stream of security decisions. */
+    auditStream: `${namespace.toUpperCase()}_AUDIT`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** The object bucket with the bytes of artifacts, and the key-value bucket with their versions. */
@@ -123,6 +131,8 @@ export function subjects(namespace = 'mesh') {
     allCardNews: `${root}.card.>`,
     /** The key of a card in its bucket. */
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
+    /** The key of the record of a provisioned agent, in the bucket of cards. Only the operator writes there. */
+    provisionedKey: (agent: string) => `provisioned.agent.${named(agent)}`,
     /** The name of a service in the NATS services protocol, which has no namespaces. */
     shownAs: (name: string) => (namespace === 'mesh' ? shownName(name) : `${namespace}-${shownName(name)}`),
     /** The prefix of a service's inboxes. Its NATS user may subscribe to no other inbox. */
@@ -138,6 +148,12 @@ export function subjects(namespace = 'mesh') {
 function shownName(name: string): string {
   const token = encodeName(name);
   return token === name ? name : `-${token.replaceAll('-', '-2D').replaceAll('=', '-')}`;
+}
+
+/** Returns the call and the publisher that the subject of an update names. */
+export function readOperation(subject: string): { callId: string; service: string } {
+  const [callId = '', service = ''] = subject.split('.').slice(-2).map(decodeToken);
+  return { callId, service };
 }
 
 export type Subjects = ReturnType<typeof subjects>;
@@ -162,10 +178,11 @@ export const subjectTable: readonly SubjectKind[] = [
   row('agent.<agent>.delegate', 'request, stream of frames', 'one replica of the agent'),
   row('tool.<tool>.call', 'request, stream of frames', 'one replica of the tool'),
   row('tool.<tool>.job', 'JetStream work queue', 'one replica of the tool'),
-  row('operation.<agent>.<call>', 'JetStream work queue', 'one replica of the agent'),
+  row('operation.<agent>.<call>.<service>', 'JetStream work queue', 'one replica of the agent'),
   row('invocation.<id>.event.<service>', 'publish', 'everyone who watches the run'),
   row('invocation.<id>.cancel.<service>', 'publish', 'every process that works on the invocation'),
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
+  row('audit.<service>', 'JetStream stream', 'operators: security decisions'),
   row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
   row('session.<app>.<user>.<session>.pending', 'publish', 'other services: pending calls and their answers'),
   row('card.>', 'publish', 'every process that reads cards: the server publishes what changed'),

@@ -1,6 +1,11 @@
 import { type Config, integer, oneOf, serviceConfig, variable } from '@agentmesh/service';
 import { z } from 'zod';
 
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header: letters, digits and -')
+  .transform((name) => name.toLowerCase()) as z.ZodType<string, string>;
+
 /** The gateway's own variables. */
 export const gatewayConfig = {
   httpPort: variable('MESH_HTTP_PORT', 'port of the REST interface; 0: any free port', integer(0, 65_535), {
@@ -52,6 +57,18 @@ export const gatewayConfig = {
     'behaviour when no replica of the agent is up: reject with 503 at once, or enqueue and wait (agents that scale to zero)',
     oneOf('reject', 'enqueue'),
     { default: 'reject' },
+  ),
+  personHeader: variable(
+    'MESH_HTTP_PERSON_HEADER',
+    'header in which the proxy before the gateway names the person who sends a request; the proxy must remove it from requests of clients; default: the person is the user of the request',
+    headerName,
+    { optional: true },
+  ),
+  rolesHeader: variable(
+    'MESH_HTTP_ROLES_HEADER',
+    'header in which the same proxy lists the roles of this person, with commas between them; default: nobody has roles',
+    headerName,
+    { optional: true },
   ),
   uploadLimit: variable(
     'MESH_UPLOAD_LIMIT',

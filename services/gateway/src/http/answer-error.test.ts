@@ -14,7 +14,14 @@ function gateway() {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
   const log = createLogger({ service: 'gateway', replica: 'gateway-1', level: 'debug', destination });
-  const config = { runTimeoutMs: 1_000, unreadMs: 1_000, whenAbsent: 'reject', uploadLimit: 1_000 } as const;
+  const config = {
+    runTimeoutMs: 1_000,
+    unreadMs: 1_000,
+    whenAbsent: 'reject',
+    uploadLimit: 1_000,
+    personHeader: undefined,
+    rolesHeader: undefined,
+  } as const;
   const defect = {} as unknown as GatewayContext['mesh'];
   const server = buildServer(
     { mesh: defect, config, log, stopping: new AbortController().signal },

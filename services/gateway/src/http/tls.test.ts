@@ -26,7 +26,14 @@ function certificateFiles() {
 async function gateway() {
   const certificate = readCertificate(certificateFiles());
   const log = createLogger({ service: 'gateway', replica: 'gateway-1', level: 'silent' });
-  const config = { runTimeoutMs: 1_000, unreadMs: 1_000, whenAbsent: 'reject', uploadLimit: 1_000 } as const;
+  const config = {
+    runTimeoutMs: 1_000,
+    unreadMs: 1_000,
+    whenAbsent: 'reject',
+    uploadLimit: 1_000,
+    personHeader: undefined,
+    rolesHeader: undefined,
+  } as const;
   const mesh = {} as unknown as GatewayContext['mesh'];
   const server = buildServer(
     { mesh, config, log, stopping: new AbortController().signal },

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { InvocationRef } from '@agentmesh/agent/internal';
-import { type StartedRun, startRun } from '@agentmesh/mesh';
+import { auditRefusedMessage, type StartedRun, startRun } from '@agentmesh/mesh';
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
+import { personOf } from '../http/person.ts';
 import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 
@@ -56,6 +58,8 @@ export async function startRequestedRun(
   if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
     throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
   }
+  const { name: by, roles } = personOf(config, request, userId);
+  const answeredBy = { by, via: 'rest', service: mesh.bus.service, ...(roles && { roles }) };
   const started = await startRun(
     mesh,
     {
@@ -68,7 +72,7 @@ export async function startRequestedRun(
       ...(stateDelta && { stateDelta }),
       runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
       whenBusy,
-      answeredBy: { by: userId, via: 'rest' },
+      answeredBy,
     },
     {
       headers: ids.trace,
@@ -76,7 +80,11 @@ export async function startRequestedRun(
       whenAbsent: config.whenAbsent,
       signal,
     },
-  );
+  ).catch((error: unknown) => {
+    const refused = { session: { appName, userId, sessionId }, message: newMessage, answeredBy };
+    auditRefusedMessage(mesh, randomUUID(), refused, error);
+    throw error;
+  });
   const { resume } = started;
   ids.invocationId = started.invocationId;
   return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };

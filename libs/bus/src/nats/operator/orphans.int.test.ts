@@ -27,16 +27,16 @@ it('finds messages that no consumer takes, also with a literal *, and moves them
   const publish = (subject: string, payload: string, msgID?: string) =>
     jetstream(connection).publish(subject, payload, { ...(msgID !== undefined && { msgID }) });
   await publish(names.agentRun('solo', 's'), '{"message":"is taken"}');
-  await publish(names.operation('solo', 'call'), '{}');
+  await publish(names.operation('solo', 'call', 'client'), '{}');
   expect(await queues.list()).toEqual([]);
   await publish('mesh.v1.agent.*.run.s', '{"message":"star"}', 'star');
   await publish('mesh.v1.agent.*.run.t', 'no json');
-  await publish('mesh.v1.operation.*.call', '{}');
+  await publish('mesh.v1.operation.*.call.client', '{}');
   await publish(names.toolJob('dril'), '{}');
   const found = await queues.list();
   expect(found.map(({ kind, subject, count }) => `${kind} ${subject} ${count}`).sort()).toEqual([
     'job mesh.v1.tool.dril.job 1',
-    'operation mesh.v1.operation.*.call 1',
+    'operation mesh.v1.operation.*.call.client 1',
     'run mesh.v1.agent.*.run.* 2',
   ]);
   for (const { subject, count } of found) expect(await queues.bury(subject)).toBe(count);

@@ -108,12 +108,13 @@ function listedAs(kind: QueueKind, subject: string): string {
 }
 
 /**
- * Tells whether a filter covers a subject. Filters of our consumers are subjects, or end with one `*`; a
+ * Tells whether a filter covers a subject. Filters of our consumers are subjects, or end with tokens `*`; a
  * published subject may hold a literal `*`.
  */
 function covers(filter: string, subject: string): boolean {
   if (filter === subject) return !subject.includes('*');
-  return filter.endsWith('.*') && subject.startsWith(filter.slice(0, -1));
+  const start = filter.replace(/(?:\.\*)+$/, '.');
+  return start !== filter && subject.startsWith(start);
 }
 
 async function firstOf(

@@ -4,6 +4,9 @@ import {
   every,
   subjects as namesOf,
   type OptionNames,
+  type Provisioned,
+  parse,
+  provisionedSchema,
   type QueueKind,
   type Subjects,
 } from '@agentmesh/protocol';
@@ -33,6 +36,11 @@ export interface ProvisionOptions extends NatsAddress {
   agents: string[];
   /** The names of the tools that take jobs. Each gets a consumer; default none. */
   tools?: string[];
+  /**
+   * The facts about agents that other services believe, whatever the agents' own cards say. Agents that are
+   * left out keep the records that they have. Default none: then the cards are believed.
+   */
+  services?: readonly Provisioned[];
   /** The number of copies of each stream in a cluster; default 1. */
   replicas?: number;
   /** Default `file`. */
@@ -50,6 +58,7 @@ const optionNames: OptionNames<ProvisionOptions> = {
   namespace: true,
   agents: true,
   tools: true,
+  services: true,
   replicas: true,
   storage: true,
   ackWaitMs: true,
@@ -60,6 +69,9 @@ const optionNames: OptionNames<ProvisionOptions> = {
 /** The time within which a repeated message id is a duplicate, in ms; the default of nats-server. */
 const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
+/** The limits of the stream of security decisions: 90 days, and 64 MiB, which are over 100,000 decisions. */
+const auditAgeMs = 90 * 86_400_000;
+const auditBytes = 64 * 2 ** 20;
 /**
  * The times to live of large payloads that nobody deletes; the receiver of a payload deletes it at once. All
  * listeners have read news by then; work lives as long as a dead letter.
@@ -76,9 +88,10 @@ const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLett
  */
 export async function provision(options: ProvisionOptions): Promise<void> {
   assertOptions('provision', options ?? null, optionNames);
-  const { namespace, agents, tools = [], storage = 'file', replicas = 1 } = options;
+  const { namespace, agents, tools = [], services = [], storage = 'file', replicas = 1 } = options;
   const { ackWaitMs = defaultAckWaitMs, maxAgeMs = 0 } = options;
   const names = namesOf(namespace);
+  const records = services.map((each) => parse(provisionedSchema, each, `the record of agent ${each.name}`));
   // The provisioning user has separate inboxes, like each service.
   const connection = await dial(
     options,
@@ -99,6 +112,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
       });
     }
     await putDeadStream(manager, names, { storage: storageType, num_replicas: replicas });
+    await putAuditStream(manager, names, { storage: storageType, num_replicas: replicas });
     for (const name of agents) {
       await putConsumer(manager, names, { kind: 'run', name }, ackWaitMs);
       await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
@@ -106,6 +120,8 @@ export async function provision(options: ProvisionOptions): Promise<void> {
     for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
     const storing = { storage: storageType, replicas };
     await putCardBucket(connection, manager, names, storing);
+    const bucket = await new Kvm(connection).open(names.cardBucket);
+    for (const record of records) await bucket.put(names.provisionedKey(record.name), JSON.stringify(record));
     await new Kvm(connection).create(names.artifactBucket, { history: 1, ...storing });
     await putObjectStream(manager, names.artifactBucket, storing);
     for (const [kind, ttlMs] of Object.entries(claimTtlMs) as [ClaimKind, number][])
@@ -163,6 +179,26 @@ async function putDeadStream(
     retention: RetentionPolicy.Limits,
     max_age: nanos(deadLetterAgeMs),
     duplicate_window: nanos(duplicateWindowMs),
+    deny_purge: true,
+  });
+}
+
+/** Makes or updates the stream of security decisions. When it is full, the oldest decisions go. */
+async function putAuditStream(
+  manager: JetStreamManager,
+  names: Subjects,
+  limits: Pick<StreamConfig, 'storage' | 'num_replicas'>,
+): Promise<void> {
+  await putStream(manager, {
+    ...limits,
+    name: names.auditStream,
+    subjects: [names.audit(every)],
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    max_age: nanos(auditAgeMs),
+    max_bytes: auditBytes,
+    duplicate_window: nanos(duplicateWindowMs),
+    deny_delete: true,
     deny_purge: true,
   });
 }

@@ -19,7 +19,7 @@ export interface StoredCards extends AsyncDisposable {
   /** Tells whether a replica of the service is up. */
   isServed(name: string): Promise<boolean>;
   /**
-   * Removes a card.
+   * Removes a card, and the record for which an agent was provisioned.
    *
    * @throws MeshError `not_found`; `failed_precondition` for a service that is up, because nobody would know
    * the service until its next start
@@ -37,11 +37,13 @@ export async function openCards(options: OperatorOptions): Promise<StoredCards> 
   const inboxPrefix = names.inboxPrefix('provision');
   const connection = await dial(options, 'cards', inboxPrefix, options.connectTimeoutMs);
   const isServed = (name: string) => answers(connection, `$SRV.PING.${names.shownAs(name)}`);
-  const list = async () => {
-    const stored = await readBucket(connection, names.cardBucket).catch((thrown: unknown) => {
+  const read = async () =>
+    await readBucket(connection, names.cardBucket).catch((thrown: unknown) => {
       throw fromNats(thrown, 'read cards');
     });
-    const cards = [...stored].map(([key, bytes]) => parse(cardSchema, decodeJson(bytes), `card ${key}`));
+  const list = async () => {
+    const stored = [...(await read())].filter(([key]) => /^(?:agent|tool)\./.test(key));
+    const cards = stored.map(([key, bytes]) => parse(cardSchema, decodeJson(bytes), `card ${key}`));
     return cards.sort((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
   return {
@@ -58,6 +60,8 @@ export async function openCards(options: OperatorOptions): Promise<StoredCards> 
       }
       const bucket = await new Kvm(connection).open(names.cardBucket);
       await bucket.delete(names.cardKey(kind, name));
+      // The app of a removed agent is free for another one.
+      if (kind === 'agent') await bucket.delete(names.provisionedKey(name));
     },
     [Symbol.asyncDispose]: () => connection.close(),
   };

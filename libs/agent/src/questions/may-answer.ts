@@ -1,0 +1,48 @@
+import { type AnsweredBy, type ConfirmableBy, MeshError, type ToolConfirmation } from '@agentmesh/protocol';
+import { type Question, questionNames } from '../events/question.ts';
+
+/** The name of a person whom the publisher of an answer does not name. */
+export const unknownPerson = 'unknown';
+
+/** The source of an answer, and the user of the session in which the question was asked. */
+export interface Answerer {
+  answeredBy?: AnsweredBy | undefined;
+  userId: string;
+  /** True for an answer that was checked in the session of the calling agent, which asked the same question. */
+  isChecked?: boolean | undefined;
+}
+
+/**
+ * Checks that a person may answer a question. The question itself, which is in the log, says who may.
+ *
+ * @throws MeshError `permission_denied` that names who may
+ */
+export function assertMayAnswer(
+  { id, name, args }: Pick<Question, 'id' | 'name' | 'args'>,
+  { answeredBy, userId, isChecked }: Answerer,
+): void {
+  const policy = policyOf({ name, args });
+  if (!policy || isChecked) return;
+  const { by = unknownPerson, roles = [] } = answeredBy ?? {};
+  const hasRole = policy.roles?.some((role) => roles.includes(role)) ?? true;
+  const isAsker = policy.notByAsker && (by === userId || by === unknownPerson);
+  if (hasRole && !isAsker) return;
+  const person = by === unknownPerson ? 'a person whom the answer does not name' : by;
+  throw new MeshError(
+    'permission_denied',
+    `${name} ${id} may be answered by ${describe(policy, userId)}; ${person} has ${roles.length > 0 ? `the roles ${roles.join(', ')}` : 'no role'}. Nothing is changed: let such a person answer`,
+  );
+}
+
+/** Returns who may answer a question; undefined for everybody. */
+function policyOf({ name, args }: Pick<Question, 'name' | 'args'>): ConfirmableBy | undefined {
+  if (name !== questionNames.confirmation) return undefined;
+  return (args.toolConfirmation as Partial<ToolConfirmation> | undefined)?.confirmableBy;
+}
+
+function describe({ roles, notByAsker }: ConfirmableBy, userId: string): string {
+  const who = roles
+    ? `a person with ${roles.length > 1 ? 'one of the roles' : 'the role'} ${roles.join(', ')}`
+    : 'any person';
+  return notByAsker ? `${who} who is not ${userId}, the user of the session` : who;
+}
