@@ -14,6 +14,7 @@ await provision({
   url: config.natsUrl,
   user: config.natsUser,
   pass: config.natsPassword?.reveal(),
+  credsFile: config.natsCreds,
   namespace: config.namespace,
   replicas: config.replicas,
   storage: config.storage,

@@ -25,6 +25,7 @@ export function operatorOf({ config }: Surroundings): OperatorOptions {
     url: config.natsUrl,
     user: config.natsUser,
     pass: config.natsPassword?.reveal(),
+    credsFile: config.natsCreds,
     namespace: config.namespace,
     connectTimeoutMs,
   };

@@ -23,6 +23,7 @@ describe('readConfig', () => {
       natsUrl: 'nats://127.0.0.1:4222',
       natsUser: undefined,
       natsPassword: undefined,
+      natsCreds: undefined,
       redisUrl: 'redis://127.0.0.1:6379',
       redisPrefix: undefined,
       redisCaFile: undefined,

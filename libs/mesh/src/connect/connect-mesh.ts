@@ -19,6 +19,8 @@ export interface ConnectOptions {
   natsUrl: string;
   user?: string | undefined;
   password?: string | undefined;
+  /** File with NATS credentials, instead of `user` and `password`. */
+  credsFile?: string | undefined;
   /** Address of one server, a Redis Cluster, or Sentinels, with or without TLS: see `parseRedisUrl`. */
   redisUrl: string;
   /**
@@ -65,6 +67,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   natsUrl: true,
   user: true,
   password: true,
+  credsFile: true,
   redisUrl: true,
   redisCaFile: true,
   redisWaitReplicas: true,
@@ -124,6 +127,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError,
       ...(options.user !== undefined && { user: options.user }),
       ...(options.password !== undefined && { pass: options.password }),
+      credsFile: options.credsFile,
       namespace,
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
@@ -172,6 +176,7 @@ export async function connectService(
     natsUrl: config.natsUrl,
     user: config.natsUser,
     password: config.natsPassword?.reveal(),
+    credsFile: config.natsCreds,
     redisUrl: config.redisUrl.reveal(),
     redisCaFile: config.redisCaFile,
     redisWaitReplicas: config.redisWaitReplicas,

@@ -3,6 +3,7 @@ import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
+import { credsLogin } from './creds-login.ts';
 import { fromNats, rootCause } from './nats-errors.ts';
 
 /** The address of a NATS server, with the credentials. */
@@ -14,9 +15,19 @@ export interface NatsAddress {
   url: string;
   user?: string | undefined;
   pass?: string | undefined;
+  /**
+   * The file with the credentials of a user of an account (JWT form), instead of `user` and `pass`. It is
+   * read again for each connection, so new credentials apply from the next connection on.
+   */
+  credsFile?: string | undefined;
 }
 
-export const natsAddressNames: OptionNames<NatsAddress> = { url: true, user: true, pass: true };
+export const natsAddressNames: OptionNames<NatsAddress> = {
+  url: true,
+  user: true,
+  pass: true,
+  credsFile: true,
+};
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
@@ -31,7 +42,8 @@ export async function dial(
   inboxPrefix: string,
   timeoutMs = defaultConnectTimeoutMs,
 ): Promise<NatsConnection> {
-  const { servers, ...credentials } = readAddress(address);
+  const { servers, ...login } = readAddress(address);
+  const credentials = address.credsFile === undefined ? login : credsLogin(address.credsFile, login);
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
