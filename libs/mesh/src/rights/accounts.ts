@@ -28,6 +28,8 @@ export interface AccountLink {
 export interface Account {
   name: string;
   user: string;
+  /** The service, gateway or program to which the account belongs; `provision` for the operator. */
+  service: string;
   /** Undefined for a user that may use every subject of its account. */
   permissions?: Permissions;
 }
@@ -35,10 +37,10 @@ export interface Account {
 export interface AccountPlan {
   accounts: Account[];
   links: AccountLink[];
+  /** The name of the account of JetStream, in which all streams and buckets of the mesh lie. */
+  jetStream: string;
 }
 
-/** The account of JetStream, in which all streams and buckets lie. */
-export const jetStreamAccount = 'MESH';
 /** The user that may make streams, consumers and buckets. */
 export const provisionUser = 'provision';
 
@@ -59,36 +61,41 @@ interface Member {
  * Plans the accounts of a mesh: one account for each service, for the gateway, for other programs, and for
  * JetStream with the operator. The links between them are the rights of the services and nothing else.
  */
-export function planAccounts(services: readonly ServiceManifest[], namespace?: string): AccountPlan {
+export function planAccounts(services: readonly ServiceManifest[], namespace = 'mesh'): AccountPlan {
+  const jetStream = namespace.toUpperCase();
   const manifests = [operatorManifest, gatewayManifest, clientManifest, ...services];
   const members = manifests.map((manifest) => ({
-    account: accountOf(manifest),
+    account: manifest.kind === 'operator' ? jetStream : nameIn(namespace, busName(manifest)),
     manifest,
     rights: rightsOf(manifest, services, namespace),
   }));
   const accounts = members.map(({ account, manifest }) =>
     manifest.kind === 'operator'
-      ? { name: account, user: provisionUser }
-      : { name: account, user: account, permissions: permissionsOf(manifest, services, namespace) },
+      ? { name: account, user: nameIn(namespace, provisionUser), service: provisionUser }
+      : {
+          ...{ name: account, user: account, service: busName(manifest) },
+          permissions: permissionsOf(manifest, services, namespace),
+        },
   );
   const pairs = members.flatMap((from) => members.flatMap((to) => (from === to ? [] : { from, to })));
   const links = [
-    ...members.flatMap(storageLinks),
+    ...members.flatMap((member) => storageLinks(jetStream, member)),
     ...withoutRivals(pairs.flatMap(({ from, to }) => requestLinks(from, to))),
     ...pairs.flatMap(({ from, to }) => newsLinks(from, to, services)),
   ];
-  return { accounts, links };
+  return { accounts, links, jetStream };
 }
 
-function accountOf(manifest: ServiceManifest): string {
-  return manifest.kind === 'operator' ? jetStreamAccount : busName(manifest);
+/** Returns the name of an account or user among those of all meshes on one NATS. */
+function nameIn(namespace: string, name: string): string {
+  return namespace === 'mesh' ? name : `${namespace}:${name}`;
 }
 
 /** Links a service with JetStream. */
-function storageLinks({ account, rights: { storage } }: Member): AccountLink[] {
+function storageLinks(jetStream: string, { account, rights: { storage } }: Member): AccountLink[] {
   if (storage.length === 0) return [];
   return [accountInfo, ...storage].map((subject) => ({
-    ...{ from: jetStreamAccount, to: account, kind: 'service', subject },
+    ...{ from: jetStream, to: account, kind: 'service', subject },
     hasManyAnswers: subject.startsWith('$JS.API.CONSUMER.MSG.NEXT.'),
   }));
 }
@@ -96,13 +103,19 @@ function storageLinks({ account, rights: { storage } }: Member): AccountLink[] {
 /** Links a service that answers requests with a service that may send them. */
 function requestLinks(from: Member, to: Member): AccountLink[] {
   const { answers, discovery } = from.rights;
-  return [...answers, ...discovery]
+  return [...answers, ...(needs(to.manifest, from.manifest) ? discovery : [])]
     .filter((subject) => to.rights.requests.some((pattern) => covers(pattern, subject)))
     .map((subject) => ({
       ...{ from: from.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
       // The program that asks may be one without agentmesh, to which no heartbeats go while the agent works.
       ...(to.manifest.kind === 'client' && { answersWithin: '24h' }),
     }));
+}
+
+/** Tells whether a service may ask for replicas of another one. An agent asks for the tools that it calls. */
+function needs({ kind, calls, offers = [] }: ServiceManifest, other: ServiceManifest): boolean {
+  if (kind !== 'agent' || other.kind !== 'tool') return true;
+  return calls.includes(other.name) || matchesAny(offers, other.name);
 }
 
 /**
@@ -153,7 +166,7 @@ function reachOf({ name }: ServiceManifest, services: readonly ServiceManifest[]
 }
 
 /** Tells whether each subject of the second pattern is one of the first pattern. */
-function covers(pattern: string, other: string): boolean {
+export function covers(pattern: string, other: string): boolean {
   const wanted = pattern.split('.');
   const tokens = other.split('.');
   for (const [at, want] of wanted.entries()) {
