@@ -30,6 +30,8 @@ export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub
 export { MemoryHub } from './memory/memory-hub.ts';
 export type { NatsOptions } from './nats/connect-nats.ts';
 export { connectNats } from './nats/connect-nats.ts';
+export type { AccountResolver } from './nats/operator/account-resolver.ts';
+export { openResolver } from './nats/operator/account-resolver.ts';
 export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';

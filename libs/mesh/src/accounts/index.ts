@@ -1,0 +1,12 @@
+export { readDefinitions } from './definitions.ts';
+export type { KeyFolder, MeshFolder } from './key-folder.ts';
+export { openKeyFolder } from './key-folder.ts';
+export { initAccounts, rotateSigningKey } from './operator.ts';
+export type { Pushed, Tenancy } from './tend-accounts.ts';
+export {
+  addServices,
+  beginRotation,
+  finishRotation,
+  pushAccounts,
+  removeService,
+} from './tend-accounts.ts';
