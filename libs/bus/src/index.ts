@@ -38,6 +38,8 @@ export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orpha
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
+export type { ServiceQueues } from './nats/operator/service-queues.ts';
+export { openQueues } from './nats/operator/service-queues.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
 export type {

@@ -17,7 +17,7 @@ export interface Command {
 }
 
 /** Time limit of the connection to a server, in ms: short, as a person waits. */
-const connectTimeoutMs = 2_000;
+export const connectTimeoutMs = 2_000;
 
 /** Returns the address of NATS for an operator. */
 export function operatorOf({ config }: Surroundings): OperatorOptions {

@@ -34,6 +34,8 @@ export { provisionUser } from './rights/accounts.ts';
 export type { NatsUsers } from './rights/nats-config.ts';
 export { natsAccounts } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';
+export type { RightsRow } from './rights/rights-table.ts';
+export { rightsTable } from './rights/rights-table.ts';
 export type { ServiceManifest } from './rights/service-manifest.ts';
 export {
   agentManifest,

@@ -61,11 +61,16 @@ async function importModule(file: string): Promise<object> {
   }
 }
 
-/** Returns the manifests of all exported agents and tools. An agent below another one is no service. */
+/**
+ * Returns the manifests of all exported agents and tools, also in lists, and of objects with a `manifest`. An
+ * agent below another one is no service.
+ */
 function manifestsIn(exported: object): ServiceManifest[] {
   return [...new Set<unknown>(Object.values(exported).flat())].flatMap((each) => {
     if (each instanceof BaseAgent) return each.parentAgent ? [] : [agentManifest(each)];
-    return each instanceof BaseTool ? [toolManifest(each)] : [];
+    if (each instanceof BaseTool) return [toolManifest(each)];
+    const hasManifest = typeof each === 'object' && each !== null && 'manifest' in each;
+    return hasManifest ? parse(definitionsSchema, [each.manifest], 'the manifest') : [];
   });
 }
 
