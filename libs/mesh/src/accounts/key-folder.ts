@@ -1,10 +1,11 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MeshError, parse } from '@agentmesh/protocol';
-import { createAccount, createOperator, fromSeed, type KeyPair, parseCreds } from '@nats-io/jwt';
+import { createAccount, createOperator, type KeyPair, parseCreds } from '@nats-io/jwt';
 import { z } from 'zod';
 import type { ServiceManifest } from '../rights/service-manifest.ts';
 import { definitionsSchema } from './definitions.ts';
+import { keyOf, seedOf } from './key-of.ts';
 
 const operatorSchema = z.strictObject({
   operator: z.string(),
@@ -13,8 +14,8 @@ const operatorSchema = z.strictObject({
 });
 const accountSchema = z.strictObject({
   account: z.string(),
-  /** The newest key first. Two while the credentials change. */
-  signingSeeds: z.array(z.string()).min(1),
+  /** The keys that sign its users, the newest first. Two while the credentials change. */
+  signing: z.array(z.strictObject({ key: z.string(), seed: z.string() })).min(1),
   /** The JWT that the servers have. */
   pushed: z.string().optional(),
 });
@@ -88,17 +89,13 @@ export async function openKeyFolder(path: string): Promise<KeyFolder> {
 
 /** Returns the keys of a new account. The seed of its identity is not kept: the operator signs for it. */
 export function newAccountKeys(): AccountKeys {
-  return { account: createAccount().getPublicKey(), signingSeeds: [seedOf(createAccount())] };
+  return { account: createAccount().getPublicKey(), signing: [newSigningKey()] };
 }
 
-/** Returns the text of a key pair's seed. */
-export function seedOf(key: KeyPair): string {
-  return new TextDecoder().decode(key.getSeed());
-}
-
-/** Returns the key pair of a seed. */
-export function keyOf(seed: string): KeyPair {
-  return fromSeed(new TextEncoder().encode(seed.trim()));
+/** Returns a new key that signs users. */
+export function newSigningKey(): AccountKeys['signing'][number] {
+  const pair = createAccount();
+  return { key: pair.getPublicKey(), seed: seedOf(pair) };
 }
 
 function folderAt(path: string): KeyFolder {

@@ -20,8 +20,8 @@ export async function listAccounts(folder: KeyFolder, namespace: string): Promis
     accounts.map(async ({ service }) => {
       const keys = await mesh.account(service);
       if (!keys) return [];
-      const { account, signingSeeds } = keys;
-      return [{ service, account, creds: mesh.creds(service), isRotating: signingSeeds.length > 1 }];
+      const { account, signing } = keys;
+      return [{ service, account, creds: mesh.creds(service), isRotating: signing.length > 1 }];
     }),
   );
   return listed.flat();

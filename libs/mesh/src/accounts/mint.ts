@@ -9,7 +9,8 @@ import {
   type KeyPair,
   type Operator,
 } from '@nats-io/jwt';
-import { type AccountKeys, keyOf, type OperatorKeys } from './key-folder.ts';
+import type { AccountKeys, OperatorKeys } from './key-folder.ts';
+import { keyOf } from './key-of.ts';
 
 /** Returns the JWT of the operator, which its identity signs: the list of the keys that sign accounts. */
 export async function mintOperator(
@@ -26,23 +27,23 @@ export async function mintOperator(
   return await encodeOperator('agentmesh', identity, claims);
 }
 
-/** Returns the JWT of an account, signed by the operator's signing key. */
+/** Returns the JWT of an account, signed by a signing key of the operator. */
 export async function mintAccount(
   name: string,
   account: string,
   claims: Partial<Account>,
-  { signingSeeds: [seed] }: OperatorKeys,
+  signer: KeyPair,
 ): Promise<string> {
-  return await encodeAccount(name, fromPublic(account), claims, { signer: keyOf(seed) });
+  return await encodeAccount(name, fromPublic(account), claims, { signer });
 }
 
 /** Returns the credentials of a new user. Its rights are those of the key that signs it. */
 export async function mintCredentials(
   name: string,
-  { account, signingSeeds: [seed = ''] }: AccountKeys,
+  { account, signing: [newest] }: AccountKeys,
   isScoped = true,
 ): Promise<Uint8Array> {
   const user = createUser();
-  const options = { signer: keyOf(seed), scopedUser: isScoped };
+  const options = { signer: keyOf(newest?.seed ?? ''), scopedUser: isScoped };
   return fmtCreds(await encodeUser(name, user, fromPublic(account), {}, options), user);
 }

@@ -2,7 +2,8 @@ import { chmod } from 'node:fs/promises';
 import type { AccountResolver } from '@agentmesh/bus';
 import { createOperator } from '@nats-io/jwt';
 import { systemClaims } from './account-claims.ts';
-import { createKeyFolder, type KeyFolder, keyOf, seedOf } from './key-folder.ts';
+import { createKeyFolder, type KeyFolder } from './key-folder.ts';
+import { keyOf, seedOf } from './key-of.ts';
 import { mintAccount, mintCredentials, mintOperator } from './mint.ts';
 import { pushAccounts } from './tend-accounts.ts';
 
@@ -42,14 +43,10 @@ export async function rotateSigningKey(folder: KeyFolder, resolver: AccountResol
 }
 
 async function mintSystem(folder: KeyFolder): Promise<string> {
-  const { account, signingSeeds } = await folder.system();
-  const signing = signingSeeds.map((seed) => keyOf(seed).getPublicKey());
-  return await mintAccount(
-    systemAccount,
-    account,
-    systemClaims({ account, signing }),
-    await folder.operator(),
-  );
+  const { account, signing } = await folder.system();
+  const claims = systemClaims({ account, signing: signing.map(({ key }) => key) });
+  const { signingSeeds } = await folder.operator();
+  return await mintAccount(systemAccount, account, claims, keyOf(signingSeeds[0]));
 }
 
 /** Writes the file for nats-server. It holds no secret. */

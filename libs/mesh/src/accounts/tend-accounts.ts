@@ -1,10 +1,11 @@
 import type { AccountResolver } from '@agentmesh/bus';
 import { MeshError, nearest } from '@agentmesh/protocol';
-import { createAccount } from '@nats-io/jwt';
+import type { KeyPair } from '@nats-io/jwt';
 import { type AccountPlan, planAccounts } from '../rights/accounts.ts';
 import { busName, type ServiceManifest } from '../rights/service-manifest.ts';
 import { accountClaims, type PublicKeys, removedClaims } from './account-claims.ts';
-import { type AccountKeys, type KeyFolder, keyOf, newAccountKeys, seedOf } from './key-folder.ts';
+import { type AccountKeys, type KeyFolder, newAccountKeys, newSigningKey } from './key-folder.ts';
+import { keyOf } from './key-of.ts';
 import { mintAccount, mintCredentials } from './mint.ts';
 import { isPushed } from './pushed.ts';
 
@@ -62,7 +63,7 @@ export async function removeService(tenancy: Tenancy, service: string): Promise<
   if (!isThere && !(keys && isRemovable(service))) throw unknownService(service, services.map(busName));
   const remaining = services.filter((each) => busName(each) !== service);
   if (keys)
-    await resolver.push(await mintAccount(service, keys.account, removedClaims(), await folder.operator()));
+    await resolver.push(await mintAccount(service, keys.account, removedClaims(), await signerOf(folder)));
   await mesh.writeServices(remaining);
   const pushed = await pushChanged(tenancy, remaining);
   await mesh.removeAccount(service);
@@ -83,14 +84,12 @@ function isRemovable(service: string): boolean {
 export async function beginRotation(tenancy: Tenancy, service: string): Promise<void> {
   const mesh = tenancy.folder.mesh(tenancy.namespace);
   const keys = await keysToRotate(tenancy, service);
-  const hasBegun = keys.signingSeeds.length > 1;
-  if (hasBegun && (await mesh.signerOf(service)) === publicKeysOf(keys).signing[0]) {
+  const hasBegun = keys.signing.length > 1;
+  if (hasBegun && (await mesh.signerOf(service)) === keys.signing[0]?.key) {
     const advice = 'replace its replicas, then run the command with --finish';
     throw new MeshError('failed_precondition', `${service} has old credentials still; ${advice}`);
   }
-  const rotated = hasBegun
-    ? keys
-    : { ...keys, signingSeeds: [seedOf(createAccount()), ...keys.signingSeeds] };
+  const rotated = hasBegun ? keys : { ...keys, signing: [newSigningKey(), ...keys.signing] };
   await mesh.writeAccount(service, rotated);
   // The servers must know the new key before a replica reads the new credentials.
   await pushChanged(tenancy, await mesh.services());
@@ -106,12 +105,12 @@ export async function beginRotation(tenancy: Tenancy, service: string): Promise<
 export async function finishRotation(tenancy: Tenancy, service: string): Promise<void> {
   const mesh = tenancy.folder.mesh(tenancy.namespace);
   const keys = await keysToRotate(tenancy, service);
-  const hasNew = (await mesh.signerOf(service)) === publicKeysOf(keys).signing[0];
-  if (keys.signingSeeds.length < 2 || !hasNew) {
+  const hasNew = (await mesh.signerOf(service)) === keys.signing[0]?.key;
+  if (keys.signing.length < 2 || !hasNew) {
     const advice = 'run the command without --finish first';
     throw new MeshError('failed_precondition', `${service} has no second credentials; ${advice}`);
   }
-  await mesh.writeAccount(service, { ...keys, signingSeeds: keys.signingSeeds.slice(0, 1) });
+  await mesh.writeAccount(service, { ...keys, signing: keys.signing.slice(0, 1) });
   await pushChanged(tenancy, await mesh.services());
 }
 
@@ -136,7 +135,7 @@ async function pushChanged(
   { all = false }: { all?: boolean } = {},
 ): Promise<string[]> {
   const mesh = folder.mesh(namespace);
-  const operator = await folder.operator();
+  const signer = await signerOf(folder);
   const plan = planAccounts(services, namespace);
   const known = await keysOf({ folder, namespace }, plan);
   const publicKeys = new Map([...known].map(([name, keys]) => [name, publicKeysOf(keys)]));
@@ -146,12 +145,12 @@ async function pushChanged(
     const open = publicKeys.get(account.name);
     if (!keys || !open) return [];
     const claims = accountClaims(account, plan, open, identityOf, namespace);
-    return !all && isPushed(keys.pushed, claims, operator) ? [] : [{ account, keys, claims }];
+    return !all && isPushed(keys.pushed, claims, signer.getPublicKey()) ? [] : [{ account, keys, claims }];
   });
   // An account must be known before another account imports from it.
   const inOrder = changes.toSorted((a, b) => Number(Boolean(a.keys.pushed)) - Number(Boolean(b.keys.pushed)));
   await forEach(inOrder, async ({ account: { name, service }, keys, claims }) => {
-    const pushed = await mintAccount(name, keys.account, claims, operator);
+    const pushed = await mintAccount(name, keys.account, claims, signer);
     await resolver.push(pushed);
     await mesh.writeAccount(service, { ...keys, pushed });
   });
@@ -177,8 +176,14 @@ async function keysOf(
   return known;
 }
 
-function publicKeysOf({ account, signingSeeds }: AccountKeys): PublicKeys {
-  return { account, signing: signingSeeds.map((seed) => keyOf(seed).getPublicKey()) };
+function publicKeysOf({ account, signing }: AccountKeys): PublicKeys {
+  return { account, signing: signing.map(({ key }) => key) };
+}
+
+/** Returns the key of the operator that signs accounts. */
+async function signerOf(folder: KeyFolder): Promise<KeyPair> {
+  const { signingSeeds } = await folder.operator();
+  return keyOf(signingSeeds[0]);
 }
 
 /** Does a piece of work for each item, several at once, and starts them in order. */
