@@ -77,11 +77,11 @@ export function planAccounts(services: readonly ServiceManifest[], namespace = '
           permissions: permissionsOf(manifest, services, namespace),
         },
   );
-  const pairs = members.flatMap((from) => members.flatMap((to) => (from === to ? [] : { from, to })));
+  const answered = answeredSubjects(members);
   const links = [
     ...members.flatMap((member) => storageLinks(jetStream, member)),
-    ...withoutRivals(pairs.flatMap(({ from, to }) => requestLinks(from, to))),
-    ...pairs.flatMap(({ from, to }) => newsLinks(from, to, services)),
+    ...withoutRivals(members.flatMap((to) => requestLinks(to, answered))),
+    ...members.flatMap((from) => newsLinks(from, members, services)),
   ];
   return { accounts, links, jetStream };
 }
@@ -100,13 +100,42 @@ function storageLinks(jetStream: string, { account, rights: { storage } }: Membe
   }));
 }
 
-/** Links a service that answers requests with a service that may send them. */
-function requestLinks(from: Member, to: Member): AccountLink[] {
-  const { answers, discovery } = from.rights;
-  return [...answers, ...(needs(to.manifest, from.manifest) ? discovery : [])]
-    .filter((subject) => to.rights.requests.some((pattern) => covers(pattern, subject)))
-    .map((subject) => ({
-      ...{ from: from.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
+/** A subject on which a service answers requests. */
+interface AnsweredSubject {
+  subject: string;
+  by: Member;
+  /** True for a question about replicas. */
+  isDiscovery: boolean;
+}
+
+function answeredSubjects(members: readonly Member[]): Map<string, AnsweredSubject[]> {
+  const all = members.flatMap((by) => {
+    const { answers, discovery } = by.rights;
+    return [
+      ...answers.map((subject) => ({ subject, by, isDiscovery: false })),
+      ...discovery.map((subject) => ({ subject, by, isDiscovery: true })),
+    ];
+  });
+  return Map.groupBy(all, ({ subject }) => subject);
+}
+
+/** Links a service that sends requests with the services that answer them. */
+function requestLinks(to: Member, answered: ReadonlyMap<string, AnsweredSubject[]>): AccountLink[] {
+  const patterns = to.rights.requests;
+  const isPattern = (subject: string) => /[*>]/.test(subject);
+  const wide = patterns.filter(isPattern);
+  const subjects = new Set([
+    ...patterns.filter((subject) => answered.has(subject)),
+    // Most services send to a few subjects by name. Only patterns are compared with all subjects.
+    ...[...(wide.length === 0 ? [] : answered.keys())].filter((subject) =>
+      wide.some((pattern) => covers(pattern, subject)),
+    ),
+  ]);
+  return [...subjects]
+    .flatMap((subject) => answered.get(subject) ?? [])
+    .filter(({ by, isDiscovery }) => by !== to && (!isDiscovery || needs(to.manifest, by.manifest)))
+    .map(({ subject, by }) => ({
+      ...{ from: by.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
       // The program that asks may be one without agentmesh, to which no heartbeats go while the agent works.
       ...(to.manifest.kind === 'client' && { answersWithin: '24h' }),
     }));
@@ -131,21 +160,27 @@ function withoutRivals(links: readonly AccountLink[]): AccountLink[] {
   return [...byImport.values()];
 }
 
-/** Links a publisher of news with a listener. */
-function newsLinks(from: Member, to: Member, services: readonly ServiceManifest[]): AccountLink[] {
-  if (!tells(from.manifest, to.manifest, services)) return [];
-  return from.rights.news
-    .filter((subject) => to.rights.hears.some((pattern) => covers(pattern, subject)))
-    .map((subject) => ({ from: from.account, to: to.account, kind: 'stream', subject }));
+/**
+ * Links a publisher of news with its listeners. News of an agent are for the gateway and other programs, and
+ * for the services that may work for it.
+ */
+function newsLinks(
+  from: Member,
+  members: readonly Member[],
+  services: readonly ServiceManifest[],
+): AccountLink[] {
+  const reach = from.manifest.kind === 'agent' ? reachOf(from.manifest, services) : undefined;
+  return members
+    .filter((to) => to !== from && (!isService(to.manifest) || reach?.has(busName(to.manifest)) !== false))
+    .flatMap((to) =>
+      from.rights.news
+        .filter((subject) => to.rights.hears.some((pattern) => covers(pattern, subject)))
+        .map((subject) => ({ from: from.account, to: to.account, kind: 'stream' as const, subject })),
+    );
 }
 
-/**
- * Tells whether news of one service are meant for another one. News of an agent are for the gateway and other
- * programs, and for the services that may work for it.
- */
-function tells(from: ServiceManifest, to: ServiceManifest, services: readonly ServiceManifest[]): boolean {
-  if (from.kind !== 'agent' || (to.kind !== 'agent' && to.kind !== 'tool')) return true;
-  return reachOf(from, services).has(busName(to));
+function isService({ kind }: ServiceManifest): boolean {
+  return kind === 'agent' || kind === 'tool';
 }
 
 /** Returns the names on the bus of all services that may work for an agent, at any distance. */
@@ -167,10 +202,14 @@ function reachOf({ name }: ServiceManifest, services: readonly ServiceManifest[]
 
 /** Tells whether each subject of the second pattern is one of the first pattern. */
 export function covers(pattern: string, other: string): boolean {
+  // Most subjects differ before the first wildcard. A mesh of a thousand services compares millions.
+  const at = pattern.search(/[*>]/);
+  if (at === -1) return pattern === other;
+  if (!other.startsWith(pattern.slice(0, at))) return false;
   const wanted = pattern.split('.');
   const tokens = other.split('.');
-  for (const [at, want] of wanted.entries()) {
-    const token = tokens[at];
+  for (const [index, want] of wanted.entries()) {
+    const token = tokens[index];
     if (token === undefined) return false;
     if (want === '>') return true;
     if (token === '>' || (want !== '*' && want !== token)) return false;
