@@ -8,7 +8,7 @@ import {
   addServices,
   beginRotation,
   finishRotation,
-  removeService,
+  removeServices,
   rotateSigningKey,
 } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
@@ -113,7 +113,7 @@ describe('a mesh with accounts in the JWT form', () => {
       authenticator: credsAuthenticator(credentials),
       reconnect: false,
     });
-    await removeService(stage.tenancy, 'agent_echo_agent');
+    await removeServices(stage.tenancy, ['agent_echo_agent']);
     await watcher.closed();
     expect(await isAccepted(credentials)).toBe(false);
     await expect(readFile(creds)).rejects.toThrow('ENOENT');

@@ -114,7 +114,7 @@ describe('the commands for accounts', () => {
     await client.enqueue(names.agentRun('desk', 's'), { any: 1 }, { messageId: 'one' });
     await client[Symbol.asyncDispose]();
     expect(await command('accounts', 'remove', keys, 'agent_desk')).toEqual([
-      'agent_desk has no account any more; pushed accounts: MESH, gateway, client, tool_rate',
+      'agent_desk has no account any more; pushed accounts: agent_desk, MESH, gateway, client, tool_rate',
       'its queues held 1 messages; see them with orphans list',
     ]);
     await expect(open('agent_desk')).rejects.toThrow('cannot be read');

@@ -9,7 +9,7 @@ import {
   openKeyFolder,
   pushAccounts,
   readDefinitions,
-  removeService,
+  removeServices,
   rotateSigningKey,
   type Tenancy,
 } from '@agentmesh/mesh/accounts';
@@ -58,7 +58,7 @@ export const accountCommands: Record<string, Command> = {
       const service = required(name, 'name the service', 'accounts remove');
       await withTenancy(path, 'accounts remove', around, async (tenancy) => {
         const services = await tenancy.folder.mesh(tenancy.namespace).services();
-        const { pushed } = await removeService(tenancy, service);
+        const { pushed } = await removeServices(tenancy, [service]);
         around.print(`${service} has no account any more; ${pushedLine(pushed)}`);
         const manifest = services.find((each) => busName(each) === service);
         if (manifest) await removeTraces(tenancy, manifest, around);

@@ -13,6 +13,8 @@ export interface PublicKeys {
 
 /** No limit in a claim of NATS; without it the limit is 0. */
 const unlimited = -1;
+/** Links have no names: the account of the gateway must fit into a message. */
+const unnamed = '';
 const limits: OperatorLimits = {
   ...{ subs: unlimited, data: unlimited, payload: unlimited, conn: unlimited },
   ...{ imports: unlimited, exports: unlimited, wildcards: true, leaf: 0 },
@@ -90,7 +92,7 @@ function exportsOf(links: readonly AccountLink[]): Export[] {
     const hasMany = same.some(({ hasManyAnswers }) => hasManyAnswers);
     const within = same.find(({ answersWithin }) => answersWithin)?.answersWithin;
     return {
-      ...{ name: subject, subject, type: kind },
+      ...{ name: unnamed, subject, type: kind },
       ...(kind === 'service' && { response_type: hasMany ? ('Stream' as const) : ('Singleton' as const) }),
       ...(within !== undefined && { response_threshold: nanosecondsOf(within) }),
     };
@@ -98,7 +100,7 @@ function exportsOf(links: readonly AccountLink[]): Export[] {
 }
 
 function importOf({ kind, subject }: AccountLink, account: string): Import {
-  return { name: subject, subject, type: kind, account };
+  return { name: unnamed, subject, type: kind, account };
 }
 
 /** Returns a time such as `24h` in nanoseconds. */

@@ -11,5 +11,5 @@ export {
   beginRotation,
   finishRotation,
   pushAccounts,
-  removeService,
+  removeServices,
 } from './tend-accounts.ts';

@@ -10,7 +10,7 @@ import {
   type Operator,
 } from '@nats-io/jwt';
 import type { AccountKeys, OperatorKeys } from './key-folder.ts';
-import { keyOf } from './key-of.ts';
+import { keyOf, seedOf } from './key-of.ts';
 
 /** Returns the JWT of the operator, which its identity signs: the list of the keys that sign accounts. */
 export async function mintOperator(
@@ -43,7 +43,7 @@ export async function mintCredentials(
   { account, signing: [newest] }: AccountKeys,
   isScoped = true,
 ): Promise<Uint8Array> {
-  const user = createUser();
-  const options = { signer: keyOf(newest?.seed ?? ''), scopedUser: isScoped };
+  const user = keyOf(seedOf(createUser()));
+  const options = { signer: keyOf(newest?.seed ?? '', newest?.key), scopedUser: isScoped };
   return fmtCreds(await encodeUser(name, user, fromPublic(account), {}, options), user);
 }

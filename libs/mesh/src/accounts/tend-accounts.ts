@@ -49,25 +49,34 @@ export async function pushAccounts(tenancy: Tenancy): Promise<Pushed> {
 }
 
 /**
- * Removes a service: the servers close its connections and refuse its credentials, and the other accounts
- * lose their links to it. Deletes its keys and credentials.
+ * Removes services: the servers close their connections and refuse their credentials, and the other accounts
+ * lose their links to them. Deletes their keys and credentials.
  *
- * @throws MeshError `not_found`
+ * @throws MeshError `not_found`; then nothing has changed
  */
-export async function removeService(tenancy: Tenancy, service: string): Promise<Pushed> {
+export async function removeServices(tenancy: Tenancy, removed: readonly string[]): Promise<Pushed> {
   const { folder, namespace, resolver } = tenancy;
   const mesh = folder.mesh(namespace);
   const services = await mesh.services();
-  const keys = await mesh.account(service);
-  const isThere = services.some((each) => busName(each) === service);
-  if (!isThere && !(keys && isRemovable(service))) throw unknownService(service, services.map(busName));
-  const remaining = services.filter((each) => busName(each) !== service);
-  if (keys)
-    await resolver.push(await mintAccount(service, keys.account, removedClaims(), await signerOf(folder)));
+  const known = new Set(services.map(busName));
+  const withKeys = await Promise.all(
+    removed.map(async (service) => ({ service, keys: await mesh.account(service) })),
+  );
+  for (const { service, keys } of withKeys)
+    if (!known.has(service) && !(keys && isRemovable(service))) throw unknownService(service, [...known]);
+  const signer = await signerOf(folder);
+  const locked: string[] = [];
+  await forEach(withKeys, async ({ service, keys }) => {
+    if (!keys) return;
+    await resolver.push(await mintAccount(service, keys.account, removedClaims(), signer));
+    locked.push(service);
+  });
+  const gone = new Set(removed);
+  const remaining = services.filter((each) => !gone.has(busName(each)));
   await mesh.writeServices(remaining);
   const pushed = await pushChanged(tenancy, remaining);
-  await mesh.removeAccount(service);
-  return { pushed };
+  for (const service of removed) await mesh.removeAccount(service);
+  return { pushed: [...locked, ...pushed] };
 }
 
 /** Tells whether the account is one of an agent or a tool. The others belong to every mesh. */
