@@ -21,7 +21,7 @@ interface Answer {
 }
 
 /** Longest wait for the answers of all servers, in ms. */
-const answerMs = 20_000;
+const answerMs = 60_000;
 /** Silence after which no further server is expected, in ms. */
 const stallMs = 300;
 
