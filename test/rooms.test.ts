@@ -31,7 +31,7 @@ const rooms: Record<string, readonly string[]> = {
     'sessions',
   ],
   'libs/mesh/src': [
-    ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights'],
+    ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights', 'accounts'],
     ...['runs', 'asks', 'client', 'user-data', 'serve', 'connect'],
   ],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],

@@ -6,6 +6,7 @@ import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service
 const launched = [
   'MESH_NATS_USER',
   'MESH_NATS_PASSWORD',
+  'MESH_NATS_CREDS',
   'MESH_NAMESPACE',
   'MESH_REDIS_PREFIX',
   'MESH_HTTP_PORT',

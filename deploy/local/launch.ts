@@ -31,6 +31,8 @@ export interface LaunchOptions {
    * on free ports.
    */
   natsUrl?: string | undefined;
+  /** Returns the file with the credentials of a service, for a `natsUrl` with accounts in the JWT form. */
+  credsOf?: (service: string) => string;
   redisUrl?: string | undefined;
   /** The data folder of new servers; default a temporary folder. */
   dataDir?: string;
@@ -64,13 +66,16 @@ export interface LocalMesh extends AsyncDisposable {
   readonly gateway: ServiceProcess;
   /** The processes of all services except the gateway. */
   readonly processes: ServiceProcess[];
-  /** Returns the NATS user and password of a service; none when the server is not ours. */
-  login(user: string): { user?: string; pass?: string };
+  /** Returns the NATS user and password of a service; none when the server is not ours, or has none. */
+  login(user: string): Login;
   /** Returns the address of Redis for a user with its rights; when the server is not ours, the given address. */
   redisUrlOf(user: string): string;
   /** Starts another process of a service, or another gateway. */
   start(sample: Sample | 'gateway'): Promise<ServiceProcess>;
 }
+
+/** A login at NATS, as `connectNats` takes it. */
+type Login = { user?: string; pass?: string; credsFile?: string };
 
 /** The gateway and the folder of its package. */
 const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
@@ -132,7 +137,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     ownRedis
       ? allRights.replace(/\/\/[^@]*@/, `//${encodeURIComponent(user)}:${redisPasswordOf(user)}@`)
       : allRights;
-  const login = (user: string) => (ownNats ? { user, pass: passwordOf(user) } : {});
+  const login = (user: string): Login => {
+    if (ownNats) return { user, pass: passwordOf(user) };
+    return options.credsOf ? { credsFile: options.credsOf(user) } : {};
+  };
   const namesOf = (kind: 'agent' | 'tool') =>
     services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
   const credentialKeys = await credentialKeysFor(dataDir);
@@ -169,7 +177,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     more: Record<string, string> = {},
   ): Promise<ServiceProcess> => {
     const { manifest, folder: place } = which === 'gateway' ? gateway : which;
-    const { user, pass } = login(busName(manifest));
+    const { user, pass, credsFile } = login(busName(manifest));
     const restart = superviseStarts({
       name: manifest.name,
       say,
@@ -193,6 +201,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         REDIS_URL: redisUrlOf(busName(manifest)),
         ...(user !== undefined && { MESH_NATS_USER: user }),
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
+        ...(credsFile !== undefined && { MESH_NATS_CREDS: credsFile }),
         ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(which)),
         ...more,
         // This process reads the logs, for the message `started` and for the gateway's address.

@@ -17,6 +17,7 @@ await provision({
   user: config.natsUser,
   pass: config.natsPassword?.reveal(),
   tls: natsTlsOf(config),
+  credsFile: config.natsCreds,
   namespace: config.namespace,
   replicas: config.replicas,
   storage: config.storage,

@@ -1,9 +1,9 @@
-import { busName, natsAccounts } from '@agentmesh/mesh';
+import { busName } from '@agentmesh/mesh';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import {
-  accountsAlone,
   type Contents,
+  type Form,
   names,
   readContents,
   type Stage,
@@ -135,9 +135,11 @@ function isItemOf(user: string, subject: string): boolean {
 
 const isOf = (name: string, subject: string) => subject.split('.').includes(name);
 
-describe('behind the borders of the accounts', () => {
+const forms: Form[] = ['file', 'JWT'];
+
+describe.each(forms)('behind the borders of the accounts in the %s form', (form) => {
   it('a user hears nothing by ">" but the news and requests that are meant for it', async () => {
-    await using stage = await startStage(accountsAlone);
+    await using stage = await startStage(form);
     const sentinels = await postSentinels(stage);
     for (const { user, connection } of sentinels)
       for (const subject of legitimateSubjects(user)) connection.publish(subject, user);
@@ -159,7 +161,7 @@ describe('behind the borders of the accounts', () => {
   });
 
   it.each(Object.entries(ways))('no user reaches others or changes anything %s', async (_name, attack) => {
-    await using stage = await startStage(accountsAlone);
+    await using stage = await startStage(form);
     const sentinels = await postSentinels(stage);
     for (const user of users) {
       const before = await readContents(stage.operator);
@@ -197,9 +199,9 @@ function expectSame(before: Contents, after: Contents, user: string): void {
   expect(ofOthers(after), user).toEqual(ofOthers(before));
 }
 
-describe('a made-up acknowledgement', () => {
+describe.each(forms)('a made-up acknowledgement, with accounts in the %s form', (form) => {
   it('of a message in another queue is ignored since nats-server 2.15; older ones remove the message', async () => {
-    await using stage = await startStage(accountsAlone);
+    await using stage = await startStage(form);
     const victim = names.agentRun('stock_agent', 'victim');
     const seq = (await readContents(stage.operator)).messages.get(victim)?.lastSeq ?? 0;
     const user = 'agent_weather_agent';
@@ -220,9 +222,9 @@ describe('a made-up acknowledgement', () => {
   });
 });
 
-describe('with the lists of permitted subjects', () => {
+describe.each(forms)('with the lists of permitted subjects in the %s form', (form) => {
   it('the server names each subject that it refuses', async () => {
-    await using stage = await startStage(natsAccounts({ services, password: (user) => user }));
+    await using stage = await startStage(form, { withLists: true });
     for (const user of users) {
       const connection = await stage.login(user);
       const refused: string[] = [];

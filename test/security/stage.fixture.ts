@@ -1,9 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { provision } from '@agentmesh/bus';
 import { samples } from '@agentmesh/deploy/samples';
 import { busName, clientManifest, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import { type KeyFolder, keyOf } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { type Account, decode, encodeAccount, fromPublic, type KeyPair, newScopedSigner } from '@nats-io/jwt';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+} from '@nats-io/transport-node';
+import { resolverAt, startResolverStage } from '../resolver.fixture.ts';
 
 export const names = subjects();
 export const services = samples.map(({ manifest }) => manifest);
@@ -11,17 +22,9 @@ export const services = samples.map(({ manifest }) => manifest);
 export const users = [gatewayManifest, clientManifest, ...services].map(busName);
 export const agents = services.filter(({ kind }) => kind === 'agent').map(({ name }) => name);
 export const tools = services.filter(({ kind }) => kind === 'tool').map(({ name }) => name);
-/** The name of the user is its password. */
-const passwordOf = (user: string) => user;
 
-/**
- * The accounts of all samples without the lists of permitted subjects: the attacks meet only the borders of
- * the accounts. The lists would refuse most attacks by an error before they reach a border.
- */
-export const accountsAlone = natsAccounts({ services, password: passwordOf }).replaceAll(
-  /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g,
-  '',
-);
+/** The form in which NATS gets the accounts: its configuration, or JWTs. */
+export type Form = 'file' | 'JWT';
 
 export interface Stage extends AsyncDisposable {
   /** Opens a plain connection as a user. */
@@ -30,23 +33,91 @@ export interface Stage extends AsyncDisposable {
   readonly operator: NatsConnection;
 }
 
-/** Starts NATS with provisioned streams, and stores a run, an update, a job and a card for each service. */
-export async function startStage(configuration: string): Promise<Stage> {
+/** A server with accounts, and the logins of its users. */
+interface ServerWithAccounts extends AsyncDisposable {
+  url: string;
+  /** Returns the login as `provision` takes it. */
+  address(user: string): { user: string; pass: string } | { credsFile: string };
+  /** Returns the login as the client of NATS takes it. */
+  options(user: string): ConnectionOptions;
+}
+
+/**
+ * Starts NATS with provisioned streams, and stores a run, an update, a job and a card for each service.
+ * Without the lists of permitted subjects, the attacks meet only the borders of the accounts. The lists would
+ * refuse most attacks by an error before they reach a border.
+ */
+export async function startStage(form: Form, { withLists = false } = {}): Promise<Stage> {
   await using owners = new AsyncDisposableStack();
   let stack: AsyncDisposableStack = owners;
-  const server = owners.use(await startNats({ configuration }));
+  const server = owners.use(await (form === 'file' ? startFromFile(withLists) : startFromJwts(withLists)));
   const login = async (user: string) => {
     const inboxPrefix = names.inboxPrefix(user);
-    const connection = await connect({ servers: server.url, user, pass: passwordOf(user), inboxPrefix });
+    const connection = await connect({ servers: server.url, inboxPrefix, ...server.options(user) });
     stack.defer(() => connection.close());
     return connection;
   };
-  const address = { url: server.url, user: provisionUser, pass: passwordOf(provisionUser) };
-  await provision({ ...address, agents, tools, storage: 'memory' });
+  await provision({ url: server.url, ...server.address(provisionUser), agents, tools, storage: 'memory' });
   const operator = await login(provisionUser);
   await storeOneOfEach(operator);
   stack = owners.move();
   return { login, operator, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The name of a user is its password. */
+async function startFromFile(withLists: boolean): Promise<ServerWithAccounts> {
+  const accounts = natsAccounts({ services, password: (user) => user });
+  const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
+  const server = await startNats({ configuration: withLists ? accounts : accounts.replaceAll(lists, '') });
+  const address = (user: string) => ({ user, pass: user });
+  return { url: server.url, address, options: address, [Symbol.asyncDispose]: () => server.stop() };
+}
+
+/** The accounts as JWTs, for servers that are started one after the other. */
+interface PreparedAccounts {
+  /** The text for nats-server.conf, with all accounts. */
+  configuration: string;
+  folder: KeyFolder;
+}
+
+const prepared = new Map<boolean, Promise<PreparedAccounts>>();
+
+async function startFromJwts(withLists: boolean): Promise<ServerWithAccounts> {
+  const preparing = prepared.get(withLists) ?? prepareAccounts(withLists);
+  prepared.set(withLists, preparing);
+  const { configuration, folder } = await preparing;
+  const server = await startNats({ configuration: resolverAt(configuration, randomUUID()) });
+  const { creds } = folder.mesh('mesh');
+  return {
+    url: server.url,
+    address: (user) => ({ credsFile: creds(user) }),
+    options: (user) => ({ authenticator: credsAuthenticator(readFileSync(creds(user))) }),
+    [Symbol.asyncDispose]: () => server.stop(),
+  };
+}
+
+/** Pushes the accounts to a server, and returns them as that server got them. */
+async function prepareAccounts(withLists: boolean): Promise<PreparedAccounts> {
+  await using stage = await startResolverStage(services, { keepsKeys: true });
+  const { folder } = stage.tenancy;
+  const signer = keyOf((await folder.operator()).signingSeeds[0]);
+  const accounts = [provisionUser, ...users].map(async (user) => {
+    const { account = '', pushed = '' } = (await folder.mesh('mesh').account(user)) ?? {};
+    return `  ${account}: ${withLists ? pushed : await withoutLists(user, pushed, signer)}`;
+  });
+  const text = await readFile(folder.configuration, 'utf8');
+  const preload = `resolver_preload: {\n${(await Promise.all(accounts)).join('\n')}\n`;
+  return { configuration: text.replace('resolver_preload: {\n', preload), folder };
+}
+
+/** Returns an account with keys whose users may use every subject of the account. */
+async function withoutLists(user: string, jwt: string, signer: KeyPair): Promise<string> {
+  const { name, sub, nats } = decode<Account>(jwt);
+  const everything = { pub: { allow: ['>'] }, sub: { allow: ['>'] } };
+  const keys = (nats.signing_keys ?? []).map((key) =>
+    typeof key === 'string' ? key : newScopedSigner(fromPublic(key.key), user, everything),
+  );
+  return await encodeAccount(name, fromPublic(sub), { ...nats, signing_keys: keys }, { signer });
 }
 
 async function storeOneOfEach(operator: NatsConnection): Promise<void> {

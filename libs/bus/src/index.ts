@@ -30,12 +30,16 @@ export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub
 export { MemoryHub } from './memory/memory-hub.ts';
 export type { NatsOptions } from './nats/connect-nats.ts';
 export { connectNats } from './nats/connect-nats.ts';
+export type { AccountResolver } from './nats/operator/account-resolver.ts';
+export { openResolver } from './nats/operator/account-resolver.ts';
 export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
+export type { ServiceQueues } from './nats/operator/service-queues.ts';
+export { openQueues } from './nats/operator/service-queues.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
 export type {

@@ -1,9 +1,11 @@
 import { openCards, openOrphans, type StoredDeadLetter } from '@agentmesh/bus';
 import { cancelInvocation, deleteUserData, endOrphan, replayDeadLetter } from '@agentmesh/mesh';
 import { MeshError, nearest } from '@agentmesh/protocol';
+import { accountCommands } from './account-commands.ts';
 import { streamCommands } from './stream-commands.ts';
 import { type Command, operatorOf, type Surroundings, withLetters, withMesh } from './surroundings.ts';
 import { writeExport } from './write-export.ts';
+import { usageOf, WrongUsage } from './wrong-usage.ts';
 
 /** All commands by their words. */
 export const commands: Record<string, Command> = {
@@ -61,7 +63,7 @@ export const commands: Record<string, Command> = {
     usage: '<subject>',
     meaning: 'moves the messages of such a subject to the dead letters, and ends their runs',
     async run([subject], around) {
-      if (!subject) throw new WrongUsage('name the subject', 'orphans bury');
+      if (!subject) throw wrongUsage('name the subject', 'orphans bury');
       await using queues = await openOrphans(operatorOf(around));
       await withMesh(around, async (mesh) => {
         let ended = 0;
@@ -93,7 +95,7 @@ export const commands: Record<string, Command> = {
     meaning: 'forgets a service that is gone for good, and its app',
     async run([kind, name], around) {
       if ((kind !== 'agent' && kind !== 'tool') || !name)
-        throw new WrongUsage('name the kind and the service', 'cards remove');
+        throw wrongUsage('name the kind and the service', 'cards remove');
       await using cards = await openCards(operatorOf(around));
       await cards.remove(kind, name);
       around.print(`the card of ${kind} ${name} is gone`);
@@ -104,8 +106,7 @@ export const commands: Record<string, Command> = {
     meaning: 'cancels an invocation in all processes that work on it',
     run: ([appName, userId, sessionId, invocationId], around) =>
       withMesh(around, async (mesh) => {
-        if (!appName || !userId || !sessionId || !invocationId)
-          throw new WrongUsage('name all four', 'cancel');
+        if (!appName || !userId || !sessionId || !invocationId) throw wrongUsage('name all four', 'cancel');
         const ref = { appName, userId, sessionId, invocationId };
         const { status } = await cancelInvocation(mesh, ref, 'an operator cancelled it');
         around.print(status === 'running' ? 'told all who work on it' : `it has ended: ${status}`);
@@ -115,7 +116,7 @@ export const commands: Record<string, Command> = {
     usage: '<app> <user> <folder>',
     meaning: 'writes all data of a user into a new folder (docs/privacy.md)',
     async run([appName, userId, folder], around) {
-      if (!appName || !userId || !folder) throw new WrongUsage('name all three', 'user export');
+      if (!appName || !userId || !folder) throw wrongUsage('name all three', 'user export');
       await withMesh(around, async (mesh) =>
         around.print(JSON.stringify(await writeExport(mesh, { appName, userId }, folder))),
       );
@@ -127,7 +128,7 @@ export const commands: Record<string, Command> = {
     async run(args, around) {
       const [appName, userId, more] = args.filter((each) => each !== '--yes');
       if (!appName || !userId || more !== undefined)
-        throw new WrongUsage('name an app and a user', 'user delete');
+        throw wrongUsage('name an app and a user', 'user delete');
       if (!args.includes('--yes')) {
         const why = `this deletes all that is kept of user ${userId} in app ${appName}; say --yes if you mean it`;
         throw new MeshError('invalid_argument', why);
@@ -137,6 +138,7 @@ export const commands: Record<string, Command> = {
       );
     },
   },
+  ...accountCommands,
 };
 
 /** The parsed words of the user: help, of one command if it is named, or a command and its arguments. */
@@ -163,27 +165,22 @@ function argumentsOf(name: string, words: readonly string[]): string[] {
   const maxArgs = (commands[name]?.usage ?? '').split(' ').filter(Boolean).length;
   const [extra] = args.slice(maxArgs);
   if (extra === undefined) return args;
-  throw new WrongUsage(`${name} does not take ${JSON.stringify(extra)}`, name);
+  throw wrongUsage(`${name} does not take ${JSON.stringify(extra)}`, name);
 }
 
-/** The error for a command that does not exist, or whose arguments are wrong. */
-export class WrongUsage extends MeshError {
-  constructor(problem: string, only?: string) {
-    super('invalid_argument', `${problem}\n${usage(only)}`);
-  }
+function wrongUsage(problem: string, only?: string): WrongUsage {
+  return new WrongUsage(problem, commands, only);
 }
 
 function unknownCommand(words: readonly string[]): WrongUsage {
   const [group = '', name] = words;
-  if (group === '') return new WrongUsage('name a command');
+  if (group === '') return wrongUsage('name a command');
   const names = Object.keys(commands);
   if (name === undefined && names.some((each) => each.startsWith(`${group} `)))
-    return new WrongUsage(`${group} needs one more word`, group);
+    return wrongUsage(`${group} needs one more word`, group);
   const input = words.slice(0, 2).join(' ');
   const meant = nearest(input, names);
-  return new WrongUsage(
-    `there is no command ${JSON.stringify(input)}${meant ? `; did you mean ${meant}?` : ''}`,
-  );
+  return wrongUsage(`there is no command ${JSON.stringify(input)}${meant ? `; did you mean ${meant}?` : ''}`);
 }
 
 /** Runs the command that the words begin with. @throws MeshError `invalid_argument` with the usage */
@@ -193,14 +190,8 @@ export async function runCommand(words: readonly string[], surroundings: Surroun
   else await wish.command.run(wish.args, surroundings);
 }
 
-/** Returns the usage of all commands, of a group (`cards`), or of one. */
-export function usage(only?: string): string {
-  const rows = Object.entries(commands)
-    .filter(([name]) => only === undefined || name === only || name.startsWith(`${only} `))
-    .map(([name, each]) => [[name, each.usage].filter(Boolean).join(' '), each.meaning] as const);
-  const width = Math.max(...rows.map(([words]) => words.length));
-  const lines = rows.map(([words, meaning]) => `  ${words.padEnd(width)}  ${meaning}`);
-  return `usage: npm run mesh -- <command>\n${lines.join('\n')}`;
+function usage(only?: string): string {
+  return usageOf(commands, only);
 }
 
 function wholeNumber(text = ''): number {
@@ -209,7 +200,7 @@ function wholeNumber(text = ''): number {
     text === ''
       ? 'the number of the dead letter is missing'
       : `${JSON.stringify(text)} is no number of a dead letter`;
-  throw new WrongUsage(problem, 'dead-letters');
+  throw wrongUsage(problem, 'dead-letters');
 }
 
 function summaryOf({ seq, letter }: StoredDeadLetter): string {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { MeshError } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
-import { findCommand, WrongUsage } from './commands.ts';
+import { findCommand } from './commands.ts';
 import { variablesOfOthers } from './variables-of-others.ts';
+import { WrongUsage } from './wrong-usage.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 

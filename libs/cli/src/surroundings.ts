@@ -17,7 +17,7 @@ export interface Command {
 }
 
 /** Time limit of the connection to a server, in ms: short, as a person waits. */
-const connectTimeoutMs = 2_000;
+export const connectTimeoutMs = 2_000;
 
 /** Returns the address of NATS for an operator. */
 export function operatorOf({ config }: Surroundings): OperatorOptions {
@@ -26,6 +26,7 @@ export function operatorOf({ config }: Surroundings): OperatorOptions {
     user: config.natsUser,
     pass: config.natsPassword?.reveal(),
     tls: natsTlsOf(config),
+    credsFile: config.natsCreds,
     namespace: config.namespace,
     connectTimeoutMs,
   };

@@ -41,6 +41,8 @@ export type { RedisAclOptions } from './rights/redis-acl.ts';
 export { redisAcl } from './rights/redis-acl.ts';
 export type { RedisUser, RedisUsersOptions } from './rights/redis-users.ts';
 export { redisUsers } from './rights/redis-users.ts';
+export type { RightsRow } from './rights/rights-table.ts';
+export { rightsTable } from './rights/rights-table.ts';
 export type { ServiceManifest } from './rights/service-manifest.ts';
 export {
   agentManifest,

@@ -26,6 +26,7 @@ describe('readConfig', () => {
       natsCaFile: undefined,
       natsCertFile: undefined,
       natsKeyFile: undefined,
+      natsCreds: undefined,
       redisUrl: 'redis://127.0.0.1:6379',
       redisPrefix: undefined,
       redisCaFile: undefined,

@@ -53,6 +53,12 @@ export const serviceConfig = {
   natsKeyFile: variable('MESH_NATS_KEY_FILE', 'file with the key of this certificate, in PEM', z.string(), {
     optional: true,
   }),
+  natsCreds: variable(
+    'MESH_NATS_CREDS',
+    'file with the NATS credentials of this service, instead of a user and a password; read for each connection',
+    z.string(),
+    { optional: true },
+  ),
   redisUrl: variable(
     'REDIS_URL',
     'address of Redis, with user and password if it has them; forms for a cluster and Sentinels: see below',

@@ -23,6 +23,8 @@ export interface ConnectOptions {
   password?: string | undefined;
   /** Files of a connection with TLS; only for addresses with `tls://`. */
   natsTls?: NatsTls | undefined;
+  /** File with NATS credentials, instead of `user` and `password`. */
+  credsFile?: string | undefined;
   /** Address of one server, a Redis Cluster, or Sentinels, with or without TLS: see `parseRedisUrl`. */
   redisUrl: string;
   /**
@@ -70,6 +72,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   user: true,
   password: true,
   natsTls: true,
+  credsFile: true,
   redisUrl: true,
   redisCaFile: true,
   redisWaitReplicas: true,
@@ -130,6 +133,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.user !== undefined && { user: options.user }),
       ...(options.password !== undefined && { pass: options.password }),
       tls: options.natsTls,
+      credsFile: options.credsFile,
       namespace,
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
@@ -179,6 +183,7 @@ export async function connectService(
     user: config.natsUser,
     password: config.natsPassword?.reveal(),
     natsTls: natsTlsOf(config),
+    credsFile: config.natsCreds,
     redisUrl: config.redisUrl.reveal(),
     redisCaFile: config.redisCaFile,
     redisWaitReplicas: config.redisWaitReplicas,

@@ -28,6 +28,8 @@ export interface AccountLink {
 export interface Account {
   name: string;
   user: string;
+  /** The service, gateway or program to which the account belongs; `provision` for the operator. */
+  service: string;
   /** Undefined for a user that may use every subject of its account. */
   permissions?: Permissions;
 }
@@ -35,10 +37,10 @@ export interface Account {
 export interface AccountPlan {
   accounts: Account[];
   links: AccountLink[];
+  /** The name of the account of JetStream, in which all streams and buckets of the mesh lie. */
+  jetStream: string;
 }
 
-/** The account of JetStream, in which all streams and buckets lie. */
-export const jetStreamAccount = 'MESH';
 /** The user that may make streams, consumers and buckets. */
 export const provisionUser = 'provision';
 
@@ -59,50 +61,90 @@ interface Member {
  * Plans the accounts of a mesh: one account for each service, for the gateway, for other programs, and for
  * JetStream with the operator. The links between them are the rights of the services and nothing else.
  */
-export function planAccounts(services: readonly ServiceManifest[], namespace?: string): AccountPlan {
+export function planAccounts(services: readonly ServiceManifest[], namespace = 'mesh'): AccountPlan {
+  const jetStream = namespace.toUpperCase();
   const manifests = [operatorManifest, gatewayManifest, clientManifest, ...services];
   const members = manifests.map((manifest) => ({
-    account: accountOf(manifest),
+    account: manifest.kind === 'operator' ? jetStream : nameIn(namespace, busName(manifest)),
     manifest,
     rights: rightsOf(manifest, services, namespace),
   }));
   const accounts = members.map(({ account, manifest }) =>
     manifest.kind === 'operator'
-      ? { name: account, user: provisionUser }
-      : { name: account, user: account, permissions: permissionsOf(manifest, services, namespace) },
+      ? { name: account, user: nameIn(namespace, provisionUser), service: provisionUser }
+      : {
+          ...{ name: account, user: account, service: busName(manifest) },
+          permissions: permissionsOf(manifest, services, namespace),
+        },
   );
-  const pairs = members.flatMap((from) => members.flatMap((to) => (from === to ? [] : { from, to })));
+  const answered = answeredSubjects(members);
   const links = [
-    ...members.flatMap(storageLinks),
-    ...withoutRivals(pairs.flatMap(({ from, to }) => requestLinks(from, to))),
-    ...pairs.flatMap(({ from, to }) => newsLinks(from, to, services)),
+    ...members.flatMap((member) => storageLinks(jetStream, member)),
+    ...withoutRivals(members.flatMap((to) => requestLinks(to, answered))),
+    ...members.flatMap((from) => newsLinks(from, members, services)),
   ];
-  return { accounts, links };
+  return { accounts, links, jetStream };
 }
 
-function accountOf(manifest: ServiceManifest): string {
-  return manifest.kind === 'operator' ? jetStreamAccount : busName(manifest);
+/** Returns the name of an account or user among those of all meshes on one NATS. */
+function nameIn(namespace: string, name: string): string {
+  return namespace === 'mesh' ? name : `${namespace}:${name}`;
 }
 
 /** Links a service with JetStream. */
-function storageLinks({ account, rights: { storage } }: Member): AccountLink[] {
+function storageLinks(jetStream: string, { account, rights: { storage } }: Member): AccountLink[] {
   if (storage.length === 0) return [];
   return [accountInfo, ...storage].map((subject) => ({
-    ...{ from: jetStreamAccount, to: account, kind: 'service', subject },
+    ...{ from: jetStream, to: account, kind: 'service', subject },
     hasManyAnswers: subject.startsWith('$JS.API.CONSUMER.MSG.NEXT.'),
   }));
 }
 
-/** Links a service that answers requests with a service that may send them. */
-function requestLinks(from: Member, to: Member): AccountLink[] {
-  const { answers, discovery } = from.rights;
-  return [...answers, ...discovery]
-    .filter((subject) => to.rights.requests.some((pattern) => covers(pattern, subject)))
-    .map((subject) => ({
-      ...{ from: from.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
+/** A subject on which a service answers requests. */
+interface AnsweredSubject {
+  subject: string;
+  by: Member;
+  /** True for a question about replicas. */
+  isDiscovery: boolean;
+}
+
+function answeredSubjects(members: readonly Member[]): Map<string, AnsweredSubject[]> {
+  const all = members.flatMap((by) => {
+    const { answers, discovery } = by.rights;
+    return [
+      ...answers.map((subject) => ({ subject, by, isDiscovery: false })),
+      ...discovery.map((subject) => ({ subject, by, isDiscovery: true })),
+    ];
+  });
+  return Map.groupBy(all, ({ subject }) => subject);
+}
+
+/** Links a service that sends requests with the services that answer them. */
+function requestLinks(to: Member, answered: ReadonlyMap<string, AnsweredSubject[]>): AccountLink[] {
+  const patterns = to.rights.requests;
+  const isPattern = (subject: string) => /[*>]/.test(subject);
+  const wide = patterns.filter(isPattern);
+  const subjects = new Set([
+    ...patterns.filter((subject) => answered.has(subject)),
+    // Most services send to a few subjects by name. Only patterns are compared with all subjects.
+    ...[...(wide.length === 0 ? [] : answered.keys())].filter((subject) =>
+      wide.some((pattern) => covers(pattern, subject)),
+    ),
+  ]);
+  return [...subjects]
+    .flatMap((subject) => answered.get(subject) ?? [])
+    .filter(({ by, isDiscovery }) => by !== to && (!isDiscovery || needs(to.manifest, by.manifest)))
+    .map(({ subject, by }) => ({
+      ...{ from: by.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
       // The program that asks may be one without agentmesh, to which no heartbeats go while the agent works.
       ...(to.manifest.kind === 'client' && { answersWithin: '24h' }),
     }));
+}
+
+/** Tells whether a service may ask for replicas of another one. An agent asks for the tools that it calls. */
+function needs({ kind, calls, offers = [] }: ServiceManifest, other: ServiceManifest): boolean {
+  if (kind !== 'agent' || other.kind !== 'tool') return true;
+  return calls.includes(other.name) || matchesAny(offers, other.name);
 }
 
 /**
@@ -118,21 +160,27 @@ function withoutRivals(links: readonly AccountLink[]): AccountLink[] {
   return [...byImport.values()];
 }
 
-/** Links a publisher of news with a listener. */
-function newsLinks(from: Member, to: Member, services: readonly ServiceManifest[]): AccountLink[] {
-  if (!tells(from.manifest, to.manifest, services)) return [];
-  return from.rights.news
-    .filter((subject) => to.rights.hears.some((pattern) => covers(pattern, subject)))
-    .map((subject) => ({ from: from.account, to: to.account, kind: 'stream', subject }));
+/**
+ * Links a publisher of news with its listeners. News of an agent are for the gateway and other programs, and
+ * for the services that may work for it.
+ */
+function newsLinks(
+  from: Member,
+  members: readonly Member[],
+  services: readonly ServiceManifest[],
+): AccountLink[] {
+  const reach = from.manifest.kind === 'agent' ? reachOf(from.manifest, services) : undefined;
+  return members
+    .filter((to) => to !== from && (!isService(to.manifest) || reach?.has(busName(to.manifest)) !== false))
+    .flatMap((to) =>
+      from.rights.news
+        .filter((subject) => to.rights.hears.some((pattern) => covers(pattern, subject)))
+        .map((subject) => ({ from: from.account, to: to.account, kind: 'stream' as const, subject })),
+    );
 }
 
-/**
- * Tells whether news of one service are meant for another one. News of an agent are for the gateway and other
- * programs, and for the services that may work for it.
- */
-function tells(from: ServiceManifest, to: ServiceManifest, services: readonly ServiceManifest[]): boolean {
-  if (from.kind !== 'agent' || (to.kind !== 'agent' && to.kind !== 'tool')) return true;
-  return reachOf(from, services).has(busName(to));
+function isService({ kind }: ServiceManifest): boolean {
+  return kind === 'agent' || kind === 'tool';
 }
 
 /** Returns the names on the bus of all services that may work for an agent, at any distance. */
@@ -153,11 +201,15 @@ export function reachOf({ name }: ServiceManifest, services: readonly ServiceMan
 }
 
 /** Tells whether each subject of the second pattern is one of the first pattern. */
-function covers(pattern: string, other: string): boolean {
+export function covers(pattern: string, other: string): boolean {
+  // Most subjects differ before the first wildcard. A mesh of a thousand services compares millions.
+  const at = pattern.search(/[*>]/);
+  if (at === -1) return pattern === other;
+  if (!other.startsWith(pattern.slice(0, at))) return false;
   const wanted = pattern.split('.');
   const tokens = other.split('.');
-  for (const [at, want] of wanted.entries()) {
-    const token = tokens[at];
+  for (const [index, want] of wanted.entries()) {
+    const token = tokens[index];
     if (token === undefined) return false;
     if (want === '>') return true;
     if (token === '>' || (want !== '*' && want !== token)) return false;

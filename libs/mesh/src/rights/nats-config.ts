@@ -1,4 +1,5 @@
-import { type Account, type AccountLink, jetStreamAccount, planAccounts } from './accounts.ts';
+import { MeshError } from '@agentmesh/protocol';
+import { type Account, type AccountLink, type AccountPlan, planAccounts } from './accounts.ts';
 import type { ServiceManifest } from './service-manifest.ts';
 
 export interface NatsUsers {
@@ -12,18 +13,29 @@ export interface NatsUsers {
 /**
  * Returns the `accounts` part of a nats-server.conf: an account for each service with one user, and an account
  * for JetStream with the user for provisioning. A service reaches another account only by the subjects of its
- * rights.
+ * rights. Several meshes with different namespaces share nothing.
+ *
+ * @throws MeshError `invalid_argument` for two meshes with one namespace
  */
-export function natsAccounts({ services, password, namespace }: NatsUsers): string {
-  const { accounts, links } = planAccounts(services, namespace);
-  const blocks = accounts.map((account) => accountBlock(account, links, password(account.user)));
+export function natsAccounts(...meshes: readonly NatsUsers[]): string {
+  assertDistinct(meshes.map(({ namespace = 'mesh' }) => namespace));
+  const blocks = meshes.flatMap(({ services, password, namespace }) => {
+    const plan = planAccounts(services, namespace);
+    return plan.accounts.map((account) => accountBlock(account, plan, password(account.user)));
+  });
   return `accounts {\n${blocks.join('\n')}\n}\n`;
 }
 
-function accountBlock(account: Account, links: readonly AccountLink[], password: string): string {
+function assertDistinct(namespaces: readonly string[]): void {
+  const [twice] = namespaces.filter((each, at) => namespaces.indexOf(each) !== at);
+  if (twice === undefined) return;
+  throw new MeshError('invalid_argument', `two meshes have the namespace ${twice}; rename one of them`);
+}
+
+function accountBlock(account: Account, { links, jetStream }: AccountPlan, password: string): string {
   const { name } = account;
   const parts = [
-    ...(name === jetStreamAccount ? ['    jetstream: enabled'] : []),
+    ...(name === jetStream ? ['    jetstream: enabled'] : []),
     `    users: [ ${userText(account, password)} ]`,
     ...listText('exports', exportTexts(links.filter(({ from }) => from === name))),
     ...listText('imports', links.filter(({ to }) => to === name).map(importText)),

@@ -3,6 +3,7 @@ import { MeshError, type OptionNames } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
+import { credsLogin } from './creds-login.ts';
 import { fromNats, isTimeout, rootCause } from './nats-errors.ts';
 import { type NatsTls, readTls } from './tls.ts';
 
@@ -15,11 +16,22 @@ export interface NatsAddress {
   url: string;
   user?: string | undefined;
   pass?: string | undefined;
+  /**
+   * The file with the credentials of a user of an account (JWT form), instead of `user` and `pass`. It is
+   * read again for each connection, so new credentials apply from the next connection on.
+   */
+  credsFile?: string | undefined;
   /** Only for addresses with `tls://`. */
   tls?: NatsTls | undefined;
 }
 
-export const natsAddressNames: OptionNames<NatsAddress> = { url: true, user: true, pass: true, tls: true };
+export const natsAddressNames: OptionNames<NatsAddress> = {
+  url: true,
+  user: true,
+  pass: true,
+  credsFile: true,
+  tls: true,
+};
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
@@ -34,8 +46,9 @@ export async function dial(
   inboxPrefix: string,
   timeoutMs = defaultConnectTimeoutMs,
 ): Promise<NatsConnection> {
-  const { servers, ...credentials } = readAddress(address);
+  const { servers, ...login } = readAddress(address);
   const tls = readTls(servers, address.tls);
+  const credentials = address.credsFile === undefined ? login : credsLogin(address.credsFile, login);
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
