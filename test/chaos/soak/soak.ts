@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { provisionUser } from '@agentmesh/mesh';
 import { app } from '../agents.ts';
@@ -22,6 +23,8 @@ export interface SoakOptions extends Pick<ChaosOptions, 'signal' | 'onFault' | '
 const operatorCommand = join(import.meta.dirname, '../../../libs/cli/src/main.ts');
 /** The time between two measurements of the processes, in ms. */
 const everyMs = 10_000;
+/** The longest time for which NATS may be full after a round, in ms. */
+const fullMs = 180_000;
 /** The time of one round's traffic, in ms, and a number of runs that no round reaches in this time. */
 const roundMs = 60_000;
 const manyRuns = 20_000;
@@ -72,12 +75,26 @@ async function sweep({ natsUrl, redis, login }: Field): Promise<void> {
   await promisify(execFile)(process.execPath, [operatorCommand, 'streams', 'sweep'], { env });
 }
 
+/**
+ * Deletes a user. While NATS is full, which large news can make it for the two minutes of their life, this is
+ * tried again.
+ */
+async function deleteUser(url: string): Promise<Response> {
+  const until = now() + fullMs;
+  for (;;) {
+    const response = await fetch(url, { method: 'DELETE' });
+    if (response.status !== 429 || now() > until) return response;
+    await response.arrayBuffer();
+    await delay(2_000);
+  }
+}
+
 /** Deletes the data of a round: users with their sessions and files, the notes about effects, the news, and the requests of models. */
 async function forgetRound({ field, nats }: OpenMesh, { traffic }: ChaosResult): Promise<void> {
   const users = new Set([...traffic.sessions.values()].map(({ userId }) => userId));
   const [gateway] = field.gatewayUrls;
   for (const user of users) {
-    const response = await fetch(`${gateway}${pathOfUser(app, user)}`, { method: 'DELETE' });
+    const response = await deleteUser(`${gateway}${pathOfUser(app, user)}`);
     if (!response.ok) throw new Error(`${user} was not deleted: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   }
