@@ -13,6 +13,7 @@ import {
 } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
+import { type Server, startRedis } from '@agentmesh/testing/servers';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ResolverStage, startResolverStage } from '../resolver.fixture.ts';
@@ -25,17 +26,22 @@ const services = samples.filter(({ manifest }) => first.includes(manifest.name))
 const newcomer = { manifest: agentManifest(echoAgent), folder: 'test/scenarios/runtime-accounts' };
 
 let stage: ResolverStage;
+let redis: Server;
 let mesh: LocalMesh;
 let client: ReturnType<typeof restClient>;
 
 beforeAll(async () => {
   stage = await startResolverStage(services.map(({ manifest }) => manifest));
-  mesh = await launchMesh({ services, model: 'scripted', natsUrl: stage.url, credsOf: stage.credsOf });
+  // Its user has all rights: the users of Redis are made at its start, and a service joins later here.
+  redis = await startRedis({ appendOnly: true });
+  const servers = { natsUrl: stage.url, redisUrl: redis.url };
+  mesh = await launchMesh({ services, model: 'scripted', ...servers, credsOf: stage.credsOf });
   client = restClient(mesh.gatewayUrl);
 });
 afterAll(async () => {
   await mesh?.[Symbol.asyncDispose]();
   await stage?.[Symbol.asyncDispose]();
+  await redis?.stop();
 });
 
 /** Runs the weather agent, which calls its tool, in a new session. */

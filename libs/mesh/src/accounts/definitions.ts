@@ -1,29 +1,40 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { BaseAgent, BaseTool } from '@agentmesh/agent';
+import { App, BaseAgent, BaseTool } from '@agentmesh/agent';
 import { assertName, MeshError, parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '../rights/service-manifest.ts';
 
+const names = z.array(z.string());
+const fields = {
+  kind: z.enum(['agent', 'tool']),
+  name: z.string(),
+  description: z.string().optional(),
+  globalInstruction: z.string().optional(),
+  transfers: names.default([]),
+  asks: names.default([]),
+  calls: names.default([]),
+  offers: names.optional(),
+  longRunning: z.boolean().optional(),
+  app: z.string().optional(),
+  usesMemory: z.boolean().optional(),
+  credentialKeys: names.optional(),
+} satisfies Record<keyof ServiceManifest, z.ZodType>;
+
 /** The facts about services, as a file of JSON holds them. */
 export const definitionsSchema: z.ZodType<ServiceManifest[]> = z.array(
-  z
-    .strictObject({
-      kind: z.enum(['agent', 'tool']),
-      name: z.string(),
-      transfers: z.array(z.string()).default([]),
-      asks: z.array(z.string()).default([]),
-      calls: z.array(z.string()).default([]),
-      offers: z.array(z.string()).optional(),
-      longRunning: z.boolean().optional(),
-    })
-    .transform(({ offers, longRunning, ...needed }) => ({
-      ...needed,
-      ...(offers && { offers }),
-      ...(longRunning !== undefined && { longRunning }),
-    })),
+  z.strictObject(fields).transform(({ kind, name, transfers, asks, calls, ...optional }) => ({
+    ...{ kind, name, transfers, asks, calls },
+    ...onlyDefined(optional),
+  })),
 );
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function onlyDefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
 
 /**
  * Reads the definitions of services: a JSON file with a list of them, or a module that exports agents and
@@ -62,12 +73,16 @@ async function importModule(file: string): Promise<object> {
 }
 
 /**
- * Returns the manifests of all exported agents and tools, also in lists, and of objects with a `manifest`. An
- * agent below another one is no service.
+ * Returns the manifests of all exported apps, agents and tools, also in lists, and of objects with a `manifest`.
+ * An agent below another one is no service, and the root of an exported app is that of the app.
  */
 function manifestsIn(exported: object): ServiceManifest[] {
-  return [...new Set<unknown>(Object.values(exported).flat())].flatMap((each) => {
-    if (each instanceof BaseAgent) return each.parentAgent ? [] : [agentManifest(each)];
+  const values = [...new Set<unknown>(Object.values(exported).flat())];
+  const roots = values.flatMap((each) => (each instanceof App ? each.rootAgent : []));
+  return values.flatMap((each) => {
+    if (each instanceof App) return [agentManifest(each)];
+    if (each instanceof BaseAgent)
+      return each.parentAgent || roots.includes(each) ? [] : [agentManifest(each)];
     if (each instanceof BaseTool) return [toolManifest(each)];
     const hasManifest = typeof each === 'object' && each !== null && 'manifest' in each;
     return hasManifest ? parse(definitionsSchema, [each.manifest], 'the manifest') : [];

@@ -71,7 +71,9 @@ const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
 /** The limits of the stream of security decisions: 90 days, and 64 MiB, which are over 100,000 decisions. */
 const auditAgeMs = 90 * 86_400_000;
-const auditBytes = 64 * 2 ** 20;
+/** Limits by number: nats-server would reserve a limit in bytes at once, in each mesh. */
+const auditRecords = 200_000;
+const auditRecordBytes = 16 * 1024;
 /**
  * The times to live of large payloads that nobody deletes; the receiver of a payload deletes it at once. All
  * listeners have read news by then; work lives as long as a dead letter.
@@ -196,7 +198,8 @@ async function putAuditStream(
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.Old,
     max_age: nanos(auditAgeMs),
-    max_bytes: auditBytes,
+    max_msgs: auditRecords,
+    max_msg_size: auditRecordBytes,
     duplicate_window: nanos(duplicateWindowMs),
     deny_delete: true,
     deny_purge: true,
