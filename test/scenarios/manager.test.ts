@@ -1,4 +1,4 @@
-import { getFunctionResponses } from '@agentmesh/agent';
+import { App, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type AddressedCall, agentManifest, provisionUser } from '@agentmesh/mesh';
 import { type Event, subjects } from '@agentmesh/protocol';
@@ -24,7 +24,12 @@ beforeAll(async () => {
   vi.stubEnv('MESH_HTTP_PERSON_HEADER', 'X-Forwarded-User');
   vi.stubEnv('MESH_HTTP_ROLES_HEADER', 'X-Forwarded-Groups');
   mesh = await launchMesh({
-    services: [{ manifest: agentManifest(teller), folder: 'test/scenarios/manager' }],
+    services: [
+      {
+        manifest: agentManifest(new App({ name: 'bank_app', rootAgent: teller })),
+        folder: 'test/scenarios/manager',
+      },
+    ],
     env: { MODEL_URL: model.url },
   });
   client = restClient(mesh.gatewayUrl);

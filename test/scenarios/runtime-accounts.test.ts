@@ -67,7 +67,7 @@ function startLoad(inFlight: number) {
     async more() {
       const target = load.done + inFlight + 2;
       await until(() => load.done > target, { what: 'more turns', timeoutMs: 20_000 });
-      expect(load.failures).toEqual([]);
+      expect(load.failures.map(String)).toEqual([]);
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
