@@ -98,6 +98,8 @@ function counters(stats: Stats, subject: string) {
 }
 
 const pingTimeoutMs = 1_000;
+/** The number of pings in this time. */
+const pings = 2;
 const flushTimeoutMs = 500;
 
 /** Tells whether a replica of the service listens. See `Bus.isServed`. */
@@ -110,8 +112,11 @@ export async function isServed(
     headers: { [header.caller]: caller },
     bytes: new Uint8Array(),
   };
-  const reply = await firstPacket(inbox, ping, pingTimeoutMs);
-  if (reply) return !reply.noResponders;
+  // A replica that connects again, as with new credentials, hears the second ping only.
+  for (let sent = 1; sent <= pings; sent += 1) {
+    const reply = await firstPacket(inbox, ping, pingTimeoutMs / pings);
+    if (reply) return !reply.noResponders;
+  }
   // A replica that is only paused is silent too. The server is asked after the ping: a server that stops
   // between two questions would answer the first one only.
   if (await answers(link)) return false;

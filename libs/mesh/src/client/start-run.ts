@@ -171,13 +171,13 @@ async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator
 const maxLooks = 3;
 const silenceMs = 3_000;
 
-/** A look that takes this long is repeated once only, in ms. */
+/** A look that takes this long is not repeated, in ms. */
 const longLookMs = 300;
 
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
- * come back one by one, and one that gets new credentials connects again. Asks twice at most when the answer
- * takes long: nats-server 2.9 does not say over accounts that nobody listens.
+ * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
+ * nobody listens.
  *
  * @throws MeshError `unavailable` when NATS gives no answer
  */
@@ -187,8 +187,7 @@ async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
     const lookedAt = performance.now();
     try {
       if (await bus.isServed(subjects.shownAs(agent))) return true;
-      const isLong = performance.now() - lookedAt >= longLookMs;
-      if (look === maxLooks || (isLong && look > 1)) return false;
+      if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
     } catch (thrown) {
       const isTooLate = look === maxLooks || performance.now() > giveUpAt;
       if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;
