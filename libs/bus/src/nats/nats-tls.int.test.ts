@@ -61,6 +61,7 @@ describe('NATS with TLS that asks for certificates', () => {
     await expectCode(connect(own, { scheme: 'nats' }), 'invalid_argument', /tls:\/\//);
     await expectCode(connect(own, { host: '127.0.0.1' }), 'invalid_argument', /host name/);
     await expectCode(connect(own, { host: '[::1]' }), 'invalid_argument', /host name/);
+    await expectCode(connect(own, { host: '127.0.0.1', scheme: 'TLS' }), 'invalid_argument', /host name/);
     await expectCode(connect({ certFile: own.certFile }), 'invalid_argument', /key/);
     await expectCode(connect({ caFile: join(dir, 'no.pem') }), 'invalid_argument', /no\.pem/);
     const mixed = { url: 'tls://localhost:1,nats://localhost:2', service: 's', cards: false };

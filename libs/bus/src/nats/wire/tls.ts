@@ -21,7 +21,7 @@ export interface NatsTls {
  */
 export function readTls(servers: readonly string[], files: NatsTls = {}): NatsTls | undefined {
   const given = Object.fromEntries(Object.entries(files).filter(([, file]) => file !== undefined));
-  const encrypted = servers.filter((server) => server.startsWith('tls://'));
+  const encrypted = servers.filter((server) => /^tls:\/\//i.test(server));
   if (encrypted.length === 0) {
     if (Object.keys(given).length === 0) return undefined;
     throw refusal('certificates are for NATS with TLS; begin the address with tls://');
