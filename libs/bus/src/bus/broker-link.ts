@@ -49,14 +49,14 @@ export type StoredPacket = Packet & Pick<Delivery, 'key' | 'place'>;
 export interface WorkSource {
   readonly ackWaitMs: number;
   /**
-   * Waits for one message. Returns undefined when none came (the request expired, the connection was lost, or
-   * the source is withdrawn). Takes no other message from the queue. Pauses by itself after a failure. Never
-   * rejects.
+   * Asks for some messages and hands over each as it comes. Resolves when all have come, and when no more will
+   * come (the request expired, the connection was lost, or the source is withdrawn). Takes no other message
+   * from the queue. Pauses by itself after a failure. Never rejects.
    */
-  pull(): Promise<Delivery | undefined>;
+  pull(count: number, take: (delivery: Delivery) => void): Promise<void>;
   /**
    * Stops asking for messages. Resolves when no pull is open, after `withinMs` at the latest; until then an
-   * open pull may still return a message. Never rejects.
+   * open pull may still hand over messages. Never rejects.
    */
   withdraw(withinMs: number): Promise<void>;
 }

@@ -173,6 +173,31 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(second.load.most).toBe(1);
     });
 
+    it('is spread over replicas that ask for several items at once', async () => {
+      const agent = await newAgent();
+      const [one, two] = await Promise.all([connect('w'), connect('w')]);
+      const [first, second] = [holder(), holder()];
+      await one.consumeRuns(agent, first.handler, { slots: 8 });
+      await two.consumeRuns(agent, second.handler, { slots: 8 });
+      await fill(one, agent, 16);
+      await until(() => first.held.length + second.held.length === 16);
+      expect([first.held.length, second.held.length]).toEqual([8, 8]);
+    });
+
+    it('finds an idle replica while all slots of another replica are busy', async () => {
+      const agent = await newAgent();
+      const [busy, idle] = await Promise.all([connect('w'), connect('w')]);
+      const first = holder();
+      await busy.consumeRuns(agent, first.handler, { slots: 4 });
+      await fill(idle, agent, 4);
+      await until(() => first.held.length === 4);
+      const second = recorder();
+      await idle.consumeRuns(agent, second.handler, { slots: 4 });
+      await fill(idle, agent, 6);
+      await until(() => second.items.length === 2);
+      expect(first.held).toHaveLength(4);
+    });
+
     it('comes again after the delay that its handler returns', async () => {
       const agent = await newAgent();
       const bus = await connect('w');

@@ -78,9 +78,15 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
       const ending = new AbortController();
       return {
         ackWaitMs,
-        // A dead process takes no work.
-        pull: async () =>
-          closing.signal.aborted ? undefined : await hub.queues.take(subject, owner, ending.signal),
+        async pull(count, take) {
+          for (let taken = 0; taken < count; taken += 1) {
+            // A dead process takes no work.
+            if (closing.signal.aborted) return;
+            const delivery = await hub.queues.take(subject, owner, ending.signal);
+            if (!delivery) return;
+            take(delivery);
+          }
+        },
         withdraw: async () => ending.abort(),
       };
     },

@@ -25,9 +25,10 @@ const afterThrowMs = 1_000;
 const triesAtPayload = 3;
 
 /**
- * Works on a queue with one loop per slot. Each loop asks for one item at a time, and only when its slot is
- * free: no item waits in a busy replica while another replica is idle. The slots ask one after the other: an
- * idle replica costs the server one open request, however many slots it has.
+ * Works on a queue, with one item per slot. It asks only for items that have a free slot: no item waits in a
+ * busy replica while another replica is idle. One request at a time asks for as many items as the replica has
+ * in work, and for one at least: an idle replica, which may be dead, gets one item, and a busy one fills its
+ * slots with few requests.
  */
 export function consume(
   worker: Worker,
@@ -38,55 +39,80 @@ export function consume(
   assertPositive('slots', slots);
   const handBack = new AbortController();
   const { closed } = worker.link;
+  const unsettled = new Set<Promise<void>>();
   let withdrawn: Promise<void> | undefined;
-  let asking: Promise<unknown> = Promise.resolve();
+  let busy = 0;
+  let onFree = () => {};
 
-  function pullInTurn() {
-    const pulling = asking.then(() => source.pull());
-    asking = pulling.catch(() => {});
-    return pulling;
+  function free() {
+    busy -= 1;
+    onFree();
   }
 
-  async function slot() {
+  function take(delivery: Delivery) {
+    busy += 1;
+    const settled =
+      withdrawn === undefined
+        ? workOn(worker, source, delivery, handler, { handBack: handBack.signal, free })
+        : giveBack(delivery, withdrawn).finally(free);
+    unsettled.add(settled);
+    void settled.finally(() => unsettled.delete(settled));
+  }
+
+  async function ask() {
     while (!withdrawn && !closed.aborted) {
-      const delivery = await pullInTurn();
-      if (!delivery) continue;
-      if (!withdrawn) {
-        await workOn(worker, source, delivery, handler, handBack.signal);
-        continue;
-      }
-      // Returned before the end of the withdrawal, the item would go to another pull of this replica.
-      await withdrawn;
-      delivery.nak(0);
+      if (busy < slots) await source.pull(Math.min(slots - busy, Math.max(busy, 1)), take);
+      else await new Promise<void>((resolve) => (onFree = resolve));
     }
   }
 
-  const loops = Promise.all(Array.from({ length: slots }, slot));
-  loops.catch((thrown) => worker.onError(thrown, 'consume'));
+  const asking = ask();
+  asking.catch((thrown) => worker.onError(thrown, 'consume'));
+  const allSettled = async () => {
+    onFree();
+    await asking.catch(() => {});
+    while (unsettled.size > 0) await Promise.all(unsettled);
+  };
   return startOnce(async (graceMs) => {
     withdrawn = source.withdraw(graceMs);
-    await within(graceMs, loops);
+    await within(graceMs, allSettled());
     await withdrawn;
     handBack.abort();
-    await loops.catch(() => {});
+    await allSettled();
     await worker.link.flush();
   });
 }
 
+/** Returns an item that came while the worker stops. Returned earlier, it would come to this replica again. */
+async function giveBack(delivery: Delivery, withdrawn: Promise<void>): Promise<void> {
+  await withdrawn;
+  delivery.nak(0);
+}
+
+interface Slot {
+  /** Aborted when the worker hands its items back. */
+  handBack: AbortSignal;
+  /** Called once, when the handler is done: the acknowledgement does not need the slot. */
+  free(): void;
+}
+
+/** Works on an item. Resolves when the queue knows the outcome. Never rejects. */
 async function workOn(
   { claims, stats, onError }: Worker,
   source: WorkSource,
   delivery: Delivery,
   handler: WorkHandler,
-  handBack: AbortSignal,
+  { handBack, free }: Slot,
 ): Promise<void> {
   const { attempt, key, place, subject } = delivery;
   const count = stats.start(subject);
   const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
   let failure: unknown;
   try {
-    const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key, place };
-    const outcome = await unlessHandedBack(handler, item, handBack);
+    const outcome = await (async () => {
+      const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key, place };
+      return await unlessHandedBack(handler, item, handBack);
+    })().finally(free);
     if (outcome.done) {
       await delivery.ack();
       claims.drop(delivery);

@@ -120,10 +120,19 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
     }
   }
 
-  const run: RedisConnection['run'] = (command) => tryUntilDone(() => command(link.client));
+  const run: RedisConnection['run'] = (command) =>
+    tryUntilDone(() => {
+      link.joinWrites();
+      return command(link.client);
+    });
   const replicated = waitReplicas === 0 ? undefined : replicatedOn(link, waitReplicas);
   const write: RedisConnection['write'] = (key, command) =>
-    replicated ? tryUntilDone((until) => replicated(key, command, until)) : run(command);
+    replicated
+      ? tryUntilDone((until) => {
+          link.joinWrites();
+          return replicated(key, command, until);
+        })
+      : run(command);
 
   return {
     run,

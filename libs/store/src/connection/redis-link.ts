@@ -28,6 +28,11 @@ export interface RedisLink {
   serverOf(key: string, asking?: string): Promise<Redis | undefined>;
   /** Returns the connections to all servers that take writes. */
   primaries(): Redis[];
+  /**
+   * Sends all commands that follow in this turn of the event loop by one write to each server: a write costs
+   * more than a command.
+   */
+  joinWrites(): void;
   /** Starts to find out which server has which keys, after a command failed. */
   lookAgain(): void;
   /** Asks a server for a sign of life: of a cluster, any of its servers. */
@@ -155,6 +160,7 @@ function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOption
     },
     serverOf: async () => redis,
     primaries: () => [redis],
+    joinWrites: () => joinWrites(redis),
     lookAgain: () => {},
     ping: () => redis.ping(),
     async close() {
@@ -179,10 +185,19 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
       return primary(asking);
     },
     primaries: () => cluster.nodes('master'),
+    joinWrites: () => cluster.nodes('master').forEach(joinWrites),
     lookAgain: () => cluster.refreshSlotsCache(() => {}),
     ping: () => Promise.any([cluster.ping(), ...cluster.nodes('master').map((node) => node.ping())]),
     close: () => closed(cluster, life),
   };
+}
+
+/** Holds back the writes of a connection until the current turn of the event loop is over. */
+function joinWrites({ stream }: Redis): void {
+  // A connection that has never been open has no stream.
+  if (!stream || stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 function explainedError(error: Error): Error {

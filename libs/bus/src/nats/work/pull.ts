@@ -10,49 +10,62 @@ import { statusOf } from '../wire/packet.ts';
  */
 const expiresMs = 1_000;
 
+export interface PullRequest {
+  /** The consumer's subject for requests. */
+  subject: string;
+  /** The subject for the messages. */
+  inbox: string;
+  /** The number of messages that the request asks for. */
+  count: number;
+}
+
 /**
- * Asks a pull consumer for one message and waits for it. This function does not use `consume` and `fetch` of
- * the client library, because they take messages before slots are free, and messages on their way at a stop
- * are delivered again only after the ack wait.
+ * Asks a pull consumer for some messages and hands over each as it comes. This function does not use `consume`
+ * and `fetch` of the client library, because they take messages before slots are free, and messages on their
+ * way at a stop are delivered again only after the ack wait.
+ *
+ * Resolves when all messages have come, and when no more will come: the request expired, was lost with its
+ * connection, or was revoked.
  *
  * @param revoke ends the request before it expires
- * @returns undefined when no message came: the request expired, was lost with its connection, or was revoked
  * @throws when the consumer is gone or refuses
  */
-export function pullOne(
+export function pullSome(
   connection: NatsConnection,
   link: BrokerLink,
-  { subject, inbox }: { subject: string; inbox: string },
+  { subject, inbox, count }: PullRequest,
+  take: (msg: Msg) => void,
   revoke: AbortSignal,
-): Promise<Msg | undefined> {
-  const result = Promise.withResolvers<Msg | undefined>();
+): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  let missing = count;
   const subscription = connection.subscribe(inbox, { callback: onMessage });
-  const silence = setTimeout(() => end(), 2 * expiresMs);
-  const removeConnectedListener = link.onConnected(() => end());
+  const silence = setTimeout(end, 2 * expiresMs);
+  const removeConnectedListener = link.onConnected(end);
   const removeDeniedListener = link.onDenied((deniedSubject) => {
     if (deniedSubject === subject)
       fail(new MeshError('permission_denied', `this service may not send to ${subject}`));
   });
   revoke.addEventListener('abort', onRevoke);
-  link.closed.addEventListener('abort', onClosed);
+  link.closed.addEventListener('abort', end);
 
   function release() {
     clearTimeout(silence);
     removeConnectedListener();
     removeDeniedListener();
     revoke.removeEventListener('abort', onRevoke);
-    link.closed.removeEventListener('abort', onClosed);
+    link.closed.removeEventListener('abort', end);
     if (!subscription.isClosed() && !subscription.isDraining()) subscription.unsubscribe();
   }
 
-  function end(msg?: Msg) {
+  function end() {
     release();
-    result.resolve(msg);
+    over.resolve();
   }
 
   function fail(error: Error) {
     release();
-    result.reject(error);
+    over.reject(error);
   }
 
   function onMessage(error: Error | null, msg: Msg) {
@@ -61,12 +74,15 @@ export function pullOne(
       return;
     }
     const status = statusOf(msg);
-    if (status === 0) end(msg);
-    else if (status === 408) end();
+    if (status === 0) {
+      missing -= 1;
+      take(msg);
+      if (missing === 0) end();
+    } else if (status === 408) end();
     else fail(refusal(status, msg.headers?.description ?? '', subject));
   }
 
-  /** Unsubscribes, which ends the request at the server. Takes a message that the server sent before. */
+  /** Unsubscribes, which ends the request at the server. Takes messages that the server sent before. */
   function onRevoke() {
     if (!link.connected) {
       end();
@@ -75,20 +91,16 @@ export function pullOne(
     void subscription
       .drain()
       .catch(() => {})
-      .then(() => end());
+      .then(end);
   }
 
-  function onClosed() {
-    end();
-  }
-
-  const request = { batch: 1, expires: nanos(expiresMs) };
+  const request = { batch: count, expires: nanos(expiresMs) };
   try {
     connection.publish(subject, JSON.stringify(request), { reply: inbox });
   } catch (thrown) {
     fail(MeshError.from(thrown));
   }
-  return result.promise;
+  return over.promise;
 }
 
 function refusal(status: number, description: string, subject: string): MeshError {

@@ -13,7 +13,7 @@ import {
   provisionHint,
 } from '../wire/nats-errors.ts';
 import { toDelivery } from './delivery.ts';
-import { pullOne } from './pull.ts';
+import { pullSome } from './pull.ts';
 import { defaultAckWaitMs, putConsumer } from './work-consumer.ts';
 
 export interface WorkSourceParts {
@@ -44,30 +44,33 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
   const open = new Set<Promise<unknown>>();
   let failures = 0;
 
-  async function ask(): Promise<Delivery | undefined> {
+  async function ask(count: number, take: (delivery: Delivery) => void): Promise<void> {
     const inbox = `${link.inbox}.pull.${crypto.randomUUID()}`;
-    const request = pullOne(connection, link, { subject, inbox }, revoking.signal);
+    const request = pullSome(
+      connection,
+      link,
+      { subject, inbox, count },
+      (msg) => take(toDelivery(connection, link, msg)),
+      revoking.signal,
+    );
     const over = request.catch(() => {}).finally(() => open.delete(over));
     open.add(over);
-    const msg = await request;
-    return msg && toDelivery(connection, link, msg);
+    await request;
   }
 
   return {
     ackWaitMs,
-    async pull() {
+    async pull(count, take) {
       await untilConnected(link, ending.signal);
-      if (ending.signal.aborted || link.closed.aborted) return undefined;
+      if (ending.signal.aborted || link.closed.aborted) return;
       try {
-        const delivery = await ask();
+        await ask(count, take);
         failures = 0;
-        return delivery;
       } catch (thrown) {
         failures += 1;
-        // All slots fail together, and the queue may be missing for hours: one report is enough.
+        // The queue may be missing for hours: one report is enough.
         if (failures === 1) onError(fromNats(thrown, where), where);
         await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
-        return undefined;
       }
     },
     async withdraw(withinMs) {
