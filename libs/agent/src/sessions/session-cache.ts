@@ -2,7 +2,7 @@ import type { Event, SessionRef } from '@agentmesh/protocol';
 import { deepFreeze } from '../events/freeze.ts';
 import { logIndex, noteUnread } from '../events/log-index.ts';
 import type { InvocationRef } from './invocations.ts';
-import { type Session, unreadBefore } from './session.ts';
+import { noteIncarnation, type Session, unreadBefore } from './session.ts';
 import type { TurnNeed, TurnSession } from './session-log.ts';
 import type { SessionService } from './session-service.ts';
 
@@ -144,6 +144,7 @@ export class SessionCache {
 
   #lend({ session, incarnation }: TurnSession): Session {
     noteUnread(session.events, unreadBefore(session));
+    noteIncarnation(session, incarnation);
     this.#freeze(session.events);
     this.#lent.set(session.events, { base: unreadBefore(session), incarnation });
     return session;

@@ -66,3 +66,35 @@ it('a run that found no session writes nothing into one that is made anew meanwh
   expect(await record()).toMatchObject({ error: { code: 'not_found' } });
   expect((await world.sessions.getSession(ref))?.events).toEqual([]);
 });
+
+it('a run whose session is deleted after it was read writes nothing into one that is made anew', async () => {
+  await using redis = await startRedis();
+  await using store = await connectRedisStore({ url: redis.url });
+  const { sessions } = store;
+  const world = memoryMesh();
+  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
+  const served = createMesh({ bus: await world.hub.connect({ service: 'agent_solo' }), ...store, log });
+  const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+  await sessions.createSession(ref);
+  const open = served.sessionCache.open.bind(served.sessionCache);
+  served.sessionCache.open = async (...args) => {
+    const session = await open(...args);
+    await sessions.deleteSession(ref);
+    return session;
+  };
+  const { leases } = sessions;
+  const take = leases.take.bind(leases);
+  leases.take = async (...args) => {
+    const taken = await take(...args);
+    if (taken.state === 'gone') await sessions.createSession(ref);
+    return taken;
+  };
+  await serveAgent(served, new LlmAgent({ name: 'solo', model: new ScriptedLlm() }), { app: 'app' });
+  const { bus, subjects } = await world.connect('client');
+  // A plain publisher does not say for which session of the id the message is.
+  const run = { invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'go' };
+  await bus.enqueue(subjects.agentRun('solo', 's'), run, { messageId: 'e-1:0' });
+  const record = () => sessions.invocations.get({ ...ref, invocationId: 'e-1' });
+  await until(async () => (await record()).status === 'failed', { what: 'the end of the run' });
+  expect((await sessions.getSession(ref))?.events).toEqual([]);
+});
