@@ -4,7 +4,6 @@ import {
   messageEventId,
   newInvocationId,
   newResumeId,
-  noSession,
   readRunConfig,
   runKey,
   type WhenBusy,
@@ -26,7 +25,7 @@ import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
-import { recentEvents, speakerOf } from '../runs/next-speaker.ts';
+import { readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
@@ -128,20 +127,22 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const current = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
-  if (!current) throw noSession(ref);
+  const current = await readForSpeaker(mesh, root, ref);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
   const agent = await speakerOf(mesh, root, current, { message, askingEvents });
-  if (whenAbsent === 'reject' && !(await isUp(mesh, agent))) {
-    throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
-  }
   const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
+  const looking = whenAbsent === 'enqueue' || isUp(mesh, agent);
+  // Awaited below: a failure meanwhile must not count as unhandled.
+  Promise.resolve(looking).catch(() => {});
   const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
+    if (!(await looking)) {
+      throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
+    }
     const incarnation = incarnationOf(current);
     const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
@@ -173,20 +174,30 @@ const silenceMs = 3_000;
 
 /** A look that takes this long is not repeated, in ms. */
 const longLookMs = 300;
+/** The time for which a replica that was found is not looked for again, in ms. */
+const foundMs = 250;
+/** The times at which replicas of agents were found, by the name of the agent. */
+const found = new WeakMap<Mesh['bus'], Map<string, number>>();
 
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
  * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
- * nobody listens.
+ * nobody listens. Believes for a moment what it has found.
  *
  * @throws MeshError `unavailable` when NATS gives no answer
  */
 async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
+  const foundAt = found.get(bus) ?? new Map<string, number>();
+  found.set(bus, foundAt);
+  if (performance.now() - (foundAt.get(agent) ?? Number.NEGATIVE_INFINITY) < foundMs) return true;
   const giveUpAt = performance.now() + silenceMs;
   for (let look = 1; ; look += 1) {
     const lookedAt = performance.now();
     try {
-      if (await bus.isServed(subjects.shownAs(agent))) return true;
+      if (await bus.isServed(subjects.shownAs(agent))) {
+        foundAt.set(agent, performance.now());
+        return true;
+      }
       if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
     } catch (thrown) {
       const isTooLate = look === maxLooks || performance.now() > giveUpAt;

@@ -1,6 +1,7 @@
 import type { Session } from '@agentmesh/agent';
 import {
   endOfRun,
+  type InvocationRecord,
   type InvocationRef,
   logIndex,
   messageEventId,
@@ -69,13 +70,14 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
   const { invocationId, resume } = run;
-  const [session, earlier] = await Promise.all([
+  const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
+  const [session, earlier, record] = await Promise.all([
     openRunSession(served, run),
     findEarlier(mesh, run, delivery.item.place),
+    mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });
-  const ref = { ...refOf(session), invocationId, resume };
-  const outcome = await outcomeWithoutLease(served, run, open, ref);
+  const outcome = await outcomeWithoutLease(served, run, open, { ref, record });
   if (outcome) return outcome;
   const token = await takeLease(served, run, open, { ref, earlier });
   if (typeof token !== 'number') return token;
@@ -98,10 +100,9 @@ async function outcomeWithoutLease(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  ref: InvocationRef,
+  { ref, record }: { ref: InvocationRef; record: InvocationRecord },
 ): Promise<WorkOutcome | undefined> {
   const { mesh } = served;
-  const record = await mesh.sessions.invocations.get(ref);
   if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   const recordedEnd = endOfRun(record, run.resume);
   if (recordedEnd) {

@@ -16,7 +16,7 @@ import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
 
 /** Number of events in which the last speaker is looked for first. */
-export const recentEvents = 20;
+const recentEvents = 20;
 /** Number of older events that are then read at a time. */
 const pageSize = 200;
 
@@ -30,9 +30,24 @@ export async function speakerFor(
 ): Promise<string> {
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const newest = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
-  if (!newest) throw noSession(ref);
+  const newest = await readForSpeaker(mesh, root, ref);
   return await speakerOf(mesh, root, newest, { message, askingEvents: await askedFor(mesh, ref, message) });
+}
+
+/**
+ * Reads a session with the events that {@link speakerOf} looks at first. @throws MeshError `not_found` for a
+ * session that does not exist
+ */
+export async function readForSpeaker(mesh: Mesh, root: AgentCard, ref: SessionRef): Promise<Session> {
+  const numRecentEvents = onlyRootSpeaks(mesh, root) ? 0 : recentEvents;
+  const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents } });
+  if (!session) throw noSession(ref);
+  return session;
+}
+
+/** Tells whether no agent but the root can keep the conversation: nobody needs to look for the last speaker. */
+function onlyRootSpeaks(mesh: Mesh, root: AgentCard): boolean {
+  return agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name));
 }
 
 /**
@@ -52,9 +67,7 @@ export async function speakerOf(
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
   const asker = askerOf(mesh, message, askingEvents);
   if (asker !== undefined) return asker;
-  // If only the root can keep the conversation, the search for the last speaker is not needed.
-  if (agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name)))
-    return root.name;
+  if (onlyRootSpeaks(mesh, root)) return root.name;
   let speaker = lastSpeaker(mesh, root, events);
   for (let last = unreadBefore(session); speaker === undefined && last > 0; last -= pageSize) {
     const afterSeq = Math.max(last - pageSize, 0);

@@ -3,17 +3,14 @@ import { isFenced, leaveSession, touchInvocation } from './invocation-scripts.ts
 import { retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';
 
-// Notes for later turns where an invocation, and a call of it, begins in the log, and which events a summary
-// stands for. Uses the local variables of `commitScript`.
+// Returns where the invocation begins in the log; notes for later turns where its calls begin, and which events
+// a summary stands for. Uses the local variables of `commitScript`.
 const noteTurn = `
-local function note_turn(seq)
-  redis.call('HSET', session, 'by:' .. author, seq)
-  local known = redis.call('HGET', invocation, 'from:' .. session_token)
+local function note_turn(seq, known)
   local first = tonumber(known or seq)
   for _, id in ipairs(answers) do
     first = math.min(first, tonumber(redis.call('HGET', answered, 'c:' .. id) or seq))
   end
-  if tonumber(known) ~= first then redis.call('HSET', invocation, 'from:' .. session_token, first) end
   for _, id in ipairs(asks) do redis.call('HSET', answered, 'c:' .. id, first) end
   if through == 'rewound' then
     for _, field in ipairs(redis.call('HKEYS', session)) do
@@ -82,30 +79,34 @@ export const commitScript = defineScript(
     lists: ['sessionState', 'userState', 'tempState', 'appState', 'opened', 'closed', 'asks', 'answers'],
   },
   `${writeFields}${writeOutbox}${touchInvocation}${isFenced}${leaveSession}${noteTurn}${retain}
-local seq = redis.call('HGET', session, 'seq')
+local seq, holder, hidden = unpack(redis.call('HMGET', session, 'seq', 'lease', 'hidden'))
 if not seq then return 'gone' end
-if is_fenced(invocation, fencing_token) then return 'fenced' end
+local commit, from = 'event:' .. session_token .. ':' .. event_id, 'from:' .. session_token
+local token, run, ended, before, at_attempt, known_first, begun = unpack(
+  redis.call('HMGET', invocation, 'token', 'run', 'end', commit, 'part:' .. part, from, 'begun'))
+if is_older(fencing_token, token) then return 'fenced' end
 if fencing_token ~= '' then
-  local holder, hidden = unpack(redis.call('HMGET', session, 'lease', 'hidden'))
-  local run = redis.call('HGET', invocation, 'run') or invocation_id
   -- Nobody holds the session of a call: it belongs to the run of its caller.
-  if holder ~= run and (holder or hidden == '0') then return 'fenced' end
-  if is_over(invocation) then return 'fenced' end
+  if holder ~= (run or invocation_id) and (holder or hidden == '0') then return 'fenced' end
+  if has_ended(invocation, run, ended) then return 'fenced' end
 end
-if part ~= '' and redis.call('HGET', invocation, 'part:' .. part) ~= attempt then return 'repeated' end
-local commit = 'event:' .. session_token .. ':' .. event_id
-local before = redis.call('HGET', invocation, commit)
+if part ~= '' and at_attempt ~= attempt then return 'repeated' end
 if before then return { tonumber(before), 1, redis.call('XRANGE', outbox, '-', '+') } end
 if tonumber(known_seq) > tonumber(seq) then return 'other' end
 if while_open ~= '' and redis.call('HEXISTS', pending, while_open) == 0 then return 'late' end
-local is_known = redis.call('EXISTS', invocation) == 1
-seq = redis.call('HINCRBY', session, 'seq', 1)
+if aside == '1' and redis.call('EXISTS', invocation) == 0 then
+  redis.call('HSET', invocation, 'end', '{"status":"completed"}')
+end
+seq = tonumber(seq) + 1
 redis.call('XADD', events, '0-' .. seq, 'e', event)
-redis.call('HSET', session, 'updated', timestamp)
-local list = redis.call('HGET', session, 'hidden') == '0' and sessions or hidden_sessions
+local list = hidden == '0' and sessions or hidden_sessions
 redis.call('ZADD', list, timestamp, id)
-redis.call('HSET', invocation, commit, seq)
-if fencing_token ~= '' then redis.call('HDEL', invocation, 'begun') end
+local first = note_turn(seq, known_first)
+redis.call('HSET', session, 'seq', seq, 'updated', timestamp, 'by:' .. author, seq)
+-- The first event that the holding run needs; events that others commit beside it do not change it.
+if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
+redis.call('HSET', invocation, commit, seq, from, first)
+if begun and fencing_token ~= '' then redis.call('HDEL', invocation, 'begun') end
 if model_tokens ~= '0' then redis.call('HINCRBY', invocation, 'tokens', model_tokens) end
 write_fields(state, '', session_state)
 write_fields(user, '', user_state)
@@ -115,10 +116,6 @@ write_fields(pending, '', opened)
 for n = 1, #closed, 3 do
   if redis.call('HDEL', pending, closed[n]) == 1 then redis.call('HSETNX', answered, closed[n + 1], closed[n + 2]) end
 end
-local first = note_turn(seq)
--- The first event that the holding run needs; events that others commit beside it do not change it.
-if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
-if aside == '1' and not is_known then redis.call('HSET', invocation, 'end', '{"status":"completed"}') end
 if end_json ~= '' then
   redis.call('HSETNX', invocation, end_field(end_resume), end_json)
   leave_session(session, waiting, waiting_runs, end_run)
@@ -126,6 +123,7 @@ end
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 trim(session, events, pending, answered, invocation, session_token, seq, most)
 retain(session, events, state, list, session_ends, answered, id, ttl)
-return { seq, 0, redis.call('XRANGE', outbox, '-', '+') }
+-- The next read applies what a crash has left in the outbox.
+return { seq, 0, #app_state > 0 and redis.call('XRANGE', outbox, '-', '+') or {} }
 `,
 );

@@ -7,15 +7,21 @@ export const endField = `
 local function end_field(run)
   return (not run or run == '') and 'end' or 'end:' .. run
 end
-local function is_over(key)
-  return redis.call('HEXISTS', key, end_field(redis.call('HGET', key, 'run'))) == 1
+local function has_ended(key, run, ended)
+  if run then ended = redis.call('HEXISTS', key, end_field(run)) == 1 end
+  return ended and true or false
 end
+local function is_over(key) return has_ended(key, unpack(redis.call('HMGET', key, 'run', 'end'))) end
 `;
 
+// Sets the time for which an invocation is kept, again when a part of it is over: each commit would else cost
+// eight commands more.
 export const touchInvocation = `${endField}${noteKey}
 local function touch_invocation(key, index, session, running_ms, ended_ms)
+  local ttl = tonumber(is_over(key) and ended_ms or running_ms)
+  local left = redis.call('PTTL', key)
+  if left <= ttl and left > ttl * 23 / 24 then return end
   redis.call('HSETNX', key, 'owner', session)
-  local ttl = is_over(key) and ended_ms or running_ms
   redis.call('PEXPIRE', key, ttl)
   note_key(index, key, ttl)
 end
@@ -25,10 +31,10 @@ end
 // refused. If the hash has no token, the session was deleted since; a new session with the same id is not
 // this run's.
 export const isFenced = `
-local function is_fenced(key, token)
-  local current = redis.call('HGET', key, 'token')
+local function is_older(token, current)
   return token ~= '' and (not current or tonumber(token) < tonumber(current))
 end
+local function is_fenced(key, token) return is_older(token, redis.call('HGET', key, 'token')) end
 `;
 
 // Releases what an ended invocation holds: the session, or its place in the queue.
