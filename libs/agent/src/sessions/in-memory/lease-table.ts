@@ -44,6 +44,8 @@ export interface Candidate extends Pick<TakeOptions, 'run' | 'whenBusy' | 'lease
   running: number | undefined;
   /** True if the run waits when the user has the full share. */
   isLimited: boolean;
+  /** True if the run has waited before: it was published because it had its turn. */
+  hasWaited: boolean;
   /** Number of runs of the user that may wait; default any number. */
   waiting: number | undefined;
   onlyWaits: boolean;
@@ -124,7 +126,8 @@ export class LeaseTable {
     return ready.sort((one, another) => firstScore(one) - firstScore(another));
   }
 
-  #isBehind(lease: Lease, { whenBusy, place }: Candidate): boolean {
+  #isBehind(lease: Lease, { whenBusy, place, hasWaited }: Candidate): boolean {
+    if (hasWaited) return false;
     const [first] = this.#readyLeases(lease.ref);
     return (
       first !== undefined &&

@@ -45,7 +45,7 @@ export class InMemorySessionLeases implements SessionLeases {
       return { state: 'duplicate' };
     const result = leases.take(key, ref, run, {
       ...options,
-      ...{ place, isBegun, onlyWaits, running: limits?.running },
+      ...{ place, isBegun, hasWaited, onlyWaits, running: limits?.running },
       isLimited: limits !== undefined && resume === '',
       waiting: resume === '' && !hasWaited ? limits?.waiting?.most : undefined,
     });

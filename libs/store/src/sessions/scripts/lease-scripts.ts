@@ -97,7 +97,10 @@ local is_busy = must_wait()
 -- A run that continues an invocation, or has begun, does not wait for a share.
 local is_limited = most ~= '' and resume == '' and not is_begun and not holder
 local is_full = is_limited and not has_room(most)
+local has_waited = redis.call('HEXISTS', invocation, 'place:' .. run) == 1
+-- A new run takes no room from those that wait. A run that was published from its queue has its turn.
 local function is_behind()
+  if has_waited then return false end
   local next_ready = redis.call('ZRANGE', ready, 0, 0, 'WITHSCORES')
   return next_ready[1] and next_ready[1] ~= session_token and mine and tonumber(next_ready[2]) < score()
 end
@@ -107,7 +110,6 @@ if is_busy or is_full or is_limited and is_behind() then
       local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2]
       mine = math.max(tonumber(last or 0), 0) + 1
     end
-    local has_waited = redis.call('HEXISTS', invocation, 'place:' .. run) == 1
     local limit = (has_waited or resume ~= '' or refusal == '') and '' or most_queued
     if not note_queued(run, limit, running_ms) then
       redis.call('HSETNX', invocation, end_field(resume), refusal)
