@@ -50,8 +50,10 @@ function assertEcho(reply: Msg, text: string): void {
  * Makes the cases of a turn with one tool call: durable over NATS and Redis, and in one process in memory.
  */
 export function turnCases(mesh: Mesh): Case[] {
-  const user = 'bench';
+  let turns = 0;
   const meshOnce = async () => {
+    // As many users as there are turns at a time: one user has a share of the slots.
+    const user = `bench-${turns++ % 64}`;
     const { id } = await mesh.sessions.createSession({ appName: 'bench_app', userId: user });
     const run = await startRun(mesh, { app: 'bench_app', user, session: id, message: question });
     const events = await Array.fromAsync(run.events);
@@ -59,6 +61,7 @@ export function turnCases(mesh: Mesh): Case[] {
   };
   const adk = new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName: 'bench_app' });
   const adkOnce = async () => {
+    const user = 'bench';
     const { id } = await adk.sessionService.createSession({ appName: 'bench_app', userId: user });
     const events = await Array.fromAsync(adk.runAsync({ userId: user, sessionId: id, newMessage: question }));
     if (events.length !== 3) throw new Error(`a turn of ADK gave ${events.length} events`);

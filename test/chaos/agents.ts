@@ -13,6 +13,8 @@ import { confirmedCounter, fileSaver, localCounter, longWork, remoteCounter } fr
 
 /** The app whose root agent is the front agent. */
 export const app = 'chaos_app';
+/** The number of runs of one user that are at work at once: so few that many runs wait for the share. */
+export const runsPerUser = 2;
 export const agentNames = ['front_agent', 'middle_agent', 'back_agent'] as const;
 export const toolNames = ['add_remote', 'long_work'] as const;
 /** The tools whose calls are jobs. */

@@ -12,7 +12,7 @@ import {
   startScriptedGemini,
   until,
 } from '@agentmesh/testing';
-import { agentNames, jobTools, manifestsOf, type PartName, partNames } from './agents.ts';
+import { agentNames, jobTools, manifestsOf, type PartName, partNames, runsPerUser } from './agents.ts';
 import type { FieldLog } from './field/lives.ts';
 import { type Addresses, type Network, openNetwork } from './field/network.ts';
 import { moveClockOfRedis, type SetClock } from './field/redis-clock.ts';
@@ -238,6 +238,7 @@ function startGateway(
         MESH_HTTP_PORT: String(port),
         // A run must be accepted even while all replicas of its agent are dead.
         MESH_WHEN_ABSENT: 'enqueue',
+        MESH_RUNS_PER_USER: String(runsPerUser),
       },
     }),
     isReady: (line) => line.includes('"started"'),

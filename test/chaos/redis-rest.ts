@@ -39,6 +39,9 @@ const kinds: Kind[] = [
   [pattern(({ signIn }) => signIn(ref, 'x')), expires],
   [pattern(({ asking }) => asking('x')), expires],
   [pattern(({ index }) => index('x', 'x')), expires],
+  [pattern(({ running }) => running('x', 'x')), judgeRuns],
+  [pattern(({ ready }) => ready('x', 'x')), judgeRuns],
+  [pattern(({ queued }) => queued('x', 'x')), judgeRuns],
   ...[
     pattern(({ user }) => user('x', 'x')),
     pattern(({ app }) => app('x')),
@@ -49,6 +52,7 @@ const kinds: Kind[] = [
     pattern(({ sessionEnds }) => sessionEnds('x', 'x')),
     pattern(({ deadlines }) => deadlines('x')),
     pattern(({ busySessions }) => busySessions('x')),
+    pattern(({ busyUsers }) => busyUsers('x')),
     pattern(({ memory }) => memory('x', 'x').meta, '(?::.+)?'),
     pattern(({ credentials }) => credentials('x', 'x').replace(/s$/, ''), '.*'),
   ].map((each): Kind => [each, async () => {}]),
@@ -102,6 +106,11 @@ async function judgeWaiting({ key, redis, rest }: Stored): Promise<void> {
   const holders = await redis.hmget(session, 'lease', 'holder');
   const runs = (await redis.hkeys(key)).filter((run) => !holders.includes(run));
   rest.waitingRuns.push(...runs.map((run) => `${run} in ${key}`));
+}
+
+/** Judges the lists of a user's runs: when no run is at work and none waits, they are empty. */
+async function judgeRuns({ key, redis, rest }: Stored): Promise<void> {
+  rest.waitingRuns.push(...(await redis.zrange(key, '0', '-1')).map((name) => `${name} in ${key}`));
 }
 
 async function judgePartOfSession({ key, all, rest }: Stored): Promise<void> {

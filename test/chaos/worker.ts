@@ -7,7 +7,7 @@ import { createMesh, serveAgent, serveTool, serviceName } from '@agentmesh/mesh'
 import { createLogger } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 import { addKillPoints, createKiller, intercept, type KillPoint, killPoints } from '@agentmesh/testing';
-import { app, makePart, type PartName } from './agents.ts';
+import { app, makePart, type PartName, runsPerUser } from './agents.ts';
 import { openEffects } from './effects.ts';
 import type { Login } from './field.ts';
 import { type Sabotage, sabotage } from './sabotage.ts';
@@ -62,7 +62,8 @@ async function main(order: WorkerOrder): Promise<void> {
     const known = killPoints.find((each): each is KillPoint => each === point);
     if (known) killer.arm(known, Number(passes));
   });
-  const mesh = createMesh({ bus, sessions, callResults, jobs, log });
+  const limits = { running: () => runsPerUser, waiting: () => 1_000 };
+  const mesh = createMesh({ bus, sessions, callResults, jobs, limits, log });
   const served =
     part.service instanceof BaseTool
       ? await serveTool(mesh, part.service, { patienceMs })

@@ -23,7 +23,12 @@ beforeAll(async () => {
   });
   mesh = await launchMesh({
     services: [stock],
-    env: { GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'scripted', MESH_MAX_CONCURRENCY: '32' },
+    env: {
+      GOOGLE_GEMINI_BASE_URL: model.url,
+      GEMINI_API_KEY: 'scripted',
+      MESH_MAX_CONCURRENCY: '32',
+      MESH_RUNS_PER_USER: '64',
+    },
   });
   client = restClient(mesh.gatewayUrl);
 });

@@ -110,10 +110,14 @@ export {
   takeoverError,
 } from './sessions/session-errors.ts';
 export type {
+  NextRun,
+  NextRunOptions,
+  PromoteOptions,
   SessionLeases,
   SilentHolder,
   TakenSession,
   TakeOptions,
+  UserLimits,
   WhenBusy,
 } from './sessions/session-leases.ts';
 export { defaultLeaseMs } from './sessions/session-leases.ts';

@@ -7,7 +7,7 @@ import type { Part } from '@google/genai';
 import { memoryCallResults, memoryJobs } from './calls/memory-calls.fixture.ts';
 import { readInvocation } from './client/follow-run.ts';
 import { startRun } from './client/start-run.ts';
-import { createMesh } from './connect/create-mesh.ts';
+import { createMesh, type MeshParts } from './connect/create-mesh.ts';
 import type { Mesh } from './mesh/mesh.ts';
 
 /** A model that gives one answer after the other; an answer may be a function of the request. */
@@ -38,7 +38,9 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
  * Makes a mesh in one process: each `connect` stands for a process of its own. Messages between them are
  * really serialised.
  */
-export function memoryMesh(kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> = {}) {
+export function memoryMesh(
+  kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> & Pick<MeshParts, 'limits'> = {},
+) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();

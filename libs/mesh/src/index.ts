@@ -21,6 +21,7 @@ export type { AddressedCall } from './mesh/addressed-call.ts';
 export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
 export type { Mesh } from './mesh/mesh.ts';
 export { appNames, rootOf } from './mesh/root-agent.ts';
+export type { RunLimits } from './mesh/run-limits.ts';
 export { serviceName } from './mesh/service-name.ts';
 export { auditRefusedMessage } from './messages/audit.ts';
 export { hopHeaders } from './messages/carrier.ts';

@@ -154,6 +154,18 @@ export const serviceConfig = {
     integer(1, 10_000),
     { default: '16' },
   ),
+  runsPerUser: variable(
+    'MESH_RUNS_PER_USER',
+    'number of runs of one user of an app that are at work at once, over all replicas; by app as above; default 8',
+    perApp(1, 100_000),
+    { optional: true },
+  ),
+  waitingRunsPerUser: variable(
+    'MESH_WAITING_RUNS_PER_USER',
+    'number of runs of one user of an app that may wait; by app as above; default 1000',
+    perApp(1, 1_000_000),
+    { optional: true },
+  ),
   graceMs: variable(
     'MESH_GRACE_MS',
     'longest time from SIGTERM to the end of the process, in ms',

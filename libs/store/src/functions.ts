@@ -12,9 +12,22 @@ import * as deletion from './sessions/scripts/delete-scripts.ts';
 import * as invocations from './sessions/scripts/invocation-scripts.ts';
 import * as leases from './sessions/scripts/lease-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
+import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
 
-const modules = [calls, jobs, credentials, memory, commits, deletion, invocations, leases, pending, sessions];
+const modules = [
+  calls,
+  jobs,
+  credentials,
+  memory,
+  commits,
+  deletion,
+  invocations,
+  leases,
+  pending,
+  queues,
+  sessions,
+];
 
 /** All scripts of the store. */
 export const allScripts: readonly Script[] = scriptsIn(modules);

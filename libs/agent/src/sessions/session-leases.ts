@@ -1,5 +1,6 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import type { InvocationRef, RunEnd } from './invocations.ts';
+import type { UserOwner } from './user-records.ts';
 
 /**
  * Choices for a run while another invocation has the session: wait in order, give up, or have the other
@@ -29,7 +30,13 @@ export type TakenSession =
       state: 'busy';
       /** The invocation that has the session; absent when no invocation has it. */
       holder?: string;
+      /** True when no invocation has the session and the user has the full share of running runs. */
+      isFull?: true;
     }
+  /** The user has too many waiting runs; the end of this run is recorded. */
+  | { state: 'refused' }
+  /** A run with `onlyWaits` could have the session. */
+  | { state: 'free' }
   /** Another message for the same part of the invocation is being worked on, and its lease is renewed. */
   | { state: 'duplicate' }
   | { state: 'ended' }
@@ -45,6 +52,14 @@ export type TakenSession =
 export interface Delivery {
   part: string;
   message: string;
+}
+
+/** The limits for the runs of one user in one app. */
+export interface UserLimits {
+  /** Number of runs that may be at work. A further run waits, although its session is free. */
+  running: number;
+  /** Number of runs that may wait. A further run ends at once; default any number. */
+  waiting?: { most: number; refusal: RunEnd };
 }
 
 export interface TakeOptions {
@@ -72,6 +87,35 @@ export interface TakeOptions {
   incarnation?: string | undefined;
   /** Absent when no message brought the run. */
   delivery?: Delivery;
+  /**
+   * The limits for the user. A run that continues an invocation, or has begun, counts and does not wait. Absent
+   * for work that neither counts nor waits.
+   */
+  limits?: UserLimits | undefined;
+  /** True for a run that must not begin now: it gets `free` when it could have the session. */
+  onlyWaits?: boolean;
+}
+
+/** A run whose turn it is. */
+export interface NextRun {
+  sessionId: string;
+  /** The run as `take` received it last. */
+  run: string;
+}
+
+export interface NextRunOptions {
+  /** Number of runs of the user that may be at work; default any number. */
+  running?: number;
+  /** Number of ready sessions to pass over, because their runs cannot be published; default 0. */
+  skip?: number;
+}
+
+export interface PromoteOptions {
+  /** The run as it was published; default as it waits now. */
+  run?: string;
+  /** As in {@link NextRunOptions}. */
+  running?: number;
+  leaseMs?: number;
 }
 
 /** A holder that has given no sign of life for longer than its lease. */
@@ -127,16 +171,25 @@ export interface SessionLeases {
   giveBack(ref: InvocationRef, token: number): Promise<void>;
 
   /**
-   * Returns the next run of the session's queue, as `take` received it; undefined when an invocation has the
-   * session, or no run waits. Takes nothing.
+   * Returns the run of the user whose turn it is: the first in the queue of a session that no invocation has,
+   * and of several such sessions the one that was accepted first. Undefined when no run waits for a free
+   * session, or when the user has the full share of running runs. Takes nothing. Of a session that is gone it
+   * returns the waiting runs at once, so that each can end.
+   *
+   * @param from a session that may have become free, or the user
    */
-  nextRun(ref: SessionRef): Promise<string | undefined>;
+  nextRun(from: SessionRef | UserOwner, options?: NextRunOptions): Promise<NextRun | undefined>;
 
   /**
    * Gives the session to the invocation whose run was published, and removes the run from the queue. Changes
-   * nothing when another invocation has the session, or when the run was not the first in the queue.
+   * nothing when another invocation has the session, when the run was not the first in the queue, when it was
+   * stored anew meanwhile, or when the user has the full share. Returns true when a further run of the user may
+   * begin.
    */
-  promote(ref: InvocationRef, leaseMs?: number): Promise<void>;
+  promote(ref: InvocationRef, options?: PromoteOptions): Promise<boolean>;
+
+  /** Counts the runs of the user that wait, in all sessions. */
+  countWaiting(user: UserOwner): Promise<number>;
 
   /**
    * Removes a run that has ended from its session and from the session's queue. A run of a deleted session may
@@ -164,6 +217,9 @@ export interface SessionLeases {
    * crash this finds the runs that wait, and those whose process or command is gone.
    */
   busySessions(app: string, limit: number): Promise<SessionRef[]>;
+
+  /** Lists the users of an app who may have runs that wait for a share; the least recently checked first. */
+  busyUsers(app: string, limit: number): Promise<UserOwner[]>;
 }
 
 export const defaultLeaseMs = 30_000;

@@ -24,6 +24,7 @@ import { checkMessage } from '../answers/check-message.ts';
 import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
+import { tooManyWaiting } from '../mesh/run-limits.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
@@ -112,7 +113,8 @@ export interface StartedRun {
  *
  * @throws MeshError `not_found` for an unknown app or session; `failed_precondition` for an app with two
  * roots, for the id of an invocation that cannot be continued, or for a credential that nothing can seal;
- * `unavailable` when no replica is up or NATS gives no answer; for a message or an answer that is refused,
+ * `unavailable` when no replica is up or NATS gives no answer; `resource_exhausted` when the user has too many
+ * waiting runs; for a message or an answer that is refused,
  * the agent's own error: `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
  */
 export async function startRun(
@@ -127,7 +129,10 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const current = await readForSpeaker(mesh, root, ref);
+  const [current] = await Promise.all([
+    readForSpeaker(mesh, root, ref),
+    continued === undefined && assertRoom(mesh, ref),
+  ]);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
@@ -158,6 +163,14 @@ export async function startRun(
   }
   const { events: numbered, end } = watch;
   return { ...run, agent, events: eventsOf(numbered), numbered, end };
+}
+
+/** @throws MeshError `resource_exhausted` when the user has too many waiting runs */
+async function assertRoom(mesh: Mesh, { appName, userId }: SessionRef): Promise<void> {
+  const most = mesh.limits.waiting(appName);
+  if ((await mesh.sessions.leases.countWaiting({ appName, userId })) < most) return;
+  const { code, message } = tooManyWaiting(appName, userId, most).error;
+  throw new MeshError(code, message);
 }
 
 function newRun(): { invocationId: string; resume?: never } {

@@ -6,6 +6,7 @@ import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentm
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 
@@ -60,6 +61,8 @@ export interface ConnectOptions {
    * `nats`.
    */
   artifacts?: string;
+  /** Limits for the runs of one user; default 8 at work and 1,000 waiting. */
+  limits?: RunLimits;
   /** Tells whether the process reads the cards of other services; default true. */
   cards?: boolean;
 }
@@ -84,6 +87,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   memory: true,
   retention: true,
   artifacts: true,
+  limits: true,
   cards: true,
 };
 
@@ -149,6 +153,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     log,
     artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
     namespace,
+    ...(options.limits && { limits: options.limits }),
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
     ...(box && { box }),
     ...(credentials && { credentials }),
@@ -193,6 +198,7 @@ export async function connectService(
     sessionCacheBytes: config.sessionCacheMb * 1024 * 1024,
     retention: retentionOf(config),
     artifacts: config.artifacts,
+    limits: runLimits({ running: config.runsPerUser, waiting: config.waitingRunsPerUser }),
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });

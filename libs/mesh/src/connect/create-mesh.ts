@@ -3,15 +3,18 @@ import { SessionCache } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 /** The parts from which a mesh is made. */
-export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts'> & {
+export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts' | 'limits'> & {
   namespace?: string;
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
   /** Default: artifacts in buckets of NATS. */
   artifacts?: ArtifactService;
+  /** Limits for the runs of one user; default {@link runLimits}. */
+  limits?: RunLimits;
 };
 
 /**
@@ -19,8 +22,8 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts'> & 
  * too.
  */
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
-  const { artifacts = openArtifacts('nats', parts.bus, namespace) } = parts;
+  const { artifacts = openArtifacts('nats', parts.bus, namespace), limits = runLimits() } = parts;
   const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
   const sessionCache = new SessionCache({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
-  return { ...parts, artifacts, sessions, sessionCache, subjects: subjects(namespace) };
+  return { ...parts, artifacts, limits, sessions, sessionCache, subjects: subjects(namespace) };
 }

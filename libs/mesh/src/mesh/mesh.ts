@@ -5,6 +5,7 @@ import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { CallResults, JobRecords } from '@agentmesh/store';
 import { logFailures } from './outcomes.ts';
+import type { RunLimits } from './run-limits.ts';
 
 /**
  * The parts of a mesh that all its services use: messages, sessions, a log. Made by `connectMesh`, or by hand
@@ -21,6 +22,7 @@ export interface Mesh {
   readonly artifacts: ArtifactService;
   readonly subjects: Subjects;
   readonly log: Logger;
+  readonly limits: RunLimits;
   /** Seals credentials in answers; without it answers with credentials are refused. */
   readonly box?: SecretBox;
   /** Keeps people's credentials; without it no credentials are kept. */

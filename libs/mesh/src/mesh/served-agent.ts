@@ -1,6 +1,7 @@
 import type { BaseAgent, BaseContextCompactor, InvocationServices, PluginManager } from '@agentmesh/agent';
 import type { Cancellations } from './cancellations.ts';
 import type { Mesh } from './mesh.ts';
+import type { FullShares } from './run-limits.ts';
 
 /** The services of a served agent beside its session, and the plugins that watch it. */
 export type AgentServices = InvocationServices & {
@@ -17,4 +18,5 @@ export interface ServedAgent {
   /** Aborted when the process stops and no longer waits for its work. */
   readonly stopping: AbortSignal;
   readonly cancellations: Cancellations;
+  readonly fullShares: FullShares;
 }

@@ -30,7 +30,7 @@ import { keepAlive } from './keep-alive.ts';
 import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { isElsewhere, partOf, refuseId, takeLease } from './take-lease.ts';
+import { isElsewhere, partOf, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -70,6 +70,8 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
   const { invocationId, resume } = run;
+  const waiting = await waitAtOnce(served, run, delivery);
+  if (waiting) return waiting;
   const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
   const [session, earlier, record] = await Promise.all([
     openRunSession(served, run),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type InvocationRef, runKey } from '@agentmesh/agent/internal';
+import { type InvocationRef, type NextRun, runKey, type UserOwner } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
 import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
 import { agentCards } from '../mesh/cards.ts';
@@ -9,22 +9,60 @@ import { publishEnd } from '../messages/publish-event.ts';
 import { treeOf } from '../remote/transfer-port.ts';
 import { speakerFor } from './next-speaker.ts';
 
+/** Number of runs that one call starts, or passes over, at most. */
+const mostAtOnce = 100;
+
+export interface StartNextOptions {
+  /** The only agent whose runs are published; default: any agent. */
+  own?: string;
+  /** Number of runs that may be passed over because this service may not publish them; default 10. */
+  mostSkipped?: number;
+}
+
 /**
- * Publishes the next run in the queue of a session, if there is one. Must be called after an invocation has
- * ended, before the run command is acknowledged. The run is published first and taken from the queue
- * afterwards: after a crash in between the run is published again, under the same message id. A run that this
- * service may not publish is left to the sweeper of its own agent.
+ * Publishes the next runs of a user: those whose session is free, in the order of acceptance, as far as the
+ * user's share has room. Must be called after an invocation has ended, before the run command is acknowledged.
+ * A run is published first and taken from the queue afterwards: after a crash in between the run is published
+ * again, under the same message id. A run that this service may not publish is left to the sweeper of its own
+ * agent.
  *
- * @param own the only agent whose runs are published; default: any agent
+ * @param from the session that may have become free, or the user
  */
-export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Promise<void> {
-  const { appName, userId, sessionId } = ref;
-  const session = { appName, userId, sessionId };
-  const text = await mesh.sessions.leases.nextRun(session);
-  if (text === undefined) return;
-  const { agent, command, headers, from } = parse(waitingRunSchema, JSON.parse(text), 'the waiting run');
-  if (own !== undefined && agent !== own) return;
-  const { invocationId, resume, hop } = command;
+export async function startNext(
+  mesh: Mesh,
+  from: SessionRef | UserOwner,
+  { own, mostSkipped = 10 }: StartNextOptions = {},
+): Promise<void> {
+  const { leases } = mesh.sessions;
+  const { appName, userId } = from;
+  const running = mesh.limits.running(appName);
+  const user = { appName, userId };
+  let place: SessionRef | UserOwner =
+    'sessionId' in from ? { appName, userId, sessionId: from.sessionId } : user;
+  let skip = 0;
+  for (let count = 0; count < mostAtOnce; count += 1) {
+    const next = await leases.nextRun(place, { running, skip });
+    if (!next) return;
+    place = user;
+    const run = await publishNext(mesh, next, own);
+    if (run) {
+      const { invocationId, resume } = run.command;
+      const promoted = { ...user, sessionId: next.sessionId, invocationId, resume };
+      if (!(await leases.promote(promoted, { run: next.run, running }))) return;
+    } else if (++skip > mostSkipped) return;
+  }
+}
+
+/** Publishes a run whose turn has come. Returns undefined for a run that this service may not publish. */
+async function publishNext(
+  mesh: Mesh,
+  { sessionId, run }: NextRun,
+  own?: string,
+): Promise<WaitingRun | undefined> {
+  const waiting = parse(waitingRunSchema, JSON.parse(run), 'the waiting run');
+  const { agent, command, headers, from } = waiting;
+  if (own !== undefined && agent !== own) return undefined;
+  const { invocationId, hop } = command;
   // The run has not begun, and the conversation may have gone to another agent meanwhile.
   const to = hop === 0 ? await currentSpeaker(mesh, agent, command) : agent;
   const options = { messageId: `${runKey(command)}:${hop}:turn:${from}`, headers };
@@ -33,10 +71,10 @@ export async function startNext(mesh: Mesh, ref: SessionRef, own?: string): Prom
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
     mesh.log.debug({ invocationId, to }, 'may not publish the next run of the session; its agent will');
-    return;
+    return undefined;
   }
-  await mesh.sessions.leases.promote({ ...session, invocationId, resume });
   mesh.log.debug({ invocationId, to }, 'its turn has come');
+  return waiting;
 }
 
 /** Time that silent work gets to give a sign of life before it ends, in ms. */
@@ -104,7 +142,7 @@ async function currentSpeaker(mesh: Mesh, agent: string, command: WaitingRun['co
 export const defaultSweepMs = 5_000;
 /** Number of searches for which silent work is waited for, before it ends. */
 const sweepsOfGrace = 3;
-/** Number of sessions that one search reads. */
+/** Number of sessions, and of users, that one search reads. */
 const sweepSize = 100;
 
 /** Returns the apps in whose sessions an agent may work: those of its tree, and its own for asks. */
@@ -117,7 +155,7 @@ function appsOf(mesh: Mesh, agent: string): string[] {
 
 /**
  * Starts the periodic sweep: it publishes the runs of an agent that a crash left waiting, in sessions that no
- * run holds; it asks for silent holders of sessions; and it ends calls whose deadline is over.
+ * run holds, also those that wait for the share of their user; it asks for silent holders of sessions; and it ends calls whose deadline is over.
  *
  * @param expire ends the calls whose deadline is over
  */
@@ -128,18 +166,18 @@ export function startSweeper(
 ): Started {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const busySessions = async () => {
-    const { leases } = mesh.sessions;
-    const lists = await Promise.all(appsOf(mesh, agent).map((app) => leases.busySessions(app, sweepSize)));
-    return lists.flat();
-  };
   const sweep = async () => {
-    for (const ref of await busySessions()) {
+    const { leases } = mesh.sessions;
+    const apps = appsOf(mesh, agent);
+    const users = await Promise.all(apps.map((app) => leases.busyUsers(app, sweepSize)));
+    const sessions = await Promise.all(apps.map((app) => leases.busySessions(app, sweepSize)));
+    for (const ref of [...users.flat(), ...sessions.flat()] as (UserOwner | SessionRef)[]) {
       // Without NATS nothing can be published, and a note that a run was asked for keeps others from asking.
       if (signal.aborted || !mesh.bus.status().connected) return;
       try {
-        await startNext(mesh, ref, agent);
-        await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
+        await startNext(mesh, ref, { own: agent });
+        if ('sessionId' in ref)
+          await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
       } catch (error) {
         mesh.log.warn({ err: error, ...ref }, 'could not look after a busy session');
       }

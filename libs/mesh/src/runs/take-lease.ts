@@ -1,8 +1,18 @@
-import { endOfRun, type InvocationRecord, type InvocationRef, noSession } from '@agentmesh/agent/internal';
+import {
+  endOfRun,
+  type InvocationRecord,
+  type InvocationRef,
+  noSession,
+  type TakeOptions,
+  type UserLimits,
+} from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { MeshError, traceIdOf } from '@agentmesh/protocol';
+import type { Mesh } from '../mesh/mesh.ts';
+import { tooManyWaiting } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { publishEnd } from '../messages/publish-event.ts';
 import { endRun } from './end-run.ts';
 import type { DeliveredRun, OpenRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
@@ -31,15 +41,7 @@ export async function takeLease(
   { ref, earlier }: { ref: InvocationRef; earlier: number | undefined },
 ): Promise<number | WorkOutcome> {
   const { mesh } = served;
-  const taken = await mesh.sessions.leases.take(ref, {
-    run: JSON.stringify(waitingRun(served, run, delivery)),
-    whenBusy: run.whenBusy,
-    ...(run.whenBusy === 'reject' && { rejection }),
-    delivery: { part: partOf(run), message: delivery.item.key },
-    place: delivery.item.place,
-    earlier,
-    incarnation: run.incarnation,
-  });
+  const taken = await mesh.sessions.leases.take(ref, { ...takeOptions(served, run, delivery), earlier });
   if (taken.state === 'duplicate') {
     mesh.log.info(
       {
@@ -51,18 +53,84 @@ export async function takeLease(
     );
     return { done: false, delayMs: duplicateMs };
   }
-  if (taken.state === 'busy')
+  if (taken.state === 'busy') {
+    if (taken.isFull) served.fullShares.note(run.app, run.user);
     return await waitForTurn(mesh, ref, run, { ...taken, isBehind: earlier !== undefined }, delivery);
+  }
+  if (taken.state === 'refused') return await refuseWaiting(mesh, ref, delivery);
   if (taken.state === 'elsewhere') return await refuseId(served, run, delivery.item);
   if (taken.state === 'gone') throw noSession(ref);
   if (taken.state === 'ended') {
     const earlierEnd = endOfRun(await mesh.sessions.invocations.get(ref), run.resume);
     return await endRun(mesh, ref, earlierEnd ?? { status: 'completed' }, delivery);
   }
+  if (taken.state === 'free') throw new MeshError('internal', 'the store gave no session to a run');
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   return taken.token;
+}
+
+/**
+ * Puts a run into the queue of its session without a look at the session, when the user had the full share a
+ * moment ago. Returns undefined for a run that may begin, and for a run about which more must be known.
+ */
+export async function waitAtOnce(
+  served: ServedAgent,
+  run: Run,
+  delivery: DeliveredRun,
+): Promise<WorkOutcome | undefined> {
+  const { mesh, fullShares } = served;
+  const { app: appName, user: userId, session: sessionId, invocationId } = run;
+  if (run.fresh || run.hop > 0 || run.resume !== undefined || run.whenBusy !== 'enqueue') return undefined;
+  if (!fullShares.has(appName, userId)) return undefined;
+  const ref = { appName, userId, sessionId, invocationId };
+  const options = { ...takeOptions(served, run, delivery), onlyWaits: true };
+  const taken = await mesh.sessions.leases.take(ref, options);
+  if (taken.state === 'refused') return await refuseWaiting(mesh, ref, delivery);
+  if (taken.state !== 'busy') {
+    fullShares.forget(appName, userId);
+    return undefined;
+  }
+  if (taken.isFull) fullShares.note(appName, userId);
+  return await waitForTurn(mesh, ref, run, { ...taken, isBehind: false }, delivery);
+}
+
+function takeOptions(served: ServedAgent, run: Run, delivery: DeliveredRun): TakeOptions {
+  return {
+    run: JSON.stringify(waitingRun(served, run, delivery)),
+    whenBusy: run.whenBusy,
+    ...(run.whenBusy === 'reject' && { rejection }),
+    delivery: { part: partOf(run), message: delivery.item.key },
+    place: delivery.item.place,
+    incarnation: run.incarnation,
+    limits: limitsOf(served.mesh, run),
+  };
+}
+
+/**
+ * Returns the limits for a run. A later hop belongs to a run that counts already. The outcome of a call is never
+ * refused: it was accepted before, and comes once.
+ */
+function limitsOf({ limits }: Mesh, { app, user, hop, answeredBy }: Run): UserLimits | undefined {
+  if (hop > 0) return undefined;
+  const running = limits.running(app);
+  if (answeredBy !== undefined && answeredBy.via !== 'rest') return { running };
+  const most = limits.waiting(app);
+  return { running, waiting: { most, refusal: tooManyWaiting(app, user, most) } };
+}
+
+/** Tells the end of a run that was refused because its user has too many waiting runs. */
+async function refuseWaiting(
+  mesh: Mesh,
+  ref: InvocationRef,
+  { carrier }: DeliveredRun,
+): Promise<WorkOutcome> {
+  const { appName, userId } = ref;
+  const end = tooManyWaiting(appName, userId, mesh.limits.waiting(appName));
+  mesh.log.info({ ...ref, err: end.error }, 'refused a run');
+  await publishEnd(mesh, ref, { ...end, lastSeq: 0 }, carrier);
+  return { done: true };
 }
 
 /**

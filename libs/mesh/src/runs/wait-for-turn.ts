@@ -30,8 +30,8 @@ export function waitingRun(
 }
 
 /**
- * Leaves a run in the queue of its session while another invocation holds the session. A waiting run takes
- * neither a slot nor further deliveries. A run with `whenBusy: 'reject'` has ended instead; a run with
+ * Leaves a run in the queue of its session while another invocation holds the session, or while its user has
+ * the full share. A waiting run takes neither a slot nor further deliveries. A run with `whenBusy: 'reject'` has ended instead; a run with
  * `'interrupt'` also cancels the invocation that holds the session.
  *
  * @param isBehind true if an earlier run of the session has not arrived yet
@@ -40,9 +40,11 @@ export async function waitForTurn(
   mesh: Mesh,
   ref: InvocationRef,
   { whenBusy }: Run,
-  { holder, isBehind }: { holder?: string; isBehind: boolean },
+  { holder, isFull, isBehind }: { holder?: string; isFull?: true; isBehind: boolean },
   { carrier }: DeliveredRun,
 ): Promise<WorkOutcome> {
+  // The end of a run of the user starts the next one.
+  if (isFull) return done;
   if (whenBusy === 'reject') {
     await publishEnd(mesh, ref, { ...rejection, lastSeq: 0 }, carrier);
     await askSilentHolder(mesh, ref);

@@ -24,6 +24,7 @@ import { listenForCancellations } from '../mesh/cancellations.ts';
 import { agentCards } from '../mesh/cards.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { twoRoots } from '../mesh/root-agent.ts';
+import { FullShares } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes } from '../remote/remotes.ts';
@@ -99,6 +100,7 @@ export async function serveAgent(
     agent,
     app,
     stopping: stopping.signal,
+    fullShares: new FullShares(),
     services: {
       ...meshServices(mesh),
       ...services,

@@ -34,6 +34,17 @@ export function keys(prefix = 'am') {
      * check, in ms; in the slot of {@link app}.
      */
     busySessions: (app: string) => `${prefix}:{${encodeToken(app)}}:busy-sessions`,
+    /** Sorted set: the sessions of the user in which a run is at work, by the ends of their leases, in ms. */
+    running: (app: string, user: string) => `${tag(app, user)}:running`,
+    /** Sorted set: the sessions of the user that no run has and for which a run waits, by the place of this run. */
+    ready: (app: string, user: string) => `${tag(app, user)}:ready`,
+    /** Sorted set: the waiting runs in all sessions of the user, by the times at which they are forgotten, in ms. */
+    queued: (app: string, user: string) => `${tag(app, user)}:queued`,
+    /**
+     * Sorted set: the users of an app whose runs wait for a share, by the time of their last check, in ms; in the
+     * slot of {@link app}.
+     */
+    busyUsers: (app: string) => `${prefix}:{${encodeToken(app)}}:busy-users`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
     /** Hash: `app:` state, in a slot of its own. */

@@ -21,7 +21,7 @@ local function checked(call)
     return call(command, key, ...)
   end
 end
-local redis = { call = checked(theirs.call), pcall = checked(theirs.pcall) }
+local redis = { call = checked(theirs.call), pcall = checked(theirs.pcall), sha1hex = theirs.sha1hex }
 `;
 
 let server: Server;

@@ -3,6 +3,7 @@ import * as commits from '../sessions/scripts/commit-script.ts';
 import * as deletion from '../sessions/scripts/delete-scripts.ts';
 import * as invocations from '../sessions/scripts/invocation-scripts.ts';
 import * as leases from '../sessions/scripts/lease-scripts.ts';
+import * as queues from '../sessions/scripts/queue-scripts.ts';
 import * as sessions from '../sessions/scripts/session-scripts.ts';
 import { defineScript } from './define-script.ts';
 
@@ -47,8 +48,15 @@ describe('a script with names', () => {
   });
 });
 
-const scripts = Object.entries({ ...commits, ...deletion, ...invocations, ...leases, ...sessions }).flatMap(
-  ([constant, script]) => (typeof script === 'object' && 'call' in script ? [{ ...script, constant }] : []),
+const scripts = Object.entries({
+  ...commits,
+  ...deletion,
+  ...invocations,
+  ...leases,
+  ...queues,
+  ...sessions,
+}).flatMap(([constant, script]) =>
+  typeof script === 'object' && 'call' in script ? [{ ...script, constant }] : [],
 );
 
 describe('the scripts of sessions', () => {

@@ -84,6 +84,7 @@ test('the deletion of a session leaves its waiting runs, and the ends of its run
   await sessions.deleteSession(ref);
   expect(await remainingKeys()).toEqual([
     ...ends,
+    '{shop:ann}:queued',
     '{shop:ann}:session:sess:waiting',
     '{shop:ann}:session:sess:waiting-runs',
     '{shop}:busy-sessions',

@@ -9,6 +9,7 @@ import {
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import { noteBusy } from './busy-lists.ts';
 import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
 import {
   closeSessionScript,
@@ -93,7 +94,22 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
  * deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
-  await connection.script(closeSessionScript, [keys.session(ref), keys.waitingRuns(ref)], []);
+  const { appName, userId } = ref;
+  const waiting = keys.waiting(ref);
+  // A run that waits for a share is found by its user, and only when the share has room.
+  if ((await connection.run((redis) => redis.zcard(waiting))) > 0) await noteBusy(connection, keys, ref);
+  const count = await connection.script<number>(
+    ...closeSessionScript.call({
+      session: keys.session(ref),
+      waiting,
+      waitingRuns: keys.waitingRuns(ref),
+      running: keys.running(appName, userId),
+      ready: keys.ready(appName, userId),
+      sessionToken: encodeToken(ref.sessionId),
+    }),
+  );
+  // It may have come between the two steps.
+  if (count > 0) await noteBusy(connection, keys, ref);
 }
 
 /**

@@ -1,7 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   defaultLeaseMs,
   type InvocationRef,
+  type NextRun,
+  type NextRunOptions,
+  type PromoteOptions,
   type RunEnd,
   runName,
   runOfName,
@@ -10,28 +13,33 @@ import {
   type TakenSession,
   type TakeOptions,
   takeoverError,
+  type UserOwner,
 } from '@agentmesh/agent/internal';
-import { encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
-import { z } from 'zod';
-import type { RedisConnection } from '../connection/redis-connection.ts';
+import { decodeToken, encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
+import {
+  dropIdleSession,
+  dropIdleUser,
+  listBusySessions,
+  listBusyUsers,
+  noteBusy,
+  noteBusyUser,
+} from './busy-lists.ts';
 import {
   abandonScript,
   findSilentScript,
   giveBackScript,
   leaveScript,
-  nextRunScript,
   noteAskedScript,
-  promoteScript,
   renewScript,
   takeScript,
 } from './scripts/lease-scripts.ts';
+import { nextReadyScript, nextRunScript, promoteScript, readReadyScript } from './scripts/queue-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 
 type Found =
   | ['held', number, number, string]
-  | ['busy', string]
-  | ['duplicate']
-  | ['ended' | 'gone' | 'elsewhere'];
+  | ['busy', string, 0 | 1]
+  | ['duplicate' | 'ended' | 'gone' | 'elsewhere' | 'refused' | 'free'];
 
 /** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {
@@ -51,11 +59,13 @@ export class RedisSessionLeases implements SessionLeases {
       place,
       earlier,
       incarnation,
+      limits,
+      onlyWaits = false,
     } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     // Sent before the script: a crash in between leaves a session that the next sweep takes off the list.
-    const listed = noteBusy(connection, keys, ref);
+    const listed = onlyWaits ? noteBusyUser(connection, keys, ref) : noteBusy(connection, keys, ref);
     const taken = connection.script<Found>(
       ...takeScript.call({
         invocation: invocationKey(keys, ref),
@@ -76,6 +86,10 @@ export class RedisSessionLeases implements SessionLeases {
         earlier: earlier ?? '',
         incarnation: incarnation ?? '',
         rejection: rejection ? toJson(rejection, 'the end') : '',
+        most: limits?.running ?? '',
+        mostQueued: limits?.waiting?.most ?? '',
+        refusal: limits?.waiting ? toJson(limits.waiting.refusal, 'the end') : '',
+        onlyWaits: onlyWaits ? 1 : '',
       }),
     );
     const [[state, ...found]] = await Promise.all([taken, listed]);
@@ -84,8 +98,12 @@ export class RedisSessionLeases implements SessionLeases {
       return { state, token, begun, ...(cancelled && { cancelled }) };
     }
     if (state !== 'busy') return { state };
-    const [holder] = found as [string];
-    return { state, ...(holder && { holder: runOfName(holder).invocationId }) };
+    const [holder, isFull] = found as [string, 0 | 1];
+    return {
+      state,
+      ...(holder && { holder: runOfName(holder).invocationId }),
+      ...(isFull === 1 && { isFull: true }),
+    };
   }
 
   async renew(ref: InvocationRef, token: number, leaseMs = defaultLeaseMs): Promise<{ cancelled?: string }> {
@@ -94,6 +112,8 @@ export class RedisSessionLeases implements SessionLeases {
       ...renewScript.call({
         invocation: invocationKey(keys, ref),
         session: keys.session(ref),
+        running: keys.running(ref.appName, ref.userId),
+        sessionToken: encodeToken(ref.sessionId),
         fencingToken: token,
         invocationId: ref.invocationId,
         leaseMs,
@@ -111,27 +131,77 @@ export class RedisSessionLeases implements SessionLeases {
     );
   }
 
-  async nextRun(ref: SessionRef): Promise<string | undefined> {
+  async nextRun(from: SessionRef | UserOwner, options: NextRunOptions = {}): Promise<NextRun | undefined> {
     const { connection, keys } = this.#place;
-    const readNext = () => connection.script<[0 | 1, string]>(...nextRunScript.call(sessionKeys(keys, ref)));
-    const [isBusy, run] = await readNext();
-    if (isBusy) return run || undefined;
-    const busy = keys.busySessions(ref.appName);
-    await connection.run((redis) => redis.zrem(busy, memberOf(ref)));
-    // A run may have come between the two steps.
-    const [isBusyNow] = await readNext();
-    if (isBusyNow) await noteBusy(connection, keys, ref);
-    return undefined;
+    const found = 'sessionId' in from ? await this.#nextIn(from, options) : '';
+    if (typeof found === 'object') return found;
+    const ready = found || ('sessionId' in from ? '' : await this.#nextReady(from, options));
+    if (ready === '') return undefined;
+    const { appName, userId } = from;
+    const ref = { appName, userId, sessionId: decodeToken(ready) };
+    const { session, waiting, waitingRuns, ready: readyKey } = sessionKeys(keys, ref);
+    const values = { session, waiting, waitingRuns, ready: readyKey, sessionToken: ready };
+    const run = await connection.script<string>(...readReadyScript.call(values));
+    // A session that was not ready any more is off the list now.
+    return run === '' ? await this.nextRun({ appName, userId }, options) : { sessionId: ref.sessionId, run };
   }
 
-  async promote(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<void> {
+  /** Returns the run of this session whose turn it is, or the token of another session; '' for neither. */
+  async #nextIn(ref: SessionRef, { running }: NextRunOptions): Promise<NextRun | string> {
     const { connection, keys } = this.#place;
-    await connection.script(...promoteScript.call({ ...sessionKeys(keys, ref), run: runName(ref), leaseMs }));
+    const { queued: _queued, ...names } = sessionKeys(keys, ref);
+    const values = { ...names, sessionToken: encodeToken(ref.sessionId), most: running ?? '' };
+    const readNext = () => connection.script<[0 | 1, string, string]>(...nextRunScript.call(values));
+    const [isBusy, run, other] = await readNext();
+    if (run !== '') return { sessionId: ref.sessionId, run };
+    // A run may come between the two steps.
+    if (!isBusy) await dropIdleSession(connection, keys, ref, async () => (await readNext())[0] === 1);
+    return other;
+  }
+
+  /** Returns the token of the session of the user whose run may begin now, or ''. */
+  async #nextReady(user: UserOwner, { running, skip = 0 }: NextRunOptions): Promise<string> {
+    const { connection, keys } = this.#place;
+    const { queued: _queued, ...names } = userKeys(keys, user);
+    const values = { ...names, most: running ?? '', skip };
+    const read = () => connection.script<[number, string]>(...nextReadyScript.call(values));
+    const [count, ready] = await read();
+    if (count === 0) await dropIdleUser(connection, keys, user, async () => (await read())[0] > 0);
+    return ready;
+  }
+
+  async promote(ref: InvocationRef, options: PromoteOptions = {}): Promise<boolean> {
+    const { run, running, leaseMs = defaultLeaseMs } = options;
+    const { connection, keys } = this.#place;
+    // Sent before the script, as in `take`.
+    const listed = noteBusy(connection, keys, ref);
+    const promoted = connection.script<0 | 1>(
+      ...promoteScript.call({
+        ...sessionKeys(keys, ref),
+        sessionToken: encodeToken(ref.sessionId),
+        run: runName(ref),
+        leaseMs,
+        digest: run === undefined ? '' : createHash('sha1').update(run).digest('hex'),
+        most: running ?? '',
+      }),
+    );
+    const [mayGoOn] = await Promise.all([promoted, listed]);
+    return mayGoOn === 1;
+  }
+
+  async countWaiting({ appName, userId }: UserOwner): Promise<number> {
+    const { connection, keys } = this.#place;
+    const key = keys.queued(appName, userId);
+    return await connection.run((redis) => redis.zcount(key, Date.now(), '+inf'));
   }
 
   async leave(ref: InvocationRef): Promise<void> {
     const { connection, keys } = this.#place;
-    const values = { run: runName(ref), resume: resumeName(ref) };
+    const values = {
+      sessionToken: encodeToken(ref.sessionId),
+      run: runName(ref),
+      resume: resumeName(ref),
+    };
     await connection.script(
       ...leaveScript.call({ invocation: invocationKey(keys, ref), ...sessionKeys(keys, ref), ...values }),
     );
@@ -175,18 +245,32 @@ export class RedisSessionLeases implements SessionLeases {
 
   async busySessions(app: string, limit: number): Promise<SessionRef[]> {
     const { connection, keys } = this.#place;
-    const key = keys.busySessions(app);
-    const members = await connection.run((redis) => redis.zrange(key, 0, String(limit - 1)));
-    const now = Date.now();
-    const checked = members.flatMap((member) => [now, member]);
-    if (members.length > 0) await connection.run((redis) => redis.zadd(key, 'XX', ...checked));
-    return members.flatMap(refOfMember);
+    return await listBusySessions(connection, keys, { app, limit });
+  }
+
+  async busyUsers(app: string, limit: number): Promise<UserOwner[]> {
+    const { connection, keys } = this.#place;
+    return await listBusyUsers(connection, keys, { app, limit });
   }
 }
 
-/** Returns the keys of a session for leases, by their names in scripts. */
+/** Returns the keys of a session for leases, and those of its user, by their names in scripts. */
 export function sessionKeys(keys: Keys, ref: SessionRef) {
-  return { session: keys.session(ref), waiting: keys.waiting(ref), waitingRuns: keys.waitingRuns(ref) };
+  return {
+    session: keys.session(ref),
+    waiting: keys.waiting(ref),
+    waitingRuns: keys.waitingRuns(ref),
+    ...userKeys(keys, ref),
+  };
+}
+
+/** Returns the keys of the runs of a user, by their names in scripts. */
+export function userKeys(keys: Keys, { appName, userId }: UserOwner) {
+  return {
+    running: keys.running(appName, userId),
+    ready: keys.ready(appName, userId),
+    queued: keys.queued(appName, userId),
+  };
 }
 
 /** Returns the name of a run that continues its invocation, for scripts; '' for the run that began it. */
@@ -196,20 +280,4 @@ export function resumeName(ref: InvocationRef): string {
 
 function invocationKey(keys: Keys, { appName, userId, invocationId }: InvocationRef): string {
   return keys.invocation(appName, userId, invocationId);
-}
-
-async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
-  const key = keys.busySessions(ref.appName);
-  await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), memberOf(ref)));
-}
-
-const memberOf = ({ appName, userId, sessionId }: SessionRef) => JSON.stringify([appName, userId, sessionId]);
-
-const memberSchema = z.tuple([z.string(), z.string(), z.string()]);
-
-function refOfMember(member: string): SessionRef[] {
-  const { data } = memberSchema.safeParse(JSON.parse(member));
-  if (!data) return [];
-  const [appName, userId, sessionId] = data;
-  return [{ appName, userId, sessionId }];
 }

@@ -31,7 +31,7 @@ import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from '
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
 import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
-import { RedisSessionLeases } from './redis-session-leases.ts';
+import { RedisSessionLeases, sessionKeys } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { commitScript } from './scripts/commit-script.ts';
@@ -189,7 +189,7 @@ export class RedisSessionService implements SessionService {
     const { keys } = this.#place;
     const { appName, userId } = ref;
     return {
-      session: keys.session(ref),
+      ...sessionKeys(keys, ref),
       events: keys.events(ref),
       state: keys.state(ref),
       user: keys.user(appName, userId),
@@ -201,8 +201,6 @@ export class RedisSessionService implements SessionService {
       hiddenSessions: keys.hiddenSessions(appName, userId),
       index: keys.index(appName, userId),
       sessionEnds: keys.sessionEnds(appName, userId),
-      waiting: keys.waiting(ref),
-      waitingRuns: keys.waitingRuns(ref),
     };
   }
 }

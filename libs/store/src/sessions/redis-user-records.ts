@@ -1,10 +1,16 @@
 import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent/internal';
-import type { Keys, SessionRef } from '@agentmesh/protocol';
+import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type AppState, writerOf } from './app-state.ts';
+import { forgetBusy, forgetBusyUser } from './busy-lists.ts';
 import { forgetCall, readKept } from './delete-session.ts';
-import { memberOf } from './redis-pending-calls.ts';
-import { deleteKeptScript, deleteUserScript, forgetWriterScript } from './scripts/delete-scripts.ts';
+import { userKeys } from './redis-session-leases.ts';
+import {
+  deleteKeptScript,
+  deleteUserScript,
+  forgetQueueScript,
+  forgetWriterScript,
+} from './scripts/delete-scripts.ts';
 import { stateOf } from './state-delta.ts';
 
 interface Place {
@@ -77,10 +83,13 @@ export class RedisUserRecords implements UserRecords {
     await app.sweep(appName, userId);
     const others = await this.#deleteKept(user);
     const [stateKeys, pending] = await connection.script<[number, number]>(
-      deleteUserScript,
-      [keys.user(appName, userId), keys.pending(appName, userId)],
-      [],
+      ...deleteUserScript.call({
+        user: keys.user(appName, userId),
+        pending: keys.pending(appName, userId),
+        ...userKeys(keys, user),
+      }),
     );
+    await forgetBusyUser(connection, keys, user);
     // The name of the writer today, and the name from before it was hashed.
     const names = [writerOf(keys, user), keys.user(appName, userId)];
     await connection.script(forgetWriterScript, [keys.app(appName)], names);
@@ -89,10 +98,15 @@ export class RedisUserRecords implements UserRecords {
 
   async forgetQueue(ref: SessionRef): Promise<void> {
     const { connection, keys } = this.#place;
-    const busySessions = keys.busySessions(ref.appName);
-    const index = keys.index(ref.appName, ref.userId);
-    await connection.script(deleteKeptScript, [index, keys.waiting(ref), keys.waitingRuns(ref)], []);
-    await connection.write(busySessions, (redis) => redis.zrem(busySessions, memberOf(ref)));
+    await connection.script(
+      ...forgetQueueScript.call({
+        waiting: keys.waiting(ref),
+        waitingRuns: keys.waitingRuns(ref),
+        queued: keys.queued(ref.appName, ref.userId),
+        sessionToken: encodeToken(ref.sessionId),
+      }),
+    );
+    await forgetBusy(connection, keys, ref);
   }
 
   /** Deletes all that the index names, in pages; keys in other slots first. */

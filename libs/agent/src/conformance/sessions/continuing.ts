@@ -18,8 +18,8 @@ export function continuing(service: TheService): void {
   /** Gives the session to the next run in the queue, as the mesh does. */
   async function promote() {
     const next = await service().leases.nextRun(session);
-    if (next !== undefined) await service().leases.promote(JSON.parse(next));
-    return next === undefined ? undefined : (JSON.parse(next) as Ref);
+    if (next !== undefined) await service().leases.promote(JSON.parse(next.run));
+    return next === undefined ? undefined : (JSON.parse(next.run) as Ref);
   }
 
   /** Makes a session whose first invocation has committed an event and ended. */

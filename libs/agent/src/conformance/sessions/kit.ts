@@ -77,8 +77,8 @@ export function numberedRuns(service: TheService) {
   async function promote() {
     const next = await service().leases.nextRun(session);
     if (next === undefined) return undefined;
-    await service().leases.promote(inv(next.slice('run of inv-'.length)));
-    return next;
+    await service().leases.promote(inv(next.run.slice('run of inv-'.length)), { run: next.run });
+    return next.run;
   }
   return { session, inv, run, create, queue, end, promote };
 }

@@ -15,7 +15,7 @@ export function leases(service: TheService): void {
     expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await service().leases.nextRun(session)).toBeUndefined();
     await end(1);
-    expect(await service().leases.nextRun(session)).toBe(run(2));
+    expect(await service().leases.nextRun(session)).toMatchObject({ run: run(2) });
     expect(await queue(4)).toEqual({ state: 'busy' });
     expect(await promote()).toBe(run(2));
     expect(await promote()).toBeUndefined();
@@ -192,7 +192,7 @@ export function leases(service: TheService): void {
     await take(service(), inv(2));
     await queue(3);
     await service().deleteSession(session);
-    expect(await service().leases.nextRun(session)).toBe(run(3));
+    expect(await service().leases.nextRun(session)).toMatchObject({ run: run(3) });
     expect(await queue(3)).toEqual({ state: 'ended' });
     expect(await service().invocations.get(inv(2))).toMatchObject({ error: { code: 'not_found' } });
     await end(3);
@@ -205,7 +205,7 @@ export function leases(service: TheService): void {
     await queue(2);
     await service().leases.take(inv(2), { run: 'again', whenBusy: 'enqueue' });
     await end(1);
-    expect(await service().leases.nextRun(session)).toBe('again');
+    expect(await service().leases.nextRun(session)).toMatchObject({ run: 'again' });
   });
 
   test('does not cancel an invocation of another session', async () => {

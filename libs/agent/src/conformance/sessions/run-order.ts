@@ -47,7 +47,7 @@ export function runOrder(service: TheService): void {
     await take(service(), inv(1));
     await queue(2);
     await end(1);
-    await service().leases.promote(inv(2), 1);
+    await service().leases.promote(inv(2), { leaseMs: 1 });
     await expect
       .poll(() => service().leases.findSilent(session))
       .toMatchObject({ invocationId: 'inv-2', run: run(2) });

@@ -13,6 +13,7 @@ import { sessions } from './sessions.ts';
 import { stateScopes } from './state-scopes.ts';
 import { strangeValues } from './strange-values.ts';
 import { turns } from './turns.ts';
+import { userShares } from './user-shares.ts';
 import { users } from './users.ts';
 
 /** A function that makes a service on an empty store. */
@@ -38,6 +39,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('fencing', () => fencing(service));
     describe('leases', () => leases(service));
     describe('order of runs', () => runOrder(service));
+    describe('shares of users', () => userShares(service));
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
     describe('the records of a user', () => users(service));

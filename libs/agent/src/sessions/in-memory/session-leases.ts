@@ -2,7 +2,16 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { runName, runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef, RunEnd } from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
-import type { SessionLeases, SilentHolder, TakenSession, TakeOptions } from '../session-leases.ts';
+import type {
+  NextRun,
+  NextRunOptions,
+  PromoteOptions,
+  SessionLeases,
+  SilentHolder,
+  TakenSession,
+  TakeOptions,
+} from '../session-leases.ts';
+import type { UserOwner } from '../user-records.ts';
 import {
   assertCurrent,
   beginRun,
@@ -28,24 +37,36 @@ export class InMemorySessionLeases implements SessionLeases {
     const run = runName(ref);
     const state = this.#refusal(ref, invocation, options);
     if (state) return { state };
+    const hasWaited = invocation.places.has(run);
     const place = invocation.places.get(run) ?? options.place;
     const isBegun = invocation.taken === run;
+    const { limits, onlyWaits = false } = options;
     if (isBegun && leases.isAlive(key, run) && isDuplicate(invocation, options.delivery))
       return { state: 'duplicate' };
-    const result = leases.take(key, ref, run, { ...options, place, isBegun });
-    if (!result.held) {
+    const result = leases.take(key, ref, run, {
+      ...options,
+      ...{ place, isBegun, hasWaited, onlyWaits, running: limits?.running },
+      isLimited: limits !== undefined && resume === '',
+      waiting: resume === '' && !hasWaited ? limits?.waiting?.most : undefined,
+    });
+    if (result.state === 'free') return { state: 'free' };
+    if (result.state === 'refused') return this.#refuse(ref, invocation, limits?.waiting?.refusal);
+    if (result.state === 'busy') {
       delete invocation.delivery;
-      if (options.whenBusy === 'reject' && options.rejection) {
+      const { holder, isFull } = result;
+      if (result.place !== undefined) {
+        invocation.places.set(run, result.place);
+        invocation.home = ref.sessionId;
+      } else if (options.whenBusy === 'reject' && options.rejection) {
         invocation.home = ref.sessionId;
         endRun(invocation, resume, options.rejection);
         leases.leave(key, run);
       }
-      if (result.place !== undefined) {
-        invocation.places.set(run, result.place);
-        invocation.home = ref.sessionId;
-      }
-      const { holder } = result;
-      return { state: 'busy', ...(holder !== undefined && { holder: runOfName(holder).invocationId }) };
+      return {
+        state: 'busy',
+        ...(holder !== undefined && { holder: runOfName(holder).invocationId }),
+        ...(isFull && { isFull: true }),
+      };
     }
     beginRun(invocation, resume);
     invocation.home = ref.sessionId;
@@ -55,6 +76,14 @@ export class InMemorySessionLeases implements SessionLeases {
     invocation.begun += 1;
     const { token, begun, cancelled } = invocation;
     return { state: 'held', token, begun, ...(cancelled !== undefined && { cancelled }) };
+  }
+
+  /** Ends a run of a user who has too many waiting runs. */
+  #refuse(ref: InvocationRef, invocation: StoredInvocation, refusal: RunEnd | undefined): TakenSession {
+    invocation.home = ref.sessionId;
+    if (refusal) endRun(invocation, ref.resume ?? '', refusal);
+    this.#tables.leases.leave(this.#tables.keys.session(ref), runName(ref));
+    return { state: 'refused' };
   }
 
   /** Returns the reason for which a run cannot have the session at any time; undefined if there is none. */
@@ -86,13 +115,25 @@ export class InMemorySessionLeases implements SessionLeases {
     if (token === invocation.token) invocation.begun = 0;
   }
 
-  async nextRun(ref: SessionRef): Promise<string | undefined> {
-    return this.#tables.leases.next(this.#tables.keys.session(ref));
+  async nextRun(from: SessionRef | UserOwner, options: NextRunOptions = {}): Promise<NextRun | undefined> {
+    const { keys, leases } = this.#tables;
+    const { running, skip = 0 } = options;
+    if ('sessionId' in from && !this.#tables.findSession(from)) {
+      const run = leases.next(keys.session(from));
+      if (run !== undefined) return { sessionId: from.sessionId, run };
+    }
+    const next = leases.hasRoom(from, running) ? leases.ready(from)[skip] : undefined;
+    return next && { sessionId: next.ref.sessionId, run: next.run };
   }
 
-  async promote(ref: InvocationRef, leaseMs?: number): Promise<void> {
+  async promote(ref: InvocationRef, options: PromoteOptions = {}): Promise<boolean> {
     const { keys, leases } = this.#tables;
-    if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), leaseMs);
+    if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), options);
+    return leases.hasRoom(ref, options.running) && leases.ready(ref).length > 0;
+  }
+
+  async countWaiting(user: UserOwner): Promise<number> {
+    return this.#tables.leases.countWaiting(user);
   }
 
   async leave(ref: InvocationRef): Promise<void> {
@@ -121,5 +162,9 @@ export class InMemorySessionLeases implements SessionLeases {
 
   async busySessions(app: string, limit: number): Promise<SessionRef[]> {
     return this.#tables.leases.busySessions(app, limit);
+  }
+
+  async busyUsers(app: string, limit: number): Promise<UserOwner[]> {
+    return this.#tables.leases.busyUsers(app, limit);
   }
 }

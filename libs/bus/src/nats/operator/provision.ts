@@ -69,6 +69,14 @@ const optionNames: OptionNames<ProvisionOptions> = {
 /** The time within which a repeated message id is a duplicate, in ms; the default of nats-server. */
 const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
+const deadLetters = 100_000;
+/** The number of messages of all queues of a kind that may wait. */
+const workItems = 1_000_000;
+/**
+ * The number of messages that may wait under one subject: the runs of one session, the runs of one agent that
+ * make their sessions, the updates of one call, and the jobs of one tool.
+ */
+const workItemsPerSubject: Record<QueueKind, number> = { run: 10_000, operation: 10_000, job: 100_000 };
 /** The limits of the stream of security decisions: 90 days, and 64 MiB, which are over 100,000 decisions. */
 const auditAgeMs = 90 * 86_400_000;
 /** Limits by number: nats-server would reserve a limit in bytes at once, in each mesh. */
@@ -157,7 +165,11 @@ async function putWorkStream(
     name: names.workStream(kind),
     subjects: [names.workSubject(kind, every)],
     retention: RetentionPolicy.Workqueue,
+    // A full queue refuses the next message. Its publisher is told.
     discard: DiscardPolicy.New,
+    max_msgs: workItems,
+    max_msgs_per_subject: workItemsPerSubject[kind],
+    discard_new_per_subject: true,
     // The publisher chooses the subject of the server's acknowledgement, which the server sends with its own
     // rights. Without this, a publisher could empty the stream in this way.
     deny_purge: true,
@@ -167,7 +179,7 @@ async function putWorkStream(
 
 /**
  * Makes or updates the stream of dead letters. Dead letters stay until an operator removes them, or until
- * they are too old.
+ * they are too old. When there are too many, the oldest go.
  */
 async function putDeadStream(
   manager: JetStreamManager,
@@ -180,6 +192,7 @@ async function putDeadStream(
     subjects: [names.dead('agent', every), names.dead('tool', every)],
     retention: RetentionPolicy.Limits,
     max_age: nanos(deadLetterAgeMs),
+    max_msgs: deadLetters,
     duplicate_window: nanos(duplicateWindowMs),
     deny_purge: true,
   });

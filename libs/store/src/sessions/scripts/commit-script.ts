@@ -1,5 +1,5 @@
 import { defineScript } from '../../scripts/define-script.ts';
-import { isFenced, leaveSession, touchInvocation } from './invocation-scripts.ts';
+import { isFenced, leaveSession, queueKeys, touchInvocation } from './invocation-scripts.ts';
 import { retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';
 
@@ -36,7 +36,7 @@ end
 export const commitScript = defineScript(
   {
     keys: [
-      'session',
+      ...queueKeys,
       'events',
       'state',
       'user',
@@ -48,8 +48,6 @@ export const commitScript = defineScript(
       'hiddenSessions',
       'index',
       'sessionEnds',
-      'waiting',
-      'waitingRuns',
     ],
     args: [
       'id',
@@ -118,7 +116,7 @@ for n = 1, #closed, 3 do
 end
 if end_json ~= '' then
   redis.call('HSETNX', invocation, end_field(end_resume), end_json)
-  leave_session(session, waiting, waiting_runs, end_run)
+  leave_session(end_run)
 end
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 trim(session, events, pending, answered, invocation, session_token, seq, most)

@@ -41,15 +41,19 @@ end
 `;
 
 /**
- * KEYS session, waiting runs. Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and
- * its place in the user's list, stay to the end of the deletion, so that a later deletion can finish an
- * interrupted deletion, and the id is not used again meanwhile.
+ * Closes the session: nothing is committed to it and nobody takes it any more. Its hash, and its place in the
+ * user's list, stay to the end of the deletion, so that a later deletion can finish an interrupted deletion, and
+ * the id is not used again meanwhile. Returns the number of waiting runs.
  */
-export const closeSessionScript = script(
+export const closeSessionScript = defineScript(
+  { keys: ['session', 'waiting', 'waitingRuns', 'running', 'ready'], args: ['sessionToken'] },
   `
-local holder = redis.call('HGET', KEYS[1], 'lease')
-if holder then redis.call('HDEL', KEYS[2], holder) end
-return redis.call('HDEL', KEYS[1], 'seq', 'updated', 'lease', 'until', 'asked', 'again')
+local holder = redis.call('HGET', session, 'lease')
+if holder then redis.call('HDEL', waiting_runs, holder) end
+redis.call('ZREM', running, session_token)
+redis.call('ZREM', ready, session_token)
+redis.call('HDEL', session, 'seq', 'updated', 'lease', 'until', 'asked', 'again')
+return redis.call('ZCARD', waiting)
 `,
   'frees',
 );
@@ -136,11 +140,24 @@ return count
   'frees',
 );
 
-/** KEYS user state, pending. Returns how many fields each had. */
-export const deleteUserScript = script(
+/** Deletes the queue of a session that is gone, and its runs from the list of waiting runs of the user. */
+export const forgetQueueScript = defineScript(
+  { keys: ['waiting', 'waitingRuns', 'queued'], args: ['sessionToken'] },
   `
-local counts = { #redis.call('HKEYS', KEYS[1]), #redis.call('HKEYS', KEYS[2]) }
-redis.call('UNLINK', KEYS[1], KEYS[2])
+for _, run in ipairs(redis.call('ZRANGE', waiting, 0, -1)) do
+  redis.call('ZREM', queued, session_token .. ' ' .. run)
+end
+return redis.call('UNLINK', waiting, waiting_runs)
+`,
+  'frees',
+);
+
+/** Deletes what is kept of a user beside the sessions. Returns how many fields of state and of calls there were. */
+export const deleteUserScript = defineScript(
+  { keys: ['user', 'pending', 'running', 'ready', 'queued'] },
+  `
+local counts = { #redis.call('HKEYS', user), #redis.call('HKEYS', pending) }
+redis.call('UNLINK', user, pending, running, ready, queued)
 return counts
 `,
   'frees',

@@ -1,5 +1,9 @@
 import { defineScript } from '../../scripts/define-script.ts';
 import { noteKey } from '../../scripts/expiring-key.ts';
+import { noteReady } from './user-runs.ts';
+
+/** The keys of a session and of its queue, and the lists of the runs of its user. */
+export const queueKeys = ['session', 'waiting', 'waitingRuns', 'running', 'ready', 'queued'] as const;
 
 // For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
 // end.
@@ -37,12 +41,18 @@ end
 local function is_fenced(key, token) return is_older(token, redis.call('HGET', key, 'token')) end
 `;
 
-// Releases what an ended invocation holds: the session, or its place in the queue.
-export const leaveSession = `
-local function leave_session(session, waiting, runs, id)
-  if redis.call('HGET', session, 'lease') == id then redis.call('HDEL', session, 'lease', 'until', 'asked', 'again') end
-  redis.call('ZREM', waiting, id)
-  redis.call('HDEL', runs, id)
+// Releases what an ended run has: the session, or its place in the queue. Uses the keys of a session and of its
+// user as local variables, as `noteReady` does.
+export const leaveSession = `${noteReady}
+local function leave_session(run)
+  if redis.call('HGET', session, 'lease') == run then
+    redis.call('HDEL', session, 'lease', 'until', 'asked', 'again')
+    redis.call('ZREM', running, session_token)
+  end
+  redis.call('ZREM', waiting, run)
+  redis.call('ZREM', queued, session_token .. ' ' .. run)
+  redis.call('HDEL', waiting_runs, run)
+  note_ready()
 end
 `;
 
@@ -106,7 +116,7 @@ return calls
  */
 export const endScript = defineScript(
   {
-    keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
+    keys: ['invocation', 'index', ...queueKeys],
     args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken', 'endJson', 'run', 'resume', 'refused'],
   },
   `${touchInvocation}${readInvocation}${isFenced}${leaveSession}
@@ -116,7 +126,7 @@ if refused == '1' and resume ~= '' and redis.call('HGET', invocation, 'run') == 
   local before = redis.call('HGET', invocation, 'before')
   if before and before ~= '' then redis.call('HSET', invocation, 'run', before) else redis.call('HDEL', invocation, 'run') end
 end
-leave_session(session, waiting, waiting_runs, run)
+leave_session(run)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 return read_invocation(invocation)
 `,

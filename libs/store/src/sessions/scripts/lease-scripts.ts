@@ -1,6 +1,14 @@
 import { clock } from '../../scripts/clock.ts';
 import { defineScript } from '../../scripts/define-script.ts';
-import { endField, isFenced, leaveSession, readInvocation, touchInvocation } from './invocation-scripts.ts';
+import {
+  endField,
+  isFenced,
+  leaveSession,
+  queueKeys,
+  readInvocation,
+  touchInvocation,
+} from './invocation-scripts.ts';
+import { hasRoom, noteQueued, noteRunning } from './user-runs.ts';
 
 /** Longest time between two times that a silent holder is found, in ms. */
 const longestSilenceMs = 3_600_000;
@@ -14,7 +22,7 @@ end
 
 // Gives the session to a run. `asked` counts how often the run of a silent holder was asked for; `again` is the
 // time of the next time.
-const giveTo = `
+export const giveTo = `
 local function give_to(session, run, lease_ms)
   redis.call('HSET', session, 'lease', run, 'until', now_ms() + tonumber(lease_ms))
   redis.call('HDEL', session, 'asked', 'again')
@@ -33,13 +41,15 @@ end
  * Takes a session. `run` is the run's name; `resume` is the same for a run that continues an invocation, or
  * ''; `message` is published when the run is the next in the session's queue; `part` and `delivery` name the
  * part of the invocation and the message of this delivery, each or ''; `place`, `earlier` and `incarnation`
- * are those of the options, each or ''; `rejection` is the end of a run that is rejected, as JSON, or ''. The nonce distinguishes a repetition of the same call from another
+ * are those of the options, each or ''; `rejection` is the end of a run that is rejected, as JSON, or ''. `most` is the number of runs of the user
+ * that may be at work and `mostQueued` of those that may wait, each '' without limits; `refusal` is the end of
+ * a run beyond the latter, as JSON; `onlyWaits` is 1 for a run that must not begin now. The nonce distinguishes a repetition of the same call from another
  * taker: a repetition must not fence off its own caller. Returns the state, then the values that belong to
  * it.
  */
 export const takeScript = defineScript(
   {
-    keys: ['invocation', 'session', 'waiting', 'waitingRuns', 'index'],
+    keys: ['invocation', ...queueKeys, 'index'],
     args: [
       'sessionToken',
       'runningMs',
@@ -56,13 +66,17 @@ export const takeScript = defineScript(
       'earlier',
       'incarnation',
       'rejection',
+      'most',
+      'mostQueued',
+      'refusal',
+      'onlyWaits',
     ],
   },
-  `${touchInvocation}${clock}${giveTo}${leaveSession}
+  `${touchInvocation}${clock}${giveTo}${leaveSession}${hasRoom}${noteRunning}${noteQueued}
 local home = redis.call('HGET', invocation, 'home')
 if home and home ~= session_token then return { resume == '' and 'elsewhere' or 'gone' } end
 if redis.call('HEXISTS', invocation, end_field(resume)) == 1 then
-  leave_session(session, waiting, waiting_runs, run)
+  leave_session(run)
   return { 'ended' }
 end
 local seq, nonce_now, holder, lease_end = unpack(redis.call('HMGET', session, 'seq', 'nonce', 'lease', 'until'))
@@ -79,29 +93,53 @@ local function must_wait()
   if earlier ~= '' and mine and tonumber(earlier) < score() then return true end
   return first and first ~= run and (not mine or tonumber(first_score) < score())
 end
-if must_wait() then
-  if when_busy ~= 'reject' then
+local is_busy = must_wait()
+-- A run that continues an invocation, or has begun, does not wait for a share.
+local is_limited = most ~= '' and resume == '' and not is_begun and not holder
+local is_full = is_limited and not has_room(most)
+local has_waited = redis.call('HEXISTS', invocation, 'place:' .. run) == 1
+-- A new run takes no room from those that wait. A run that was published from its queue has its turn.
+local function is_behind()
+  if has_waited then return false end
+  local next_ready = redis.call('ZRANGE', ready, 0, 0, 'WITHSCORES')
+  return next_ready[1] and next_ready[1] ~= session_token and mine and tonumber(next_ready[2]) < score()
+end
+if is_busy or is_full or is_limited and is_behind() then
+  if not is_busy or when_busy ~= 'reject' then
     if not mine then
       local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2]
       mine = math.max(tonumber(last or 0), 0) + 1
+    end
+    local limit = (has_waited or resume ~= '' or refusal == '') and '' or most_queued
+    if not note_queued(run, limit, running_ms) then
+      redis.call('HSETNX', invocation, end_field(resume), refusal)
+      leave_session(run)
+      redis.call('HSET', invocation, 'home', session_token)
+      touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+      return { 'refused' }
     end
     redis.call('HSETNX', invocation, 'place:' .. run, mine)
     redis.call('ZADD', waiting, 'NX', score(), run)
     redis.call('HSET', waiting_runs, run, message)
     redis.call('HDEL', invocation, 'part', 'message')
     redis.call('HSET', invocation, 'home', session_token)
-    if holder == run then redis.call('HDEL', session, 'lease', 'until') end
+    if holder == run then
+      redis.call('HDEL', session, 'lease', 'until')
+      redis.call('ZREM', running, session_token)
+    end
     redis.call('PEXPIRE', waiting, running_ms)
     redis.call('PEXPIRE', waiting_runs, running_ms)
+    note_ready()
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   elseif rejection ~= '' then
     redis.call('HSETNX', invocation, end_field(resume), rejection)
-    leave_session(session, waiting, waiting_runs, run)
+    leave_session(run)
     redis.call('HSET', invocation, 'home', session_token)
     touch_invocation(invocation, index, session_token, running_ms, ended_ms)
   end
-  return { 'busy', holder ~= run and holder or '' }
+  return { 'busy', holder ~= run and holder or '', is_full and 1 or 0 }
 end
+if only_waits == '1' then return { 'free' } end
 if delivery ~= '' then
   local taken = redis.call('HMGET', invocation, 'part', 'message')
   local is_alive = holder and tonumber(lease_end) > now_ms()
@@ -110,7 +148,12 @@ if delivery ~= '' then
 end
 redis.call('HSET', invocation, 'home', session_token)
 give_to(session, run, lease_ms)
-redis.call('ZREM', waiting, run)
+note_running(lease_ms, most ~= '')
+if first then
+  redis.call('ZREM', waiting, run)
+  redis.call('ZREM', queued, session_token .. ' ' .. run)
+  redis.call('ZREM', ready, session_token)
+end
 if message == '' then redis.call('HDEL', waiting_runs, run)
 else
   redis.call('HSET', waiting_runs, run, message)
@@ -136,11 +179,15 @@ return { 'held', tonumber(found[1]), tonumber(found[2] or 0), found[3] or '' }
 
 /** Renews a lease. Returns the reason why the invocation was cancelled, or ''. */
 export const renewScript = defineScript(
-  { keys: ['invocation', 'session'], args: ['fencingToken', 'invocationId', 'leaseMs'] },
-  `${clock}${isFenced}${giveTo}
+  {
+    keys: ['invocation', 'session', 'running'],
+    args: ['sessionToken', 'fencingToken', 'invocationId', 'leaseMs'],
+  },
+  `${clock}${isFenced}${giveTo}${noteRunning}
 local run = redis.call('HGET', invocation, 'run') or invocation_id
 if is_fenced(invocation, fencing_token) or redis.call('HGET', session, 'lease') ~= run then return 'fenced' end
 give_to(session, run, lease_ms)
+note_running(lease_ms, false)
 return { redis.call('HGET', invocation, 'cancel') or '' }
 `,
 );
@@ -154,35 +201,12 @@ return redis.call('HDEL', invocation, 'begun')
   'frees',
 );
 
-/** Returns whether a run has the session or waits for it, and the run whose turn it is, or ''. */
-export const nextRunScript = defineScript(
-  { keys: ['session', 'waiting', 'waitingRuns'] },
-  `${holderOf}
-if holder_of(session) then return { 1, '' } end
-local first = redis.call('ZRANGE', waiting, 0, 0)[1]
-if not first then return { 0, '' } end
-return { 1, redis.call('HGET', waiting_runs, first) or '' }
-`,
-  'reads',
-);
-
-/** Gives the session to the first run of the queue, by its name. The run's text stays for a later repeat. */
-export const promoteScript = defineScript(
-  { keys: ['session', 'waiting', 'waitingRuns'], args: ['run', 'leaseMs'] },
-  `${clock}${holderOf}${giveTo}
-if redis.call('HEXISTS', session, 'seq') == 0 or holder_of(session) then return 0 end
-if redis.call('ZRANGE', waiting, 0, 0)[1] ~= run or redis.call('HEXISTS', waiting_runs, run) == 0 then return 0 end
-give_to(session, run, lease_ms)
-return redis.call('ZREM', waiting, run)
-`,
-);
-
 /** Removes an ended run, by its name, from its session and from the queue. Returns 1 when the run has ended. */
 export const leaveScript = defineScript(
-  { keys: ['invocation', 'session', 'waiting', 'waitingRuns'], args: ['run', 'resume'] },
+  { keys: ['invocation', ...queueKeys], args: ['sessionToken', 'run', 'resume'] },
   `${endField}${leaveSession}
 if redis.call('HEXISTS', invocation, end_field(resume)) == 0 then return 0 end
-leave_session(session, waiting, waiting_runs, run)
+leave_session(run)
 return 1
 `,
   'frees',
@@ -214,7 +238,7 @@ return 1
 /** Ends the run of a silent holder that no message can bring again. Returns 1 when the run has ended. */
 export const abandonScript = defineScript(
   {
-    keys: ['invocation', 'index', 'session', 'waiting', 'waitingRuns'],
+    keys: ['invocation', 'index', ...queueKeys],
     args: ['sessionToken', 'runningMs', 'endedMs', 'run', 'resume', 'endJson'],
   },
   `${touchInvocation}${leaveSession}${clock}${isSilent}
@@ -222,7 +246,7 @@ local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
 if holder ~= run or not asked or not is_silent(session) then return 0 end
 if redis.call('HEXISTS', waiting_runs, run) == 1 then return 0 end
 redis.call('HSETNX', invocation, end_field(resume), end_json)
-leave_session(session, waiting, waiting_runs, run)
+leave_session(run)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 return 1
 `,
@@ -235,7 +259,7 @@ return 1
  */
 export const cancelScript = defineScript(
   {
-    keys: ['invocation', 'session', 'waiting', 'waitingRuns', 'index'],
+    keys: ['invocation', ...queueKeys, 'index'],
     args: ['sessionToken', 'runningMs', 'endedMs', 'reason', 'invocationId', 'endJson', 'prefix', 'only'],
   },
   `${touchInvocation}${readInvocation}${leaveSession}
@@ -251,13 +275,13 @@ if is_meant and (owner or waits) and not is_over(invocation) then
   redis.call('HSETNX', invocation, 'cancel', reason)
   if waits then
     redis.call('HSET', invocation, 'end', end_json)
-    leave_session(session, waiting, waiting_runs, invocation_id)
+    leave_session(invocation_id)
   end
   touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 end
 for _, name in ipairs(later) do
   redis.call('HSETNX', invocation, end_field(name), end_json)
-  leave_session(session, waiting, waiting_runs, name)
+  leave_session(name)
   touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 end
 return read_invocation(invocation)

@@ -1,0 +1,105 @@
+import type { UserOwner } from '@agentmesh/agent/internal';
+import type { Keys, SessionRef } from '@agentmesh/protocol';
+import { z } from 'zod';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+
+/** A part of a list of an app. */
+interface Page {
+  app: string;
+  limit: number;
+}
+
+/** Notes a session that a run has, or for which a run waits, for the sweep. */
+export async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
+  await note(connection, keys.busySessions(ref.appName), sessionMember(ref));
+}
+
+/** Notes a user whose runs wait for a share, for the sweep. */
+export async function noteBusyUser(connection: RedisConnection, keys: Keys, user: UserOwner): Promise<void> {
+  await note(connection, keys.busyUsers(user.appName), userMember(user));
+}
+
+/** Takes a session off the list, unless it is busy again after that. */
+export async function dropIdleSession(
+  connection: RedisConnection,
+  keys: Keys,
+  ref: SessionRef,
+  isBusy: () => Promise<boolean>,
+): Promise<void> {
+  const key = keys.busySessions(ref.appName);
+  await connection.run((redis) => redis.zrem(key, sessionMember(ref)));
+  if (await isBusy()) await noteBusy(connection, keys, ref);
+}
+
+/** Takes a user off the list, unless a run of the user waits after that. */
+export async function dropIdleUser(
+  connection: RedisConnection,
+  keys: Keys,
+  user: UserOwner,
+  isBusy: () => Promise<boolean>,
+): Promise<void> {
+  const key = keys.busyUsers(user.appName);
+  await connection.run((redis) => redis.zrem(key, userMember(user)));
+  if (await isBusy()) await noteBusyUser(connection, keys, user);
+}
+
+/** Takes a session off the list that is gone with its queue. */
+export async function forgetBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
+  const key = keys.busySessions(ref.appName);
+  await connection.write(key, (redis) => redis.zrem(key, sessionMember(ref)));
+}
+
+/** Takes a user off the list whose data is gone. */
+export async function forgetBusyUser(
+  connection: RedisConnection,
+  keys: Keys,
+  user: UserOwner,
+): Promise<void> {
+  const key = keys.busyUsers(user.appName);
+  await connection.write(key, (redis) => redis.zrem(key, userMember(user)));
+}
+
+/** Lists busy sessions of an app; the least recently checked first. */
+export async function listBusySessions(
+  connection: RedisConnection,
+  keys: Keys,
+  { app, limit }: Page,
+): Promise<SessionRef[]> {
+  return (await list(connection, keys.busySessions(app), limit)).flatMap((member) => {
+    const { data } = sessionSchema.safeParse(JSON.parse(member));
+    if (!data) return [];
+    const [appName, userId, sessionId] = data;
+    return [{ appName, userId, sessionId }];
+  });
+}
+
+/** Lists busy users of an app in the same order. */
+export async function listBusyUsers(
+  connection: RedisConnection,
+  keys: Keys,
+  { app, limit }: Page,
+): Promise<UserOwner[]> {
+  return (await list(connection, keys.busyUsers(app), limit)).flatMap((member) => {
+    const { data } = userSchema.safeParse(JSON.parse(member));
+    return data ? [{ appName: data[0], userId: data[1] }] : [];
+  });
+}
+
+async function note(connection: RedisConnection, key: string, member: string): Promise<void> {
+  await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), member));
+}
+
+async function list(connection: RedisConnection, key: string, limit: number): Promise<string[]> {
+  const members = await connection.run((redis) => redis.zrange(key, 0, String(limit - 1)));
+  const now = Date.now();
+  const checked = members.flatMap((member) => [now, member]);
+  if (members.length > 0) await connection.run((redis) => redis.zadd(key, 'XX', ...checked));
+  return members;
+}
+
+const sessionMember = ({ appName, userId, sessionId }: SessionRef) =>
+  JSON.stringify([appName, userId, sessionId]);
+const userMember = ({ appName, userId }: UserOwner) => JSON.stringify([appName, userId]);
+
+const sessionSchema = z.tuple([z.string(), z.string(), z.string()]);
+const userSchema = z.tuple([z.string(), z.string()]);
