@@ -29,9 +29,14 @@ await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, red
 const raw = await connect({ servers: nats.url, noAsyncTraces: true });
 const floor = openFloor(raw, redis.url);
 
+let turns = 0;
+
 async function turn(): Promise<void> {
-  const { id } = await mesh.sessions.createSession({ appName: 'bench_app', userId: 'bench' });
-  const run = await startRun(mesh, { app: 'bench_app', user: 'bench', session: id, message: question });
+  // A user has a share of the running work, so there are as many users as turns in flight, and more.
+  turns += 1;
+  const user = `bench-${turns % 100}`;
+  const { id } = await mesh.sessions.createSession({ appName: 'bench_app', userId: user });
+  const run = await startRun(mesh, { app: 'bench_app', user, session: id, message: question });
   const events = await Array.fromAsync(run.events);
   if (events.length !== 3) throw new Error(`a turn gave ${events.length} events`);
 }
