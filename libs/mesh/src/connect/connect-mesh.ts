@@ -1,6 +1,12 @@
 import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats, type NatsTls } from '@agentmesh/bus';
-import { assertOptions, createSecretBox, MeshError, type OptionNames } from '@agentmesh/protocol';
+import {
+  AsyncDisposableStack,
+  assertOptions,
+  createSecretBox,
+  MeshError,
+  type OptionNames,
+} from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
