@@ -1,6 +1,6 @@
-// npm run demo | start | test | test:unit | bench | mesh | build | check | generate: installs missing parts, then
-// runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything is
-// installed.
+// npm run demo | start | test | test:unit | bench | mesh | build | release | check | generate: installs missing
+// parts, then runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything
+// is installed.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,7 @@ const commands = {
   },
   chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
   build: { servers: 'none', run: (_, env) => build(env) },
+  release: { servers: 'none', run: (args, env) => runNode(['deploy/packages/release.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
   generate: { servers: 'none', run: (_, env) => generate(env) },
   'test:unit': {

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** The root of the repository. */
-const root = join(import.meta.dirname, '..', '..');
+export const root = join(import.meta.dirname, '..', '..');
 
 /** The package that depends on all others. */
 const everything = 'libs/agentmesh/tsconfig.build.json';
 
 /** Lists the folders of the packages that are published: the libraries and the gateway. */
-function publishedFolders(): string[] {
+export function publishedFolders(): string[] {
   const folders = [...readdirSync(join(root, 'libs')).map((name) => `libs/${name}`), 'services/gateway'];
   return folders.filter((folder) => {
     const { private: isPrivate = false } = JSON.parse(
