@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commonJs, everything, strictest } from './programs.fixture.ts';
 import { asJavaScript, createProject, filesOfReadme, type Project } from './project.fixture.ts';
 import { startRegistry } from './registry.fixture.ts';
 
@@ -33,8 +32,8 @@ beforeAll(async () => {
   nodes['Node 22.12'] = join(oldNode.folder, 'node_modules/node/bin/node');
   await project.install('--save-dev', ...(await toolsOfDevelopers()));
   const files = await filesOfReadme();
-  await project.write({ ...files, ...asJavaScript(files), 'program.cjs': commonJs });
-  await project.write({ 'everything.ts': everything, 'tsconfig.json': strictest });
+  await project.write({ ...files, ...asJavaScript(files) });
+  await cp(join(import.meta.dirname, 'user'), project.folder, { recursive: true });
 }, 10 * minutes);
 afterAll(() => owners.disposeAsync());
 

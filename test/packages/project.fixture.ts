@@ -67,7 +67,7 @@ export function asJavaScript(files: Record<string, string>): Record<string, stri
   return Object.fromEntries(
     Object.entries(files).map(([name, text]) => [
       name.replace(/\.ts$/, '.mjs'),
-      text.replaceAll(/(from '\.\/[^']+)\.ts'/g, "$1.mjs'"),
+      text.replaceAll(/('\.\/[^']+)\.ts'/g, "$1.mjs'"),
     ]),
   );
 }
