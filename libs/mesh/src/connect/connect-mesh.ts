@@ -12,6 +12,7 @@ import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentm
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { redisPrefixOf } from '../mesh/redis-prefix.ts';
 import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 
@@ -109,7 +110,7 @@ export type ConnectedMesh = Mesh &
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   assertOptions('connectMesh', options ?? null, optionNames);
   const { log, service, namespace = 'mesh' } = options;
-  const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
+  const { redisPrefix = redisPrefixOf(namespace) } = options;
   const onError = reportTo(log);
   const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
   await assertArtifacts(options.artifacts ?? 'nats');
