@@ -4,9 +4,11 @@ import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { latestFunctionResponses, startScriptedGemini } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asJavaScript, createProject, filesOfReadme, type Project } from './project.fixture.ts';
 import { startRegistry } from './registry.fixture.ts';
+import { startMesh, startServers } from './user-mesh.fixture.ts';
 
 // Publishes the packages to a registry of this machine, and installs them in an empty folder elsewhere.
 const root = join(import.meta.dirname, '..', '..');
@@ -175,6 +177,35 @@ describe.each(Object.keys(nodes) as (keyof typeof nodes)[])('a program of a user
   it('has the command', async () => {
     expect(await node('node_modules/.bin/agentmesh', '--help')).toContain('dead-letters list');
   });
+});
+
+it.each([
+  ['Node 22.12', '.mjs'],
+  ['Node 24', '.ts'],
+] as const)(
+  'a mesh of a user runs under %s in processes with the rights of their definitions',
+  async (name, extension) => {
+    const node = nodes[name];
+    await using model = await startScriptedGemini({
+      script(request) {
+        const [result] = latestFunctionResponses(request);
+        if (result) return { text: `It is ${result.response?.time} in Oslo.` };
+        return { calls: [{ name: 'get_time', args: { city: 'Oslo' } }] };
+      },
+    });
+    await using servers = await startServers(project, node, `definitions${extension}`);
+    await using mesh = await startMesh(project, servers, { node, extension, modelUrl: model.url });
+    expect(await mesh.ask('desk_app', 'What is the time in Oslo?')).toEqual(['It is 10:30 in Oslo.']);
+    expect(await mesh.stop()).toEqual([0, 0, 0]);
+  },
+  3 * minutes,
+);
+
+it('the command says that Node 22.12 reads no TypeScript', async () => {
+  const command = ['node_modules/.bin/agentmesh', 'rights', 'list', 'definitions.ts'];
+  await expect(project.run(nodes['Node 22.12'], command)).rejects.toThrow(
+    'Node 22.12.0 reads no TypeScript; use Node 22.18 or newer, or compile the file',
+  );
 });
 
 it.each(['5.9', '7'])(

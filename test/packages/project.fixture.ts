@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { spawnGuarded } from '@agentmesh/testing';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -13,6 +14,8 @@ export interface Project {
   write(files: Record<string, string>): Promise<void>;
   /** Runs a program in the folder. Returns what it prints. @throws Error with all of its output */
   run(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
+  /** Starts a program in the folder that goes on running. Its errors are shown. */
+  start(command: readonly string[], env: NodeJS.ProcessEnv): ChildProcess;
 }
 
 /** Makes a project that installs from the registry at `registry`. */
@@ -32,6 +35,10 @@ export async function createProject(folder: string, registry: string): Promise<P
   return {
     folder,
     run,
+    start(command, env) {
+      const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
+      return spawnGuarded(command, { stdio, cwd: folder, env: { ...surroundings, ...env } });
+    },
     async install(...packages) {
       await run('npm', ['install', '--no-audit', '--no-fund', ...packages]);
     },
