@@ -13,8 +13,9 @@ import { startMesh, startServers } from './user-mesh.fixture.ts';
 // Publishes the packages to a registry of this machine, and installs them in an empty folder elsewhere.
 const root = join(import.meta.dirname, '..', '..');
 const minutes = 60_000;
-/** The oldest Node that the packages name, and the Node of the repository. */
+/** The oldest Node and the oldest peers that the packages name. */
 const oldestNode = '22.12.0';
+const oldestPeers = ['zod@4.1.0', '@google/genai@2.9.0'];
 const nodes = { 'Node 22.12': '', 'Node 24': process.execPath };
 
 await using starting = new AsyncDisposableStack();
@@ -22,19 +23,23 @@ const place = mkdtempSync(join(tmpdir(), 'agentmesh-packages-'));
 starting.defer(() => rm(place, { recursive: true, force: true }));
 const owners = starting.move();
 let project: Project;
+let oldProject: Project;
 let published: string;
 
 beforeAll(async () => {
   const { url } = owners.use(await startRegistry(join(place, 'registry')));
   published = await release('--registry', url, '--no-git-checks');
   const oldNode = await createProject(join(place, 'node'), url);
+  oldProject = await createProject(join(place, 'old-shop'), url);
   project = await createProject(join(place, 'shop'), url);
   const installed = project.install('agentmesh', 'zod', '@google/genai');
-  await Promise.all([installed, oldNode.install(`node@${oldestNode}`)]);
+  const withOldPeers = oldProject.install('agentmesh', ...oldestPeers);
+  await Promise.all([installed, withOldPeers, oldNode.install(`node@${oldestNode}`)]);
   nodes['Node 22.12'] = join(oldNode.folder, 'node_modules/node/bin/node');
   await project.install('--save-dev', ...(await toolsOfDevelopers()));
   const files = await filesOfReadme();
   await project.write({ ...files, ...asJavaScript(files) });
+  await oldProject.write(asJavaScript(files));
   await cp(join(import.meta.dirname, 'user'), project.folder, { recursive: true });
 }, 10 * minutes);
 afterAll(() => owners.disposeAsync());
@@ -177,6 +182,12 @@ describe.each(Object.keys(nodes) as (keyof typeof nodes)[])('a program of a user
   it('has the command', async () => {
     expect(await node('node_modules/.bin/agentmesh', '--help')).toContain('dead-letters list');
   });
+});
+
+it('the packages work with the oldest peers that they name', async () => {
+  for (const file of await readdir(join(oldProject.folder, 'node_modules'), { recursive: true }))
+    expect(`node_modules/${file}`).not.toMatch(/.node_modules\/(?:zod|@google\/genai)$/);
+  expect(await oldProject.run(nodes['Node 22.12'], ['try.mjs'])).toBe('It is 10:30 in Oslo.\n');
 });
 
 it.each([
