@@ -13,7 +13,9 @@ const mayImport: Record<string, readonly string[]> = {
   store: ['protocol', 'agent'],
   mesh: ['protocol', 'agent', 'bus', 'store', 'service'],
   cli: ['protocol', 'bus', 'mesh', 'service'],
-  testing: [],
+  testing: ['protocol'],
+  // The package that users install. It has no code of its own, and brings the gateway.
+  agentmesh: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'cli', 'testing', 'gateway'],
 };
 
 interface Package {
@@ -26,6 +28,10 @@ interface Package {
     type?: string;
     description?: string;
     exports?: Record<string, string>;
+    engines?: Record<string, string>;
+    files?: string[];
+    bin?: Record<string, string>;
+    publishConfig?: { bin?: Record<string, string>; exports: Record<string, Record<string, string>> };
     dependencies?: Record<string, string>;
     peerDependencies?: Record<string, string>;
     devDependencies?: Record<string, string>;
@@ -46,7 +52,7 @@ function packages(): Package[] {
 
 function sources(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name === 'node_modules') return [];
+    if (['node_modules', 'dist'].includes(entry.name)) return [];
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return sources(path);
     return entry.name.endsWith('.ts') ? [path] : [];
@@ -70,6 +76,10 @@ const packageOf = (name: string) =>
 
 const libraries = packages().filter(({ folder }) => folder.startsWith('libs/'));
 const services = packages().filter(({ folder }) => folder.startsWith('services/'));
+const isPublished = (folder: string) => folder.startsWith('libs/') || folder === 'services/gateway';
+const published = packages().filter(({ folder }) => isPublished(folder));
+/** Returns the compiled file of a source, without its extension. */
+const builtOf = (source: string) => source.replace('./src/', './dist/').replace(/\.ts$/, '');
 
 describe('the architecture', () => {
   it.each(libraries)('$folder imports only libraries below it', ({ folder }) => {
@@ -157,7 +167,8 @@ describe('the architecture', () => {
   });
 
   it('no deployed package needs @agentmesh/testing', () => {
-    const deployed = [...libraries, ...services].filter(({ folder }) => folder !== 'libs/testing');
+    const ofDevelopers = ['libs/testing', 'libs/agentmesh'];
+    const deployed = [...libraries, ...services].filter(({ folder }) => !ofDevelopers.includes(folder));
     for (const { folder, manifest } of deployed) {
       expect(Object.keys(manifest.dependencies ?? {}), folder).not.toContain('@agentmesh/testing');
       for (const file of sources(folder).filter((each) => !isTest(each)))
@@ -181,11 +192,11 @@ describe('the architecture', () => {
   it.each(packages())('$folder has the shape of all packages', ({ folder, manifest }) => {
     expect(manifest).toMatchObject({
       version: '0.1.0',
-      private: true,
       license: 'Apache-2.0',
       type: 'module',
     });
-    expect(manifest.name).toMatch(/^@agentmesh\/[a-z-]+$/);
+    expect(manifest.private).toBe(isPublished(folder) ? undefined : true);
+    expect(manifest.name).toMatch(folder === 'libs/agentmesh' ? /^agentmesh$/ : /^@agentmesh\/[a-z-]+$/);
     expect(manifest.description?.length).toBeGreaterThan(10);
     for (const target of Object.values(manifest.exports ?? {})) {
       expect(
@@ -193,6 +204,32 @@ describe('the architecture', () => {
         `${folder} exports ${target}`,
       ).toBeDefined();
     }
+  });
+
+  it.each(published)('$folder is published as compiled files, without its tests', ({ manifest }) => {
+    expect(manifest.engines).toEqual({ node: '>=22.12' });
+    expect(manifest.files).toEqual(['dist/**/*.js', 'dist/**/*.d.ts', 'dist/**/*.js.map']);
+    const sources = Object.entries(manifest.exports ?? {}).filter(([door]) => door !== './conformance');
+    const built = sources
+      .filter(([, source]) => !isTest(source))
+      .map(([door, source]) => [
+        door,
+        { types: `${builtOf(source)}.d.ts`, default: `${builtOf(source)}.js` },
+      ]);
+    expect(manifest.publishConfig?.exports).toEqual(Object.fromEntries(built));
+    for (const [command, source] of Object.entries(manifest.bin ?? {}))
+      expect(manifest.publishConfig?.bin?.[command]).toBe(`${builtOf(source)}.js`);
+  });
+
+  it.each(published)('$folder needs only published packages, and shares its peers', ({ manifest }) => {
+    const names = published.map((each) => each.manifest.name);
+    const needed = Object.keys(manifest.dependencies ?? {});
+    expect(names).toEqual(expect.arrayContaining(needed.filter((name) => /^@?agentmesh(?:\/|$)/.test(name))));
+    // A program with two copies of one of them would have two classes of the same name.
+    expect(needed).not.toContain('zod');
+    expect(needed).not.toContain('@google/genai');
+    for (const name of ['zod', '@google/genai'])
+      expect([undefined, 'catalog:peers']).toContain(manifest.peerDependencies?.[name]);
   });
 
   it.each(services)('$folder starts in a main.ts of 20 lines at most', ({ folder }) => {

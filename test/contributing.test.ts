@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 const minutes = 60_000;
 const root = join(import.meta.dirname, '..');
 const copy = mkdtempSync(join(tmpdir(), 'agentmesh-contributing-'));
-const unwanted = ['node_modules', '.git', '.mesh', 'coverage'];
+const unwanted = ['node_modules', 'dist', '.git', '.mesh', 'coverage'];
 const page = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
 /** The files of the copy before the first step. */
 let untouched: Map<string, string>;

@@ -77,7 +77,7 @@ describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
 });
 
 const packages = [
-  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing'].map(
+  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing', 'agentmesh'].map(
     (name) => `libs/${name}/src`,
   ),
   'services/gateway/src',

@@ -1,6 +1,6 @@
-// npm run demo | start | test | test:unit | bench | mesh | check | generate: installs missing parts, then
-// runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything is
-// installed.
+// npm run demo | start | test | test:unit | bench | mesh | build | release | check | generate: installs missing
+// parts, then runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything
+// is installed.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +28,8 @@ const commands = {
     run: (args, env) => runNode([...operatorEnv(), 'libs/cli/src/main.ts', ...args], env),
   },
   chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
+  build: { servers: 'none', run: (_, env) => build(env) },
+  release: { servers: 'none', run: (args, env) => runNode(['deploy/packages/release.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },
   generate: { servers: 'none', run: (_, env) => generate(env) },
   'test:unit': {
@@ -73,6 +75,12 @@ async function check(env) {
   step('looking for unused files, exports and dependencies');
   await quietly('knip', 'node_modules/knip/bin/knip.js', '--no-progress');
   return 0;
+}
+
+/** Compiles the packages that are published. */
+async function build(env) {
+  step('compiling the packages into their folders dist');
+  return runNode(['deploy/packages/build.ts'], env);
 }
 
 /** Writes and formats the generated files: deployments, rights, tables of docs. */

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { connectNats, provision } from '@agentmesh/bus';
-import { busName, clientManifest, gatewayManifest, provisionUser } from '@agentmesh/mesh';
+import {
+  busName,
+  clientManifest,
+  gatewayManifest,
+  natsPasswordVariable,
+  provisionUser,
+} from '@agentmesh/mesh';
 import { startNats } from '@agentmesh/testing/servers';
 import { describe, expect, it } from 'vitest';
 import { samples } from '../local/samples.ts';
-import { passwordVariable } from './configuration.ts';
 
 const text = readFileSync(new URL('nats-server.conf', import.meta.url), 'utf8');
 const services = samples.map(({ manifest }) => manifest);
@@ -12,13 +17,13 @@ const users = [provisionUser, ...[gatewayManifest, clientManifest, ...services].
 
 describe('deploy/nats/nats-server.conf', () => {
   it('reads the password of each user from the environment', () => {
-    for (const user of users) expect(text).toContain(`password: $${passwordVariable(user)} `.trimEnd());
+    for (const user of users) expect(text).toContain(`password: $${natsPasswordVariable(user)} `.trimEnd());
   });
 
   it('starts a real server on which every service can do its first steps', async () => {
     const configuration = text.replace(/\$(NATS_PASSWORD_\w+)/g, '"secret-$1"');
     await using nats = await startNats({ configuration });
-    const login = (user: string) => ({ url: nats.url, user, pass: `secret-${passwordVariable(user)}` });
+    const login = (user: string) => ({ url: nats.url, user, pass: `secret-${natsPasswordVariable(user)}` });
     const agents = services.flatMap(({ kind, name }) => (kind === 'agent' ? [name] : []));
     await provision({ ...login(provisionUser), agents });
     for (const manifest of services) {

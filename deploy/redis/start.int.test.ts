@@ -4,12 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { busName, gatewayManifest, provisionUser } from '@agentmesh/mesh';
+import { busName, gatewayManifest, provisionUser, redisPasswordVariable } from '@agentmesh/mesh';
 import { connectRedisStore, provisionRedis } from '@agentmesh/store';
 import { findBinary, freePort, until } from '@agentmesh/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { samples } from '../local/samples.ts';
-import { redisPasswordVariable } from './users.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 // Without a local program the script has nothing to start: the servers then run only in containers.

@@ -1,14 +1,5 @@
-import { redisAcl } from '@agentmesh/mesh';
+import { redisAcl, redisPasswordVariable } from '@agentmesh/mesh';
 import { samples } from '../local/samples.ts';
-
-/** Returns the name of the variable that holds a user's password, in the environment of `start.sh`. */
-export function redisPasswordVariable(user: string): string {
-  return `REDIS_PASSWORD_${placeOf(user)}`;
-}
-
-function placeOf(user: string): string {
-  return user.toUpperCase().replaceAll('-', '_');
-}
 
 /** The users of replicas and Sentinels. */
 const ofServers = `user replica on #PASSWORD_OF_REPLICA resetchannels resetkeys nocommands +psync +replconf +ping
@@ -21,6 +12,7 @@ user sentinel on #PASSWORD_OF_SENTINEL resetchannels allchannels resetkeys nocom
  */
 export function redisUsersFile(): string {
   const services = samples.map(({ manifest }) => manifest);
-  const passwordHash = (user: string) => `PASSWORD_OF_${placeOf(user)}`;
+  const passwordHash = (user: string) =>
+    redisPasswordVariable(user).replace('REDIS_PASSWORD_', 'PASSWORD_OF_');
   return `user default off\n${redisAcl({ services, passwordHash })}${ofServers}`;
 }

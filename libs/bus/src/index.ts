@@ -28,8 +28,8 @@ export type {
 export { heartbeatMs, queueGroup } from './bus/bus.ts';
 export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub.ts';
 export { MemoryHub } from './memory/memory-hub.ts';
-export type { NatsOptions } from './nats/connect-nats.ts';
 export { connectNats } from './nats/connect-nats.ts';
+export type { NatsOptions } from './nats/nats-options.ts';
 export type { AccountResolver } from './nats/operator/account-resolver.ts';
 export { openResolver } from './nats/operator/account-resolver.ts';
 export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
@@ -50,5 +50,5 @@ export type {
   WorkStreams,
 } from './nats/operator/work-streams.ts';
 export { openWorkStreams } from './nats/operator/work-streams.ts';
-export type { NatsAddress } from './nats/wire/dial.ts';
+export type { NatsAddress } from './nats/wire/nats-address.ts';
 export type { NatsTls } from './nats/wire/tls.ts';

@@ -2,6 +2,7 @@ import { openCards, openOrphans, type StoredDeadLetter } from '@agentmesh/bus';
 import { cancelInvocation, deleteUserData, endOrphan, replayDeadLetter } from '@agentmesh/mesh';
 import { MeshError, nearest } from '@agentmesh/protocol';
 import { accountCommands } from './account-commands.ts';
+import { provisionCommands } from './provision-commands.ts';
 import { streamCommands } from './stream-commands.ts';
 import { type Command, operatorOf, type Surroundings, withLetters, withMesh } from './surroundings.ts';
 import { writeExport } from './write-export.ts';
@@ -139,6 +140,7 @@ export const commands: Record<string, Command> = {
     },
   },
   ...accountCommands,
+  ...provisionCommands,
 };
 
 /** The parsed words of the user: help, of one command if it is named, or a command and its arguments. */

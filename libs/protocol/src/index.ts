@@ -1,6 +1,7 @@
 export { unlessAborted } from './abort.ts';
 export type { RedisAddress } from './addresses/redis-address.ts';
 export { parseRedisUrl } from './addresses/redis-address.ts';
+export { AsyncDisposableStack, isSuppressedError } from './disposable-stack.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
 export type { AnsweredBy } from './messages/answered-by.ts';

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { isSuppressedError, MeshError } from '@agentmesh/protocol';
 
 /** The logged form of an error: with its stack and the chain of causes. */
 export interface ErrorRecord {
@@ -30,7 +30,7 @@ export function errorRecord(thrown: unknown, depth = 0): ErrorRecord {
       record.errors = thrown.errors.map((error: unknown) => errorRecord(error, depth + 1));
     }
     // `using` throws it when more than one owner fails to stop.
-    if (thrown instanceof SuppressedError) {
+    if (isSuppressedError(thrown)) {
       record.errors = [thrown.error, thrown.suppressed].map((error) => errorRecord(error, depth + 1));
     }
   }

@@ -1,7 +1,7 @@
 // Runs a service as a process of its own, for run-service.int.test.ts: node run-child.fixture.ts <mode>
 // [graceMs]
 import { createServer } from 'node:net';
-import { MeshError } from '@agentmesh/protocol';
+import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
 import { startHealth } from './health.ts';
 import { createLogger } from './logger.ts';
 import { runService } from './run-service.ts';

@@ -1,6 +1,12 @@
 import type { Embedder, MemoryService, SessionService } from '@agentmesh/agent';
 import type { CredentialRecords, CredentialServices } from '@agentmesh/agent/internal';
-import { assertOptions, keys as keysOf, type OptionNames, type SecretBox } from '@agentmesh/protocol';
+import {
+  AsyncDisposableStack,
+  assertOptions,
+  keys as keysOf,
+  type OptionNames,
+  type SecretBox,
+} from '@agentmesh/protocol';
 import { type CallResults, callResults } from './calls/call-results.ts';
 import { type JobRecords, jobRecords } from './calls/job-records.ts';
 import {

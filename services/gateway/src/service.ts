@@ -1,5 +1,5 @@
 import { connectService, servePending } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
 import { type MainContext, startHealth } from '@agentmesh/service';
 import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';

@@ -5,7 +5,9 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, WorkItem } from '../bus/bus.ts';
 import { echo, expectCode, gather, resultOf } from '../conformance/expect.ts';
-import { connectNats, type NatsOptions, openNats } from './connect-nats.ts';
+import { connectNats } from './connect-nats.ts';
+import type { NatsOptions } from './nats-options.ts';
+import { openNats } from './open-nats.ts';
 import { provision } from './operator/provision.ts';
 
 const names = subjects();

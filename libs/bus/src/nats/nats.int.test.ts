@@ -3,8 +3,8 @@ import { startNats } from '@agentmesh/testing/servers';
 import { createInbox, type NatsConnection } from '@nats-io/nats-core';
 import type { Bus } from '../bus/bus.ts';
 import { busConformance } from '../conformance/index.ts';
-import { openNats } from './connect-nats.ts';
 import { createNatsLink } from './nats-link.ts';
+import { openNats } from './open-nats.ts';
 import { provision } from './operator/provision.ts';
 import { dial } from './wire/dial.ts';
 

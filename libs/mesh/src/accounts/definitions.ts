@@ -43,7 +43,9 @@ function onlyDefined<T extends object>(fields: T): Defined<T> {
  * @throws MeshError `invalid_argument` for a file without definitions, and for two services with one name
  */
 export async function readDefinitions(file: string): Promise<ServiceManifest[]> {
-  const services = file.endsWith('.json') ? await readList(file) : manifestsIn(await importModule(file));
+  const services = file.endsWith('.json')
+    ? await readList(file)
+    : manifestsIn(await importModule(file), file);
   if (services.length === 0)
     throw new MeshError('invalid_argument', `${file} defines no service; export an agent or a tool`);
   for (const { kind, name } of services) if (kind === 'agent' || kind === 'tool') assertName(kind, name);
@@ -68,16 +70,24 @@ async function importModule(file: string): Promise<object> {
   try {
     return await import(pathToFileURL(resolve(file)).href);
   } catch (cause) {
-    throw new MeshError('invalid_argument', `${file} cannot be read: ${reasonOf(cause)}`, { cause });
+    throw new MeshError('invalid_argument', `${file} cannot be read: ${adviceOf(cause)}`, { cause });
   }
+}
+
+/** Returns the reason for which a module cannot be imported. */
+function adviceOf(cause: unknown): string {
+  const isUnread = cause instanceof Error && 'code' in cause && cause.code === 'ERR_UNKNOWN_FILE_EXTENSION';
+  if (!isUnread) return reasonOf(cause);
+  return `Node ${process.versions.node} reads no TypeScript; use Node 22.18 or newer, or compile the file`;
 }
 
 /**
  * Returns the manifests of all exported apps, agents and tools, also in lists, and of objects with a `manifest`.
  * An agent below another one is no service, and the root of an exported app is that of the app.
  */
-function manifestsIn(exported: object): ServiceManifest[] {
+function manifestsIn(exported: object, file: string): ServiceManifest[] {
   const values = [...new Set<unknown>(Object.values(exported).flat())];
+  assertOurs(values, file);
   const roots = values.flatMap((each) => (each instanceof App ? each.rootAgent : []));
   return values.flatMap((each) => {
     if (each instanceof App) return [agentManifest(each)];
@@ -87,6 +97,35 @@ function manifestsIn(exported: object): ServiceManifest[] {
     const hasManifest = typeof each === 'object' && each !== null && 'manifest' in each;
     return hasManifest ? parse(definitionsSchema, [each.manifest], 'the manifest') : [];
   });
+}
+
+/**
+ * Refuses agents and tools of another copy of the library: their classes are not ours, so they would be left out.
+ */
+function assertOurs(values: readonly unknown[], file: string): void {
+  const ours = [BaseAgent, BaseTool];
+  const isForeign = (value: unknown) =>
+    !ours.some((each) => value instanceof each) &&
+    classesOf(value).some((name) => ours.some((each) => each.name === name));
+  if (![...values, ...values.map(rootOf)].some(isForeign)) return;
+  throw new MeshError(
+    'invalid_argument',
+    `${file} uses another copy of @agentmesh/agent than this command; run the command that is installed with it: npx agentmesh in its folder`,
+  );
+}
+
+/** Returns the root agent of an app, also of one of another copy. */
+function rootOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'rootAgent' in value ? value.rootAgent : undefined;
+}
+
+/** Returns the names of the classes of a value, its own class first. */
+function classesOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const names: string[] = [];
+  for (let type = Object.getPrototypeOf(value); type !== null; type = Object.getPrototypeOf(type))
+    names.push(type.constructor?.name ?? '');
+  return names;
 }
 
 function reasonOf(cause: unknown): string {

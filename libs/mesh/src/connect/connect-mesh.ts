@@ -1,12 +1,19 @@
 import { GeminiEmbedder } from '@agentmesh/agent';
 import { connectNats, type NatsTls } from '@agentmesh/bus';
-import { assertOptions, createSecretBox, MeshError, type OptionNames } from '@agentmesh/protocol';
+import {
+  AsyncDisposableStack,
+  assertOptions,
+  createSecretBox,
+  MeshError,
+  type OptionNames,
+} from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
+import { redisPrefixOf } from '../mesh/redis-prefix.ts';
 import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 
@@ -107,7 +114,7 @@ export type ConnectedMesh = Mesh &
 export async function connectMesh(options: ConnectOptions): Promise<ConnectedMesh> {
   assertOptions('connectMesh', options ?? null, optionNames);
   const { log, service, namespace = 'mesh' } = options;
-  const { redisPrefix = namespace === 'mesh' ? 'am' : `am-${namespace}` } = options;
+  const { redisPrefix = redisPrefixOf(namespace) } = options;
   const onError = reportTo(log);
   const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
   await assertArtifacts(options.artifacts ?? 'nats');

@@ -1,6 +1,6 @@
 import { BaseAgent, BaseTool, type InvocationServices } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
-import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { AsyncDisposableStack, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
   type Config,
   type ConfigShape,

@@ -10,6 +10,11 @@ export interface NatsUsers {
   namespace?: string;
 }
 
+/** Returns the name of the variable that holds a user's password, in nats-server's environment. */
+export function natsPasswordVariable(user: string): string {
+  return `NATS_PASSWORD_${user.toUpperCase().replaceAll('-', '_')}`;
+}
+
 /**
  * Returns the `accounts` part of a nats-server.conf: an account for each service with one user, and an account
  * for JetStream with the user for provisioning. A service reaches another account only by the subjects of its

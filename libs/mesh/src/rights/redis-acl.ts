@@ -5,6 +5,11 @@ export interface RedisAclOptions extends RedisUsersOptions {
   passwordHash: (user: string) => string;
 }
 
+/** Returns the name of the variable that holds a user's password, where the users of Redis are written. */
+export function redisPasswordVariable(user: string): string {
+  return `REDIS_PASSWORD_${user.toUpperCase().replaceAll('-', '_')}`;
+}
+
 /**
  * Returns the lines of an ACL file of Redis 7 for the services of a mesh. No user may load or evaluate code,
  * except the user of the provisioning step, who loads the functions.

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { freePort } from '../processes/free-port.ts';
 import { startLocalNats } from './local-programs.ts';
 import { type RestartableServer, startRestartable } from './restartable-server.ts';

@@ -1,3 +1,4 @@
+import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { Command, Redis } from 'ioredis';
 import { freePort } from '../processes/free-port.ts';
 import { until } from '../processes/wait.ts';

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { requireBinary } from '../processes/find-binary.ts';
 import { until } from '../processes/wait.ts';
 import type { Certificate } from './certificate.ts';

@@ -7,7 +7,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { Objm } from '@nats-io/obj';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bus } from '../../bus/bus.ts';
-import { openNats } from '../connect-nats.ts';
+import { openNats } from '../open-nats.ts';
 import { provision } from '../operator/provision.ts';
 
 const { artifactBucket: bucket } = subjects();

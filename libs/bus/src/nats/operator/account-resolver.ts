@@ -1,6 +1,7 @@
 import { createReplicaId, MeshError } from '@agentmesh/protocol';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { dial, type NatsAddress } from '../wire/dial.ts';
+import { dial } from '../wire/dial.ts';
+import type { NatsAddress } from '../wire/nats-address.ts';
 import { fromNats } from '../wire/nats-errors.ts';
 
 /** The stores of accounts of all NATS servers: the resolver of type `full`. */

@@ -21,7 +21,8 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
-import { dial, type NatsAddress, natsAddressNames } from '../wire/dial.ts';
+import { dial } from '../wire/dial.ts';
+import { type NatsAddress, natsAddressNames } from '../wire/nats-address.ts';
 import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
 import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
 import { putCardBucket } from './put-card-bucket.ts';

@@ -3,7 +3,8 @@ import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { decodeJson } from '../../messages/json.ts';
 import { readBucket } from '../buckets/card-bucket.ts';
-import { dial, type NatsAddress } from '../wire/dial.ts';
+import { dial } from '../wire/dial.ts';
+import type { NatsAddress } from '../wire/nats-address.ts';
 import { fromNats, isNobodyThere, isTimeout } from '../wire/nats-errors.ts';
 
 export interface OperatorOptions extends NatsAddress {

@@ -1,37 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeshError, type OptionNames } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
 import { credsLogin } from './creds-login.ts';
+import type { NatsAddress } from './nats-address.ts';
 import { fromNats, isTimeout, rootCause } from './nats-errors.ts';
-import { type NatsTls, readTls } from './tls.ts';
-
-/** The address of a NATS server, with the credentials. */
-export interface NatsAddress {
-  /**
-   * `nats://host:4222`, or several with commas between them; with `tls://` a server without TLS is refused. A
-   * user and password in the URL apply when `user` is not set.
-   */
-  url: string;
-  user?: string | undefined;
-  pass?: string | undefined;
-  /**
-   * The file with the credentials of a user of an account (JWT form), instead of `user` and `pass`. It is
-   * read again for each connection, so new credentials apply from the next connection on.
-   */
-  credsFile?: string | undefined;
-  /** Only for addresses with `tls://`. */
-  tls?: NatsTls | undefined;
-}
-
-export const natsAddressNames: OptionNames<NatsAddress> = {
-  url: true,
-  user: true,
-  pass: true,
-  credsFile: true,
-  tls: true,
-};
+import { readTls } from './tls.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;

@@ -1,0 +1,3 @@
+import { buildPackages } from './compile.ts';
+
+await buildPackages();
