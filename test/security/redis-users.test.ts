@@ -68,13 +68,16 @@ function victimsOfApp(app: string): Victim[] {
     keys.index,
     keys.sessions,
     keys.sessionEnds,
+    keys.running,
+    keys.ready,
+    keys.queued,
   ];
   const ofSession = [keys.session, keys.events, keys.state, keys.waiting, keys.waitingRuns];
   const { meta, entries } = keys.memory(app, 'ann');
   return [
     ...ofUser.map((key) => ({ key: key(app, 'ann'), use })),
     ...ofSession.map((key) => ({ key: key(ref), use })),
-    ...[keys.app(app), keys.busySessions(app)].map((key) => ({ key, use })),
+    ...[keys.app(app), keys.busySessions(app), keys.busyUsers(app)].map((key) => ({ key, use })),
     { key: keys.invocation(app, 'ann', 'e-1'), use, read: callers },
     { key: keys.pending(app, 'ann'), use, read: poll },
     { key: keys.answered(ref), use, read: poll },
