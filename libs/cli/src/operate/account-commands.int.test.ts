@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
-import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from './commands.ts';
+import { linesOf } from '../commands.fixture.ts';
 
 const owners = new AsyncDisposableStack();
-const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
 const names = subjects();
 let place: string;
 let keys: string;
@@ -23,12 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => owners.disposeAsync());
 
-async function command(...words: string[]): Promise<string[]> {
-  const lines: string[] = [];
-  const config = readConfig(serviceConfig, { NATS_URL: url });
-  await runCommand(words, { config, log, print: (line) => lines.push(line) });
-  return lines;
-}
+const command = (...words: string[]) => linesOf({ env: { NATS_URL: url } }, words);
 
 async function definitions(name: string, services: object[]): Promise<string> {
   const file = join(place, `${name}.json`);
@@ -127,8 +120,8 @@ describe('the commands for accounts', () => {
   });
 
   it.each([
-    [['accounts', 'init'], 'name a new folder for the keys'],
-    [['accounts', 'add', 'keys'], 'name the definitions'],
+    [['accounts', 'init'], "missing required argument 'folder'"],
+    [['accounts', 'add', 'keys'], "missing required argument 'definitions'"],
     [['accounts', 'rotate', 'keys'], 'name a service, or --signing-key alone'],
     [['accounts', 'rotate', 'keys', '--signing-key', '--finish'], 'name a service, or --signing-key alone'],
     [['accounts', 'push', '/nowhere'], '/nowhere/operator.json is missing; make the keys with'],
