@@ -1,12 +1,16 @@
 import type { Commands, Surroundings } from './command/command.ts';
 import { completionCommand } from './command/completion.ts';
 import { type Groups, runWords, type Tree, writeReport } from './command/program.ts';
+import { devCommand } from './dev/dev-command.ts';
 import { accountCommands } from './operate/account-commands.ts';
 import { operatorCommands } from './operate/operator-commands.ts';
 import { streamCommands } from './operate/stream-commands.ts';
+import { projectCommands } from './project/project-commands.ts';
 
 /** All commands by their words. */
 export const commands: Commands = {
+  ...projectCommands,
+  dev: devCommand,
   ...operatorCommands,
   ...streamCommands,
   ...accountCommands,
@@ -15,6 +19,7 @@ export const commands: Commands = {
 
 /** The meanings of the groups of commands. */
 export const groups: Groups = {
+  add: 'services of a project',
   'dead-letters': 'runs and jobs that no service could finish',
   orphans: 'messages that no service takes',
   streams: 'the work queues of NATS',

@@ -34,5 +34,11 @@ function withAdvice(error: MeshError): MeshError {
 }
 
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // A second signal ends the command at once, and with it the programs that it has started.
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort();
+  });
+}
 process.exitCode = await main(process.argv.slice(2), stop.signal);

@@ -17,6 +17,11 @@ export class Options {
     return this.#values[name] === true;
   }
 
+  /** Tells whether an option was turned off: `--no-example` turns `example` off. */
+  isOff(name: string): boolean {
+    return this.#values[name] === false;
+  }
+
   /** Returns all texts of an option that may be given several times. */
   list(name: string): string[] {
     const value = this.#values[name];

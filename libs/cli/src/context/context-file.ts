@@ -8,10 +8,20 @@ import { z } from 'zod';
 /** The variable with the address of the gateway. */
 export const gatewayVariable = 'MESH_GATEWAY_URL';
 
-const fileSchema = z.strictObject({ variables: z.record(z.string(), z.string()) });
+const fileSchema = z.strictObject({
+  variables: z.record(z.string(), z.string()),
+  isOneProcess: z.boolean().optional(),
+});
 
 /** The variables by which a command finds its mesh. */
 export type MeshVariables = Record<string, string>;
+
+/** A mesh that a context file names. */
+export interface MeshContext {
+  variables: MeshVariables;
+  /** True for a mesh in one process, which has a gateway and no servers. */
+  isOneProcess?: boolean | undefined;
+}
 
 /**
  * Reads a context file: `{"variables": {"NATS_URL": "…", "REDIS_URL": "…", "MESH_GATEWAY_URL": "…"}}`.
@@ -19,7 +29,7 @@ export type MeshVariables = Record<string, string>;
  *
  * @throws MeshError `invalid_argument` for a file with another form, and for a variable that no command reads
  */
-export function readContextFile(file: string): MeshVariables | undefined {
+export function readContextFile(file: string): MeshContext | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -35,10 +45,10 @@ export function readContextFile(file: string): MeshVariables | undefined {
       cause,
     });
   }
-  const { variables } = parse(fileSchema, value, file);
+  const context = parse(fileSchema, value, file);
   const known = [gatewayVariable, ...describeConfig(serviceConfig).map(({ name }) => name)];
-  const unknown = Object.keys(variables).find((name) => !known.includes(name));
-  if (unknown === undefined) return variables;
+  const unknown = Object.keys(context.variables).find((name) => !known.includes(name));
+  if (unknown === undefined) return context;
   const meant = nearest(unknown, known);
   const advice = meant ? `did you mean ${meant}?` : 'remove it';
   throw new MeshError(
@@ -48,10 +58,10 @@ export function readContextFile(file: string): MeshVariables | undefined {
 }
 
 /** Writes a context file, which only its owner may read. */
-export async function writeContextFile(file: string, variables: MeshVariables): Promise<void> {
+export async function writeContextFile(file: string, context: MeshContext): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = `${file}.new`;
-  await writeFile(fresh, `${JSON.stringify({ variables }, null, 2)}\n`, { mode: 0o600 });
+  await writeFile(fresh, `${JSON.stringify(context, null, 2)}\n`, { mode: 0o600 });
   await chmod(fresh, 0o600);
   await rename(fresh, file);
 }

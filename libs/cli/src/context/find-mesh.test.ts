@@ -10,9 +10,11 @@ describe('a command finds its mesh', () => {
   let project: string;
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'agentmesh-context-'));
-    await writeContextFile(join(project, '.agentmesh/context.json'), { NATS_URL: 'nats://project:1' });
+    await writeContextFile(join(project, '.agentmesh/context.json'), {
+      variables: { NATS_URL: 'nats://project:1' },
+    });
     await writeContextFile(join(project, '.agentmesh/contexts/staging.json'), {
-      NATS_URL: 'nats://staging:1',
+      variables: { NATS_URL: 'nats://staging:1' },
     });
     await mkdir(join(project, 'agents/one'), { recursive: true });
   });
@@ -38,14 +40,16 @@ describe('a command finds its mesh', () => {
   it('writes files that only their owner may read', async () => {
     const file = join(project, '.agentmesh/context.json');
     await chmod(file, 0o644);
-    await writeContextFile(file, { NATS_URL: 'nats://project:1' });
+    await writeContextFile(file, {
+      variables: { NATS_URL: 'nats://project:1' },
+    });
     expect(((await stat(file)).mode & 0o777).toString(8)).toBe('600');
   });
 
   it.each([
     ['not JSON', 'is not JSON'],
     ['{"variables":{"NATS_URLS":"x"}}', 'NATS_URLS, which is not known; did you mean NATS_URL?'],
-    ['{"natsUrl":"x"}', 'natsUrl'],
+    ['{"natsUrl":"x"}', 'variables'],
   ])('refuses the file %s', async (text, message) => {
     const file = join(project, 'wrong.json');
     await writeFile(file, text);

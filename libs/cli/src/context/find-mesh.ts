@@ -2,16 +2,18 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
-import { gatewayVariable, type MeshVariables, readContextFile } from './context-file.ts';
+import { gatewayVariable, type MeshContext, readContextFile } from './context-file.ts';
 
 /** The folder of a project for all that the command keeps. */
-const meshFolder = '.agentmesh';
+export const meshFolder = '.agentmesh';
 
 /** The mesh that a command acts on: the environment for its configuration, and the place that named it. */
 export interface FoundMesh {
   env: NodeJS.ProcessEnv;
   /** The option, the environment, the path of a context file, or the defaults. */
   source: string;
+  /** True for a mesh in one process, without servers. */
+  isOneProcess: boolean;
 }
 
 /** The variables that say where a mesh is, and who we are there. A context replaces all of them. */
@@ -33,14 +35,15 @@ const addressing = [
 export function findMesh({ env, cwd }: { env: NodeJS.ProcessEnv; cwd: string }, context?: string): FoundMesh {
   if (context !== undefined) {
     const file = contextFile(context, cwd);
-    return { env: withContext(env, readContextFile(file) ?? {}), source: file };
+    return inContext(env, readContextFile(file) ?? { variables: {} }, file);
   }
-  if (env.NATS_URL || env.REDIS_URL || env[gatewayVariable]) return { env, source: 'the environment' };
+  if (env.NATS_URL || env.REDIS_URL || env[gatewayVariable])
+    return { env, source: 'the environment', isOneProcess: false };
   const project = findProject(cwd);
   const file = project === undefined ? undefined : join(project, meshFolder, 'context.json');
-  const variables = file === undefined ? undefined : readContextFile(file);
-  if (file === undefined || !variables) return { env, source: 'the defaults' };
-  return { env: withContext(env, variables), source: file };
+  const found = file === undefined ? undefined : readContextFile(file);
+  if (file === undefined || !found) return { env, source: 'the defaults', isOneProcess: false };
+  return inContext(env, found, file);
 }
 
 /** Finds the folder of the project: the nearest one with a `.agentmesh` folder, from `cwd` upwards. */
@@ -51,9 +54,10 @@ function findProject(cwd: string): string | undefined {
   }
 }
 
-function withContext(env: NodeJS.ProcessEnv, variables: MeshVariables): NodeJS.ProcessEnv {
+function inContext(env: NodeJS.ProcessEnv, context: MeshContext, source: string): FoundMesh {
+  const { variables, isOneProcess = false } = context;
   const others = Object.entries(env).filter(([name]) => !addressing.includes(name));
-  return { ...Object.fromEntries(others), ...variables };
+  return { env: { ...Object.fromEntries(others), ...variables }, source, isOneProcess };
 }
 
 function contextFile(context: string, cwd: string): string {

@@ -5,7 +5,7 @@ import { MeshError } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import type { Surroundings } from '../command/command.ts';
 import { gatewayVariable } from './context-file.ts';
-import { findMesh } from './find-mesh.ts';
+import { type FoundMesh, findMesh } from './find-mesh.ts';
 import { variablesOfOthers } from './variables-of-others.ts';
 
 /** Time limit of the connection to a server, in ms: short, as a person waits. */
@@ -27,9 +27,9 @@ export interface SurroundingsOptions {
 export function surroundingsOf(options: SurroundingsOptions): Surroundings & Disposable {
   const { env, cwd, signal, context, json = false, output } = options;
   const terminal = new Terminal(signal);
-  let found: NodeJS.ProcessEnv | undefined;
-  const meshEnv = () => {
-    found ??= findMesh({ env, cwd }, context).env;
+  let found: FoundMesh | undefined;
+  const mesh = () => {
+    found ??= findMesh({ env, cwd }, context);
     return found;
   };
   const log = createLogger({
@@ -40,10 +40,11 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
   });
   return {
     get config() {
-      return readConfig(serviceConfig, meshEnv(), variablesOfOthers);
+      if (mesh().isOneProcess) throw noServers(mesh().source);
+      return readConfig(serviceConfig, mesh().env, variablesOfOthers);
     },
     get gatewayUrl() {
-      return gatewayUrlOf(meshEnv());
+      return gatewayUrlOf(mesh().env);
     },
     log,
     cwd,
@@ -56,6 +57,13 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     ask: (question) => terminal.ask(question),
     [Symbol.dispose]: () => terminal.close(),
   };
+}
+
+function noServers(source: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the mesh of ${source} runs in one process, without NATS and Redis, which this command reads; install nats-server and redis-server, and start agentmesh dev again`,
+  );
 }
 
 function gatewayUrlOf(env: NodeJS.ProcessEnv): string {
