@@ -15,11 +15,18 @@ export async function linesOf(place: Place, words: readonly string[]): Promise<s
   const { env, cwd = import.meta.dirname, signal = new AbortController().signal, answers = [] } = place;
   const lines: string[] = [];
   const output = (text: string) => void lines.push(...text.split('\n'));
+  /** Collects pieces into lines. */
+  let typed = '';
+  const type = (piece: string) => {
+    const parts = `${typed}${piece}`.split('\n');
+    typed = parts.pop() ?? '';
+    lines.push(...parts);
+  };
   using owners = new DisposableStack();
   await runCommand(
     words,
     (common) => {
-      const around = owners.use(surroundingsOf({ env, cwd, signal, output, ...common }));
+      const around = owners.use(surroundingsOf({ env, cwd, signal, output, typed: type, ...common }));
       around.log.level = 'fatal';
       // A spread would read the configuration at once.
       return Object.defineProperty(around, 'ask', { value: async () => answers.shift() });

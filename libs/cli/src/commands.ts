@@ -2,15 +2,25 @@ import type { Commands, Surroundings } from './command/command.ts';
 import { completionCommand } from './command/completion.ts';
 import { type Groups, runWords, type Tree, writeReport } from './command/program.ts';
 import { devCommand } from './dev/dev-command.ts';
+import { listServicesCommand } from './inspect/list-services.ts';
+import { watchCommand } from './inspect/watch.ts';
 import { accountCommands } from './operate/account-commands.ts';
 import { operatorCommands } from './operate/operator-commands.ts';
 import { streamCommands } from './operate/stream-commands.ts';
 import { projectCommands } from './project/project-commands.ts';
+import { pendingCommands } from './talk/pending.ts';
+import { sessionCommands } from './talk/session-commands.ts';
+import { talkCommands } from './talk/talk-commands.ts';
 
 /** All commands by their words. */
 export const commands: Commands = {
   ...projectCommands,
   dev: devCommand,
+  ...talkCommands,
+  ...sessionCommands,
+  ...pendingCommands,
+  ls: listServicesCommand,
+  watch: watchCommand,
   ...operatorCommands,
   ...streamCommands,
   ...accountCommands,
@@ -20,6 +30,8 @@ export const commands: Commands = {
 /** The meanings of the groups of commands. */
 export const groups: Groups = {
   add: 'services of a project',
+  pending: 'calls that wait for an answer',
+  invocations: 'what messages caused: who did what, how long',
   'dead-letters': 'runs and jobs that no service could finish',
   orphans: 'messages that no service takes',
   streams: 'the work queues of NATS',

@@ -17,6 +17,8 @@ export interface Surroundings {
   print(line: string): void;
   /** Prints a part of a longer output: the text for people, or the value as a line of JSON with `--json`. */
   write(part: { text: string; json: unknown }): void;
+  /** Prints a piece of a line for people, as it is. With `--json` it prints nothing. */
+  type(piece: string): void;
   /** Asks the person a question. Returns undefined at the end of the input. */
   ask(question: string): Promise<string | undefined>;
 }

@@ -21,11 +21,14 @@ export interface SurroundingsOptions {
   json?: boolean;
   /** Writes a line of the output. */
   output: (line: string) => void;
+  /** Writes a piece of a line; default to stdout. */
+  typed?: (piece: string) => void;
 }
 
 /** Makes the surroundings of a command. The mesh is looked for at the first use. */
 export function surroundingsOf(options: SurroundingsOptions): Surroundings & Disposable {
   const { env, cwd, signal, context, json = false, output } = options;
+  const { typed = (piece: string) => void process.stdout.write(piece) } = options;
   const terminal = new Terminal(signal);
   let found: FoundMesh | undefined;
   const mesh = () => {
@@ -53,7 +56,13 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     print: (line) => {
       if (!json) output(line);
     },
-    write: ({ text, json: value }) => output(json ? JSON.stringify(value ?? null) : text),
+    write: ({ text, json: value }) => {
+      if (json) output(JSON.stringify(value ?? null));
+      else if (text !== '') output(text);
+    },
+    type: (piece) => {
+      if (!json) typed(piece);
+    },
     ask: (question) => terminal.ask(question),
     [Symbol.dispose]: () => terminal.close(),
   };

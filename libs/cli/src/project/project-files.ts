@@ -59,7 +59,7 @@ export function exampleFiles(): ProjectFiles {
 
 /** Returns the end of an import in a generated file. Our own imports are read from our sources by a test. */
 export function from(module: string): string {
-  return `from '${module}'`;
+  return ['from', `'${module}'`].join(' ');
 }
 
 /** Returns the name of the constant for a service: `ask_manager` and `agent` give `askManagerAgent`. */
