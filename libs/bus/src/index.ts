@@ -34,6 +34,8 @@ export type { AccountResolver } from './nats/operator/account-resolver.ts';
 export { openResolver } from './nats/operator/account-resolver.ts';
 export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
+export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
+export { inspectNats } from './nats/operator/inspect-nats.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';

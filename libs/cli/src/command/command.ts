@@ -5,6 +5,8 @@ import type { Options } from './options.ts';
 export interface Surroundings {
   /** The configuration of the mesh. It is read at the first use. @throws MeshError for a wrong one */
   readonly config: ServiceConfig;
+  /** The environment with the variables of the mesh, and the place that named the mesh. */
+  readonly mesh: { env: NodeJS.ProcessEnv; source: string; isOneProcess: boolean };
   /** The address of the gateway. @throws MeshError as `config` */
   readonly gatewayUrl: string;
   readonly log: Logger;

@@ -46,6 +46,9 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
       if (mesh().isOneProcess) throw noServers(mesh().source);
       return readConfig(serviceConfig, mesh().env, variablesOfOthers);
     },
+    get mesh() {
+      return mesh();
+    },
     get gatewayUrl() {
       return gatewayUrlOf(mesh().env);
     },
