@@ -42,7 +42,7 @@ export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
 export type { ServiceQueues } from './nats/operator/service-queues.ts';
 export { openQueues } from './nats/operator/service-queues.ts';
-export type { ReplicaStats, ServiceStats } from './nats/operator/service-stats.ts';
+export type { ReplicaLoad, ReplicaStats, ServiceStats } from './nats/operator/service-stats.ts';
 export { openServiceStats } from './nats/operator/service-stats.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';

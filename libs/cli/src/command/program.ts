@@ -19,7 +19,7 @@ export interface Tree {
   groups: Groups;
 }
 
-const exitCodes = `Exit codes: 0 done; 1 the command failed, or found a problem; 2 wrong usage; 130 stopped by Ctrl-C.`;
+const exitCodes = `Exit codes: 0 done; 1 the command failed, or found a problem; 2 wrong usage; 130 stopped by Ctrl-C in the middle of its work.`;
 
 type Run = (command: Command, args: string[], options: Options, common: CommonOptions) => Promise<void>;
 

@@ -40,7 +40,7 @@ export const devCommand: Command = {
     },
     {
       flags: '--model <how>',
-      meaning: `scripted=<file>: answers come from a script; scripted: from ${usualScript}`,
+      meaning: `scripted=FILE: answers come from a script; scripted: from ${usualScript}`,
     },
     { flags: '--model-url <url>', meaning: "asks another server that speaks Gemini's interface" },
     {

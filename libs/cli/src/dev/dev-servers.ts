@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { findBinary } from '@agentmesh/testing';
-import { dockerAnswers } from '@agentmesh/testing/servers';
+import { dockerAnswers, hasContainers } from '@agentmesh/testing/servers';
 import type { MeshVariables } from '../context/context-file.ts';
 import { readPlace, writePlace } from '../local/kept-place.ts';
 import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from '../local/own-servers.ts';
@@ -16,11 +16,12 @@ export async function chooseServers(wish: string): Promise<{ choice: ServerChoic
   const missing = (['nats-server', 'redis-server'] as const).filter((name) => findBinary(name) === undefined);
   if (missing.length === 0) return { choice: 'local' };
   const words = missing.join(' and ');
-  if (await dockerAnswers())
+  const isDocker = await dockerAnswers();
+  if (isDocker && (await hasContainers()))
     return { choice: 'docker', notice: `${words} not found: the servers run in Docker` };
   return {
     choice: 'none',
-    notice: `${words} not found, and no Docker answers: all services run in ONE process, on a bus and stores in memory. What they keep ends with the process`,
+    notice: `${words} not found, and ${isDocker ? 'the package testcontainers is not installed, which starts them in Docker' : 'no Docker answers'}: all services run in ONE process, on a bus and stores in memory. What they keep ends with the process`,
   };
 }
 

@@ -31,9 +31,12 @@ export const listServicesCommand: Command = {
     );
     return listReport(rows, ({ kind, name, version, replicas, waiting, working, ...row }) => {
       const app = 'app' in row ? `app ${row.app}` : '';
-      const requests = `requests: ${sum(replicas.map((each) => each.requests))}`;
-      const errors = `errors: ${sum(replicas.map((each) => each.errors))}`;
-      const parts = [kind, name, version, app, `replicas: ${replicas.length}`, requests, errors];
+      const loads = replicas.flatMap(({ load }) => load ?? []);
+      const load =
+        loads.length === replicas.length
+          ? `requests: ${sum(loads.map((each) => each.requests))}  errors: ${sum(loads.map((each) => each.errors))}`
+          : 'requests: unknown, as this user may not ask';
+      const parts = [kind, name, version, app, `replicas: ${replicas.length}`, load];
       return [...parts, `working: ${working}`, `waiting: ${waiting}`].filter(Boolean).join('  ');
     });
   },

@@ -36,7 +36,7 @@ export const accountCommands: Commands = {
   'accounts add': {
     usage: '<folder> <definitions>',
     meaning:
-      'adds services to a running mesh, or changes their rights; <definitions>: a module or a JSON file',
+      'adds services to a running mesh, or changes their rights; the definitions: a module or a JSON file',
     async run([path = '', file = ''], around) {
       const added = await readDefinitions(file);
       return await withTenancy(path, around, async (tenancy) => {
@@ -61,7 +61,8 @@ export const accountCommands: Commands = {
   },
   'accounts remove': {
     usage: '<folder> <service>',
-    meaning: 'closes the connections of a service (agent_<name>, tool_<name>), and takes its account away',
+    meaning:
+      'closes the connections of a service, such as agent_desk or tool_rate, and takes its account away',
     run: ([path = '', service = ''], around) =>
       withTenancy(path, around, async (tenancy) => {
         const services = await tenancy.folder.mesh(tenancy.namespace).services();

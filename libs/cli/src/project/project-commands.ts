@@ -36,9 +36,9 @@ export const projectCommands: Commands = {
       };
     },
   },
-  'add agent': addCommand('agent', 'adds an agent as a service of its own: agents/<name>'),
-  'add tool': addCommand('tool', 'adds a tool as a service of its own: tools/<name>'),
-  'add workflow': addCommand('workflow', 'adds an agent that runs other agents in order: agents/<name>'),
+  'add agent': addCommand('agent', 'adds an agent as a service of its own, below agents'),
+  'add tool': addCommand('tool', 'adds a tool as a service of its own, below tools'),
+  'add workflow': addCommand('workflow', 'adds an agent that runs other agents in order, below agents'),
 };
 
 function addCommand(kind: AddedKind, meaning: string): Commands[string] {

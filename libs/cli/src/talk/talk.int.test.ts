@@ -152,7 +152,10 @@ describe('the commands that talk to a mesh', () => {
     expect(lines[1]).toMatch(/^tool {2}pay {2}\S+ {2}replicas: 1 {2}requests: [1-9]/);
     expect(await json('ls')).toMatchObject([
       [
-        { name: 'payer', replicas: [{ replica: expect.stringMatching(/^agent_payer/), errors: 0 }] },
+        {
+          name: 'payer',
+          replicas: [{ replica: expect.stringMatching(/^agent_payer/), load: { errors: 0 } }],
+        },
         { name: 'pay' },
       ],
     ]);

@@ -15,6 +15,16 @@ export function dockerAnswers(): Promise<boolean> {
   return answer;
 }
 
+/** Tells whether the package that starts containers is installed: it is an optional peer. */
+export async function hasContainers(): Promise<boolean> {
+  try {
+    await import('testcontainers');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Starts a server in a container or locally. `runs`, else `MESH_TEST_SERVERS`, decides; without them, a Docker engine that
  * answers is used. When that engine cannot start the image (no registry in reach), a local program is used if

@@ -2,7 +2,7 @@ import { chooseServers } from './docker-engine.ts';
 import { startLocalNats, startLocalRedis } from './local-programs.ts';
 import type { NatsOptions, RedisOptions, Server } from './server.ts';
 
-export { dockerAnswers } from './docker-engine.ts';
+export { dockerAnswers, hasContainers } from './docker-engine.ts';
 export type { NatsOptions, RedisOptions, Server, ServerRuns } from './server.ts';
 
 /**

@@ -5,9 +5,14 @@ import { dial } from '../wire/dial.ts';
 import { fromNats, isNobodyThere } from '../wire/nats-errors.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
-/** The counters of one replica since it started. */
+/** One replica that is up, with its counters since it started. */
 export interface ReplicaStats {
   replica: string;
+  /** Absent where the accounts of NATS let the operator ask for replicas, and not for their counters. */
+  load?: ReplicaLoad;
+}
+
+export interface ReplicaLoad {
   /** The time of the start, ISO 8601. */
   started: string;
   requests: number;
@@ -18,7 +23,7 @@ export interface ReplicaStats {
 
 /** The counters of services, for an operator. */
 export interface ServiceStats extends AsyncDisposable {
-  /** Returns the counters of all replicas of a service that answer, by `$SRV.STATS` (ADR-32 of NATS). */
+  /** Returns all replicas of a service that answer `$SRV.PING` and `$SRV.STATS` (ADR-32 of NATS). */
   of(service: string): Promise<ReplicaStats[]>;
 }
 
@@ -26,8 +31,8 @@ export interface ServiceStats extends AsyncDisposable {
 const longestMs = 1_000;
 const stallMs = 300;
 
-const statsSchema = z.object({
-  id: z.string(),
+const pingSchema = z.object({ id: z.string() });
+const statsSchema = pingSchema.extend({
   started: z.string(),
   endpoints: z.array(
     z.object({ num_requests: z.number(), num_errors: z.number(), last_error: z.string().default('') }),
@@ -43,32 +48,47 @@ export async function openServiceStats(options: OperatorOptions): Promise<Servic
   const names = subjects(options.namespace);
   const connection = await dial(options, 'stats', names.inboxPrefix('provision'), options.connectTimeoutMs);
   return {
-    of: (service) => ask(connection, `$SRV.STATS.${names.shownAs(service)}`),
+    async of(service) {
+      const name = names.shownAs(service);
+      const [pings, loads] = await Promise.all([
+        ask(connection, `$SRV.PING.${name}`),
+        ask(connection, `$SRV.STATS.${name}`),
+      ]);
+      const loadOf = new Map(loads.map(readLoad));
+      const ids = pings.map((message) => parse(pingSchema, message.json(), 'the answer to a ping').id);
+      return ids.sort().map((replica) => {
+        const load = loadOf.get(replica);
+        return { replica, ...(load && { load }) };
+      });
+    },
     [Symbol.asyncDispose]: () => connection.close(),
   };
 }
 
-async function ask(connection: NatsConnection, subject: string): Promise<ReplicaStats[]> {
-  const replicas: ReplicaStats[] = [];
+/** Returns the answers of all replicas. */
+async function ask(connection: NatsConnection, subject: string): Promise<Msg[]> {
+  const options = { strategy: 'stall' as const, maxWait: longestMs, stall: stallMs };
+  const answers: Msg[] = [];
   try {
-    const options = { strategy: 'stall' as const, maxWait: longestMs, stall: stallMs };
     for await (const message of await connection.requestMany(subject, undefined, options))
-      replicas.push(readStats(message));
+      answers.push(message);
   } catch (thrown) {
-    if (!isNobodyThere(thrown)) throw fromNats(thrown, 'ask for counters');
+    if (!isNobodyThere(thrown)) throw fromNats(thrown, 'ask for replicas');
   }
-  return replicas.sort((a, b) => a.replica.localeCompare(b.replica));
+  return answers;
 }
 
-function readStats(message: Msg): ReplicaStats {
+function readLoad(message: Msg): [string, ReplicaLoad] {
   const { id, started, endpoints } = parse(statsSchema, message.json(), `the counters on ${message.subject}`);
   const sum = (count: (endpoint: (typeof endpoints)[number]) => number) =>
     endpoints.reduce((total, endpoint) => total + count(endpoint), 0);
-  return {
-    replica: id,
-    started,
-    requests: sum(({ num_requests }) => num_requests),
-    errors: sum(({ num_errors }) => num_errors),
-    lastError: endpoints.findLast(({ last_error }) => last_error !== '')?.last_error ?? '',
-  };
+  return [
+    id,
+    {
+      started,
+      requests: sum(({ num_requests }) => num_requests),
+      errors: sum(({ num_errors }) => num_errors),
+      lastError: endpoints.findLast(({ last_error }) => last_error !== '')?.last_error ?? '',
+    },
+  ];
 }
