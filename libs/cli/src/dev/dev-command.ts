@@ -9,10 +9,10 @@ import type { Options } from '../command/options.ts';
 import { writeContextFile } from '../context/context-file.ts';
 import { meshFolder } from '../context/find-mesh.ts';
 import { lockFolder } from '../local/data-lock.ts';
-import { createDevLog, type LogLevel, logLevels } from './dev-log.ts';
+import { createDevLog, logLevels } from './dev-log.ts';
 import { DevLoop } from './dev-loop.ts';
 import { chooseDevModel, type DevModel, usualScript } from './dev-model.ts';
-import { type DevOptions, readPort, readReplicas } from './dev-options.ts';
+import { type DevOptions, readLevel, readPort, readReplicas } from './dev-options.ts';
 import { chooseServers, serverChoices } from './dev-servers.ts';
 import { findServices } from './project.ts';
 import { watchFiles } from './watch-files.ts';
@@ -31,7 +31,8 @@ export const devCommand: Command = {
     },
     {
       flags: '--port <number>',
-      meaning: 'the port of the gateway; default 8000, or any free port when it is taken',
+      meaning:
+        'the port of the gateway; default MESH_HTTP_PORT, else 8000, or any free port when 8000 is taken',
     },
     {
       flags: '--replicas <service=count>',
@@ -45,8 +46,7 @@ export const devCommand: Command = {
     { flags: '--model-url <url>', meaning: "asks another server that speaks Gemini's interface" },
     {
       flags: '--level <level>',
-      meaning: 'the lowest level of log lines that are printed',
-      default: 'info',
+      meaning: 'the lowest level of log lines that are printed; default MESH_LOG_LEVEL, else info',
       choices: logLevels,
     },
     {
@@ -65,13 +65,16 @@ async function runDev([dir = '.']: string[], around: Surroundings, options: Opti
   const folder = join(root, meshFolder);
   findServices(root);
   const env = withEnvFile(root, around.env);
-  const [port, replicas] = [readPort(options.text('port')), readReplicas(options.list('replicas'))];
+  const port = readPort(options.text('port') ?? (env.MESH_HTTP_PORT || undefined));
+  const replicas = readReplicas(options.list('replicas'));
   const choice = { model: options.text('model'), modelUrl: options.text('modelUrl') };
   const model = chooseDevModel(choice, { root, env });
-  const level = (options.text('level') ?? 'info') as LogLevel;
+  const level = readLevel(options.text('level') ?? (env.MESH_LOG_LEVEL || 'info'));
+  const isJson = env.MESH_LOG_FORMAT === 'json';
   await using _lock = await lockFolder(folder, 'stop it first');
   await using log = createDevLog({
     ...{
+      isJson,
       level,
       only: options.list('only'),
       folder: join(folder, 'logs'),

@@ -2,7 +2,7 @@ import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { textLine } from '@agentmesh/service';
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export interface DevLogOptions {
@@ -10,6 +10,8 @@ export interface DevLogOptions {
   level: LogLevel;
   /** The services whose lines are printed; empty for all. */
   only: readonly string[];
+  /** True to print the lines of services as JSON. */
+  isJson: boolean;
   /** True for colours. */
   hasColours: boolean;
   /** The folder of the log files: one for each service. */
@@ -31,7 +33,7 @@ const serviceColours = [36, 35, 34, 32, 96, 95, 94, 92];
 
 /** Makes the log of a dev loop. */
 export function createDevLog(options: DevLogOptions): DevLog {
-  const { only, hasColours, folder, print } = options;
+  const { only, isJson, hasColours, folder, print } = options;
   const least = logLevels.indexOf(options.level);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const files = new Map<string, WriteStream>();
@@ -63,6 +65,10 @@ export function createDevLog(options: DevLogOptions): DevLog {
         return;
       }
       if (logLevels.indexOf(record.level) < least) return;
+      if (isJson) {
+        print({ text: line, json: record });
+        return;
+      }
       const [head = '', ...more] = textLine(line).trimEnd().split('\n');
       const [, clock, level = '', rest = ''] = /^(\S+) (\S+ *) \S+: (.*)$/s.exec(head) ?? [];
       const parts = [

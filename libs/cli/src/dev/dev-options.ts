@@ -1,5 +1,5 @@
 import { Misuse } from '../command/program.ts';
-import type { DevLog, LogLevel } from './dev-log.ts';
+import { type DevLog, type LogLevel, logLevels } from './dev-log.ts';
 import type { DevModel } from './dev-model.ts';
 
 /** The settings of a dev loop. */
@@ -38,10 +38,17 @@ export function readReplicas(texts: readonly string[]): Map<string, number> {
   );
 }
 
-/** Reads the port of the gateway. @throws Misuse */
+/** Reads the level of `--level` or `MESH_LOG_LEVEL`. @throws Misuse */
+export function readLevel(text: string): LogLevel {
+  const level = logLevels.find((each) => each === text);
+  if (level) return level;
+  throw new Misuse(`the level must be one of ${logLevels.join(', ')}; it is ${JSON.stringify(text)}`);
+}
+
+/** Reads the port of `--port` or `MESH_HTTP_PORT`. @throws Misuse */
 export function readPort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new Misuse(`--port must be a number from 1 to 65535; it is ${JSON.stringify(text)}`);
+  throw new Misuse(`the port of the gateway must be a number from 1 to 65535; it is ${JSON.stringify(text)}`);
 }

@@ -112,6 +112,15 @@ describe('agentmesh dev', () => {
     );
     expect([...dev.output.matchAll(/• helper runs/g)]).toHaveLength(2);
     expect(await dev.ask('What time is it in Tokyo?')).toMatch(/^In Tokyo it is \d\d:/);
+    // Commands find the mesh by its context file.
+    const place = { env: { PATH: process.env.PATH }, cwd: join(root, 'agents') };
+    expect(await linesOf(place, ['ask', 'helper', 'What time is it in Paris?'])).toEqual([
+      expect.stringMatching(/^In Paris it is/),
+    ]);
+    expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
+      /agent {2}helper .* replicas: 2 .*\ntool {2}get_time/,
+    );
+    expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
     const { mode } = await stat(join(root, '.agentmesh/context.json'));
     expect((mode & 0o777).toString(8)).toBe('600');
 
@@ -176,13 +185,14 @@ describe('agentmesh dev', () => {
     await dev.prints(/model runs/, from);
     expect(await dev.ask('What time is it in Tokyo?')).toMatch(/^There in Tokyo it is \d\d:/);
     for (const line of dev.output.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('service');
-    await dev.stop();
+    // Nothing survives dev, even when it has no time to stop anything.
+    await endProcess(dev.child, 'SIGKILL');
     await until(async () => (await processesOf(dev?.project.root ?? '')).length === 0, patience);
   }, 120_000);
 
   it.each([
     [['--replicas', 'helper'], '--replicas must be <service>=<1 to 50>'],
-    [['--port', '99999'], '--port must be a number'],
+    [['--port', '99999'], 'the port of the gateway must be a number'],
     [['--model', 'gpt'], '--model must be scripted or scripted=<file>'],
     [['--model', 'scripted=none.ts'], 'there is no script'],
     [['--model-url', 'nowhere'], '--model-url must be an address'],
