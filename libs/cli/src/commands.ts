@@ -4,6 +4,7 @@ import { type Groups, runWords, type Tree, writeReport } from './command/program
 import { devCommand } from './dev/dev-command.ts';
 import { doctorCommand } from './inspect/doctor.ts';
 import { listServicesCommand } from './inspect/list-services.ts';
+import { logsCommand } from './inspect/logs.ts';
 import { watchCommand } from './inspect/watch.ts';
 import { accountCommands } from './operate/account-commands.ts';
 import { operatorCommands } from './operate/operator-commands.ts';
@@ -22,6 +23,7 @@ export const commands: Commands = {
   ...pendingCommands,
   ls: listServicesCommand,
   watch: watchCommand,
+  logs: logsCommand,
   doctor: doctorCommand,
   ...operatorCommands,
   ...streamCommands,

@@ -37,6 +37,8 @@ describe('the operator command in its process', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('there is no command "dead-leters list"; did you mean dead-letters list?');
     expect((await run([])).exitCode).toBe(2);
+    const asJson = await run(['dead-leters', 'list', '--json']);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: 'invalid_argument' } });
     const group = await run(['cards']);
     expect(group).toMatchObject({
       exitCode: 2,

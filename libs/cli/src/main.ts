@@ -8,10 +8,12 @@ const output = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** Runs the command of the words. Returns the exit code. */
 async function main(words: readonly string[], signal: AbortSignal): Promise<number> {
-  using owners = new DisposableStack();
   const { env } = process;
-  const surroundings = (common: { context?: string; json?: boolean }) =>
-    owners.use(surroundingsOf({ env, cwd: process.cwd(), signal, output, ...common }));
+  let around: ReturnType<typeof surroundingsOf> | undefined;
+  const surroundings = (common: { context?: string; json?: boolean }) => {
+    around = surroundingsOf({ env, cwd: process.cwd(), signal, output, ...common });
+    return around;
+  };
   try {
     return (await runCommand(words, surroundings, output)) ? 0 : 1;
   } catch (thrown) {
@@ -22,6 +24,8 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
       `${words.includes('--json') ? JSON.stringify({ error: { code, message } }) : message}\n`,
     );
     return thrown instanceof WrongUsage ? 2 : 1;
+  } finally {
+    around?.[Symbol.dispose]();
   }
 }
 

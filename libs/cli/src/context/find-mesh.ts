@@ -47,7 +47,7 @@ export function findMesh({ env, cwd }: { env: NodeJS.ProcessEnv; cwd: string }, 
 }
 
 /** Finds the folder of the project: the nearest one with a `.agentmesh` folder, from `cwd` upwards. */
-function findProject(cwd: string): string | undefined {
+export function findProject(cwd: string): string | undefined {
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     if (existsSync(join(folder, meshFolder))) return folder;
     if (folder === dirname(folder)) return undefined;

@@ -121,6 +121,10 @@ describe('agentmesh dev', () => {
       /agent {2}helper .* replicas: 2 .*\ntool {2}get_time/,
     );
     expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
+    const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);
+    expect(logs).toHaveLength(2);
+    expect(logs[1]).toMatch(/INFO {2}tool_get_time: call ended .*outcome=completed/);
+    await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
     const { mode } = await stat(join(root, '.agentmesh/context.json'));
     expect((mode & 0o777).toString(8)).toBe('600');
 

@@ -6,7 +6,7 @@ import { connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { linesOf } from '../commands.fixture.ts';
+import { jsonOf, linesOf } from '../commands.fixture.ts';
 
 const owners = new AsyncDisposableStack();
 const names = subjects();
@@ -86,6 +86,8 @@ describe('the commands for accounts', () => {
       'run the command without --finish first',
     );
     await command('accounts', 'rotate', keys, 'tool_rate');
+    const listed = await jsonOf({ env: { NATS_URL: url } }, ['accounts', 'list', keys]);
+    expect(listed[0]).toContainEqual(expect.objectContaining({ service: 'tool_rate', isRotating: true }));
     expect((await command('accounts', 'list', keys)).filter((line) => line.includes('old'))).toHaveLength(1);
     await expect(command('accounts', 'rotate', keys, 'tool_rate')).rejects.toThrow('--finish');
     const login = { url, service: 'tool_rate', credsFile: old, cards: false };
@@ -153,5 +155,8 @@ it('rights list prints what enters and leaves the account of a service, and noth
   expect(answered.filter((subject) => !/rate/.test(subject ?? ''))).toEqual([]);
   expect(lines.filter(([, verb]) => verb === 'tells')).toEqual([]);
   expect(lines).toContainEqual(['tool_rate', 'answers', names.toolCall('rate'), 'agent_desk']);
+  const [rows] = (await jsonOf({ env: {} }, ['rights', 'list', file, 'tool_rate'])) as [unknown[]];
+  expect(rows).toHaveLength(lines.length);
+  expect(rows[0]).toMatchObject({ account: 'tool_rate', verb: lines[0]?.[1] });
   await expect(command('rights', 'list', file, 'tool_rat')).rejects.toThrow('did you mean tool_rate?');
 });

@@ -136,6 +136,7 @@ describe('the operator command', () => {
     const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
     expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
+    expect(await json('orphans', 'list')).toMatchObject([[{ kind: 'run', count: 1 }]]);
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
       '1 moved to the dead letters, 1 of them runs that have ended now',
     ]);
@@ -240,6 +241,7 @@ describe('the operator command', () => {
     });
     expect((await log()).at(-1)?.event.errorCode).toBe('cancelled');
     expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
+    expect(await json('cancel', 'app', 'u', 's', invocationId)).toEqual([{ invocationId, status: 'failed' }]);
   });
 
   it('exports and deletes the data of a user', async () => {
@@ -257,6 +259,8 @@ describe('the operator command', () => {
     const session = JSON.parse(await readFile(join(folder, 'sessions/s=2F1.json'), 'utf8'));
     expect(session).toEqual({ sessionId: 's/1', state: { a: 1 }, events: [] });
     await expect(command('user', 'delete', 'app', 'gone')).rejects.toThrow('say --yes');
+    const second = join(folder, 'second');
+    expect(await json('user', 'export', 'app', 'gone', second)).toMatchObject([{ session: 1 }]);
     const [deleted] = await command('user', 'delete', 'app', 'gone', '--yes');
     expect(JSON.parse(deleted ?? '')).toMatchObject({
       sessions: 1,
@@ -264,6 +268,7 @@ describe('the operator command', () => {
       stateKeys: 1,
       complete: true,
     });
+    expect(await json('user', 'delete', 'app', 'gone', '--yes')).toMatchObject([{ sessions: 0 }]);
   });
 
   it.each([

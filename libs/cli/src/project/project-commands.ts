@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
+import { z } from 'zod';
 import type { Commands } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
 import { findServices } from '../dev/project.ts';
@@ -9,8 +10,11 @@ import { readManifests } from '../dev/read-manifests.ts';
 import { baseFiles, exampleFiles, type ProjectFiles } from './project-files.ts';
 import { type AddedKind, serviceFiles } from './service-files.ts';
 
-/** The version of `agentmesh` that a new project gets: all our packages have one version. */
-const version = '0.1.0';
+/** Returns the version of `agentmesh` for a new project: all our packages have one version. */
+function ownVersion(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(manifest)).version;
+}
 
 /** The commands that write files of a project, by their words. */
 export const projectCommands: Commands = {
@@ -27,7 +31,7 @@ export const projectCommands: Commands = {
         );
       if (existsSync(root) && (await readdir(root)).some((file) => file !== '.git'))
         throw new MeshError('failed_precondition', `${root} is not empty; name a new folder`);
-      const files = { ...baseFiles(name, version), ...(options.isOff('example') ? {} : exampleFiles()) };
+      const files = { ...baseFiles(name, ownVersion()), ...(options.isOff('example') ? {} : exampleFiles()) };
       await writeFiles(root, files);
       const steps = [`cd ${relative(cwd, root) || '.'}`, 'npm install', 'npx agentmesh dev'];
       return {

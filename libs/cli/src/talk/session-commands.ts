@@ -52,7 +52,10 @@ export const sessionCommands: Commands = {
       const places = await sessionsOf(gateway, options.text('app'), userOf(options));
       for (const place of places) {
         const events = (await eventsOf(gateway, place)).filter(({ invocationId }) => invocationId === id);
-        if (events.length > 0) return await timeline(gateway, place, id, events);
+        if (events.length > 0) {
+          const asked = await askedEvents(gateway, place, events);
+          return await timeline(gateway, place, id, [...events, ...asked].sort(byTime));
+        }
       }
       const where = `${places.length} sessions of user ${userOf(options)}`;
       throw new MeshError(
@@ -90,6 +93,36 @@ async function eventsOf(gateway: Gateway, session: GatewaySession): Promise<Even
     if (!last || last.seq >= page.lastSeq) return events;
     after = last.seq;
   }
+}
+
+/**
+ * Reads the events of agents that were asked: an agent that is used as a tool works in a hidden session, whose
+ * id is that of the call.
+ */
+async function askedEvents(
+  gateway: Gateway,
+  place: GatewaySession,
+  events: readonly Event[],
+): Promise<Event[]> {
+  const calls = events.flatMap(({ content }) =>
+    (content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.id ?? []),
+  );
+  const asked = await Promise.all(
+    calls.map(async (session) => {
+      const child = { ...place, session };
+      const own = await eventsOf(gateway, child).catch((error: unknown) => {
+        // The call is one of a tool.
+        if (MeshError.from(error).code === 'not_found') return [];
+        throw error;
+      });
+      return [...own, ...(await askedEvents(gateway, child, own))];
+    }),
+  );
+  return asked.flat();
+}
+
+function byTime(a: Event, b: Event): number {
+  return a.timestamp - b.timestamp;
 }
 
 function summaryOf(invocation: string, events: readonly Event[]) {

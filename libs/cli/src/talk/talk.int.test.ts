@@ -1,4 +1,4 @@
-import { App, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
+import { AgentTool, App, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { startGateway } from '@agentmesh/gateway';
 import { gatewayConfig } from '@agentmesh/gateway/config';
@@ -39,8 +39,12 @@ describe('the commands that talk to a mesh', () => {
     const model = owners.use(
       await startScriptedGemini({
         script: (request) => {
+          if (request.systemInstruction?.includes('You are the clerk'))
+            return { text: 'The clerk says hello.' };
           const [result] = latestFunctionResponses(request);
           if (result) return { text: `Result: ${JSON.stringify(result.response)}` };
+          if (latestUserText(request) === 'ask the clerk')
+            return { calls: [{ name: 'clerk', args: { request: 'hi' } }] };
           const amount = /\d+/.exec(latestUserText(request))?.[0];
           if (amount === undefined) return { text: 'How much do you want to pay?' };
           if (amount === '13') return { error: { status: 400, message: 'thirteen is not allowed' } };
@@ -55,10 +59,11 @@ describe('the commands that talk to a mesh', () => {
     const config = readConfig({ ...serviceConfig, ...gatewayConfig }, env);
     const connect = async (service: string): Promise<ConnectedMesh> =>
       owners.use(await connectService(service, config, log));
+    const gemini = new Gemini({ model: 'scripted', apiKey: 'scripted', baseUrl: model.url });
+    const clerk = new LlmAgent({ name: 'clerk', model: gemini, instruction: 'You are the clerk.' });
     const payer = new LlmAgent({
-      name: 'payer',
-      model: new Gemini({ model: 'scripted', apiKey: 'scripted', baseUrl: model.url }),
-      tools: [remoteTool('pay')],
+      ...{ name: 'payer', model: gemini },
+      tools: [remoteTool('pay'), new AgentTool({ agent: clerk })],
     });
     const app = new App({ name: 'pay_app', rootAgent: payer });
     const mesh = await connect('agent_payer');
@@ -142,6 +147,19 @@ describe('the commands that talk to a mesh', () => {
     await expect(command('invocations', 'show', 'e-none', '--user', 'eve')).rejects.toMatchObject({
       code: 'not_found',
     });
+  });
+
+  it('show what agents did that were asked', async () => {
+    await command('ask', 'pay_app', 'ask the clerk', '--session', 's-clerk', '--user', 'eve');
+    const list = await json('invocations', 'list', 'pay_app', 's-clerk', '--user', 'eve');
+    const [[{ invocation }]] = list as [[{ invocation: string }]];
+    const lines = await command('invocations', 'show', invocation, '--user', 'eve');
+    const [call, answer] = ['→ clerk(', '"The clerk says hello."'].map((text) =>
+      lines.findIndex((line) => line.includes(text)),
+    );
+    expect(call).toBeGreaterThan(0);
+    expect(answer).toBeGreaterThan(call ?? 0);
+    expect(lines[answer ?? 0]).toMatch(/^\+\S+ {2}clerk {2}/);
   });
 
   it('list services with their replicas and load', async () => {
