@@ -15,7 +15,7 @@ const hook = (name: string) => `
 
 const load = (forbidden: string) =>
   promisify(execFile)(process.execPath, [
-    ...['--import', `data:text/javascript,${encodeURIComponent(hook(forbidden))}`],
+    `--import=data:text/javascript,${encodeURIComponent(hook(forbidden))}`,
     join(import.meta.dirname, 'samples.ts'),
   ]);
 
