@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { App, BaseAgent, BaseTool } from '@agentmesh/agent';
 
-export { missingServices } from '@agentmesh/cli/local';
+export { missingServices } from '@agentmesh/cli/missing-services';
 
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
 

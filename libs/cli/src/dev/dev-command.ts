@@ -14,7 +14,7 @@ import { DevLoop } from './dev-loop.ts';
 import { chooseDevModel, type DevModel, usualScript } from './dev-model.ts';
 import { type DevOptions, readLevel, readPort, readReplicas } from './dev-options.ts';
 import { chooseServers, serverChoices } from './dev-servers.ts';
-import { findServices } from './project.ts';
+import { assertRunnable, findServices } from './project.ts';
 import { watchFiles } from './watch-files.ts';
 
 /** The command that runs a user's project. */
@@ -63,7 +63,7 @@ Variables of a file .env in the project are set for all processes. Data, logs an
 async function runDev([dir = '.']: string[], around: Surroundings, options: Options): Promise<undefined> {
   const root = resolve(around.cwd, dir);
   const folder = join(root, meshFolder);
-  findServices(root);
+  assertRunnable(findServices(root));
   const env = withEnvFile(root, around.env);
   const port = readPort(options.text('port') ?? (env.MESH_HTTP_PORT || undefined));
   const replicas = readReplicas(options.list('replicas'));

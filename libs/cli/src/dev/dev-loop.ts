@@ -226,7 +226,7 @@ export class DevLoop implements AsyncDisposable {
     const scriptUrl = this.#modelPort === 0 ? undefined : `http://127.0.0.1:${this.#modelPort}`;
     return {
       ...this.#environment(isGateway ? 'gateway' : 'other'),
-      ...(isAgent && modelVariables(this.#options.model, scriptUrl)),
+      ...(isAgent && modelVariables(this.#options.model, scriptUrl, this.#options.env)),
       ...(isGateway && { MESH_HTTP_PORT: String(this.#choice.gatewayPort) }),
     };
   }

@@ -45,11 +45,19 @@ export function chooseDevModel(
   return { kind: 'own', notice };
 }
 
-/** Returns the variables by which an agent asks a server with Gemini's interface. */
-export function modelVariables(model: DevModel, scriptUrl: string | undefined): Record<string, string> {
-  // The client of Gemini requires a key. A script must not get a real key.
+/**
+ * Returns the variables by which an agent asks a server with Gemini's interface. The client of Gemini requires
+ * a key, also for a server that needs none.
+ */
+export function modelVariables(
+  model: DevModel,
+  scriptUrl: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
+  // A script must not get a real key.
   if (model.kind === 'scripted' && scriptUrl !== undefined)
     return { MESH_MODEL: 'scripted', GOOGLE_GEMINI_BASE_URL: scriptUrl, GEMINI_API_KEY: 'scripted' };
-  if (model.kind === 'url') return { GOOGLE_GEMINI_BASE_URL: model.url };
+  if (model.kind === 'url')
+    return { GOOGLE_GEMINI_BASE_URL: model.url, ...(!geminiKeyOf(env) && { GEMINI_API_KEY: 'none' }) };
   return {};
 }

@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevLog, type DevLogOptions } from './dev-log.ts';
 import { chooseDevModel, modelVariables } from './dev-model.ts';
 import { readLevel } from './dev-options.ts';
 import { importedFiles } from './imported-files.ts';
-import { findServices } from './project.ts';
+import { assertRunnable, findServices } from './project.ts';
 
 let root: string;
 beforeEach(async () => {
@@ -35,6 +35,10 @@ describe('the services of a project', () => {
       ['agent', 'agents/one'],
       ['tool', 'tools/two'],
     ]);
+    const typescript = vi.spyOn(process.features, 'typescript', 'get');
+    onTestFinished(() => typescript.mockRestore());
+    typescript.mockReturnValue(false);
+    expect(() => assertRunnable(findServices(root))).toThrow('agents/one is TypeScript, which Node');
     await write({ 'tools/three/tool.ts': '' });
     expect(() => findServices(root)).toThrow('tools/three has tool.ts and no main.ts; write one that calls');
   });
@@ -78,12 +82,16 @@ describe('the models of a dev loop', () => {
   });
 
   it('get no real key when a script answers', () => {
-    expect(modelVariables({ kind: 'scripted', file: 'f' }, 'http://s')).toEqual({
+    expect(modelVariables({ kind: 'scripted', file: 'f' }, 'http://s', { GEMINI_API_KEY: 'real' })).toEqual({
       MESH_MODEL: 'scripted',
       GOOGLE_GEMINI_BASE_URL: 'http://s',
       GEMINI_API_KEY: 'scripted',
     });
-    expect(modelVariables({ kind: 'own' }, undefined)).toEqual({});
+    expect(modelVariables({ kind: 'own' }, undefined, {})).toEqual({});
+    const url = { kind: 'url', url: 'http://u' } as const;
+    const address = { GOOGLE_GEMINI_BASE_URL: 'http://u' };
+    expect(modelVariables(url, undefined, { GEMINI_API_KEY: 'real' })).toEqual(address);
+    expect(modelVariables(url, undefined, {})).toEqual({ ...address, GEMINI_API_KEY: 'none' });
   });
 });
 

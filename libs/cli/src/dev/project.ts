@@ -47,6 +47,21 @@ export function findServices(root: string): ProjectService[] {
   });
 }
 
+/**
+ * Checks that this Node runs the programs of services.
+ *
+ * @throws MeshError `failed_precondition` for TypeScript on a Node that does not run it
+ */
+export function assertRunnable(services: readonly ProjectService[]): void {
+  if (process.features.typescript) return;
+  const typed = services.find(({ main }) => main.endsWith('.ts'));
+  if (!typed) return;
+  throw new MeshError(
+    'failed_precondition',
+    `${typed.folder} is TypeScript, which Node ${process.versions.node} does not run; use Node 22.18 or newer`,
+  );
+}
+
 function noMain(kind: 'agent' | 'tool', folder: string, file: string): MeshError {
   const serve = kind === 'agent' ? 'runAgentService({ agent })' : 'runToolService({ tool })';
   return new MeshError(

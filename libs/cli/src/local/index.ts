@@ -3,7 +3,6 @@ export { lockFolder } from './data-lock.ts';
 export { environmentOf } from './environment.ts';
 export type { KeptPlace } from './kept-place.ts';
 export { readPlace, writePlace } from './kept-place.ts';
-export { missingServices } from './missing-services.ts';
 export type { OwnServer, Watch } from './own-servers.ts';
 export { startOwnNats, startOwnRedis } from './own-servers.ts';
 export { removeOtherCards } from './remove-other-cards.ts';
