@@ -90,6 +90,7 @@ export class RedisSessionLeases implements SessionLeases {
         mostQueued: limits?.waiting?.most ?? '',
         refusal: limits?.waiting ? toJson(limits.waiting.refusal, 'the end') : '',
         onlyWaits: onlyWaits ? 1 : '',
+        waitingMs: 7 * running,
       }),
     );
     const [[state, ...found]] = await Promise.all([taken, listed]);
