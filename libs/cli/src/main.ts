@@ -6,9 +6,24 @@ import { surroundingsOf } from './context/surroundings.ts';
 
 const output = (line: string) => void process.stdout.write(`${line}\n`);
 
+/** The oldest Node that runs the command (`engines` of the package). */
+const oldestNode = [22, 12] as const;
+
+/** Tells whether this Node is older than the command allows: npm warns only. */
+function isOldNode(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  return major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]);
+}
+
 /** Runs the command of the words. Returns the exit code. */
 async function main(words: readonly string[], signal: AbortSignal): Promise<number> {
   const { env } = process;
+  if (isOldNode()) {
+    process.stderr.write(
+      `agentmesh needs Node ${oldestNode.join('.')} or newer; this is Node ${process.versions.node}\n`,
+    );
+    return 1;
+  }
   let around: ReturnType<typeof surroundingsOf> | undefined;
   const surroundings = (common: { context?: string; json?: boolean }) => {
     around = surroundingsOf({ env, cwd: process.cwd(), signal, output, ...common });
