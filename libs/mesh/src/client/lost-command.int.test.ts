@@ -82,3 +82,24 @@ it('a hop whose command is lost is published again, although the queue knows its
   const record = () => world.sessions.invocations.get({ ...ref, invocationId: 'e-hop' });
   await expect.poll(async () => (await record()).status, { timeout: 10_000 }).toBe('completed');
 }, 15_000);
+
+it('a run that waits in a session that no run has is started when a client follows it', async () => {
+  const world = memoryMesh();
+  const mesh: Mesh = await world.connect('agent_solo');
+  const { leases } = mesh.sessions;
+  let takes = 0;
+  const sessions = overrideSessions(mesh.sessions, {
+    leases: {
+      // The first delivery finds an earlier run, which ends before it sees this one.
+      take: (ref, options) => leases.take(ref, { ...options, ...(++takes === 1 && { earlier: 0 }) }),
+      nextRun: async () => undefined,
+    },
+  });
+  const model = new ScriptedLlm(says('done'));
+  const options = { app: 'app', sweepMs: 600_000 };
+  await serveAgent({ ...mesh, sessions }, new LlmAgent({ name: 'solo', model }), options);
+  const { client, ref } = await world.chat('app');
+  const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+  expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: done']);
+  expect(takes).toBe(2);
+}, 30_000);

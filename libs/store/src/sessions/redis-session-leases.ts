@@ -99,6 +99,8 @@ export class RedisSessionLeases implements SessionLeases {
       return { state, token, begun, ...(cancelled && { cancelled }) };
     }
     if (state !== 'busy') return { state };
+    // The end of another run may have taken the session off the list between the two.
+    if (!onlyWaits) await noteBusy(connection, keys, ref);
     const [holder, isFull] = found as [string, 0 | 1];
     return {
       state,
@@ -187,6 +189,7 @@ export class RedisSessionLeases implements SessionLeases {
       }),
     );
     const [mayGoOn] = await Promise.all([promoted, listed]);
+    await noteBusy(connection, keys, ref);
     return mayGoOn === 1;
   }
 
