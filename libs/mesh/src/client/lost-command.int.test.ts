@@ -103,3 +103,20 @@ it('a run that waits in a session that no run has is started when a client follo
   expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: done']);
   expect(takes).toBe(2);
 }, 30_000);
+
+it('an agent looks for lost work in its apps alone, on which its user in Redis has rights', async () => {
+  const world = memoryMesh();
+  const mesh: Mesh = await world.connect('agent_solo');
+  const swept = new Set<string>();
+  const busySessions = async (app: string) => {
+    swept.add(app);
+    return [];
+  };
+  const sessions = overrideSessions(mesh.sessions, { leases: { busySessions } });
+  const agent = (name: string) => new LlmAgent({ name, model: new ScriptedLlm() });
+  await serveAgent({ ...mesh, sessions }, agent('solo'), { app: 'app', sweepMs: 20 });
+  await expect.poll(() => [...swept]).toEqual(['app']);
+  swept.clear();
+  await serveAgent({ ...mesh, sessions }, agent('alone'), { sweepMs: 20 });
+  await expect.poll(() => [...swept].sort()).toEqual(['alone', 'app']);
+});

@@ -137,12 +137,16 @@ const sweepsOfGrace = 3;
 /** Number of sessions, and of users, that one search reads. */
 const sweepSize = 100;
 
-/** Returns the apps in whose sessions an agent may work: those of its tree, and its own for asks. */
+/**
+ * Returns the apps in whose sessions an agent may work: those of its tree, and for asks its own name, if it has
+ * no app. Its user in Redis has rights on these alone.
+ */
 function appsOf(mesh: Mesh, agent: string): string[] {
   const cards = agentCards(mesh);
   const tree = treeOf(cards, agent);
-  const apps = cards.flatMap(({ name, app }) => (tree.has(name) && app !== undefined ? [app] : []));
-  return [...new Set([...apps, agent])];
+  const ofTree = cards.flatMap(({ name, app }) => (tree.has(name) && app !== undefined ? [app] : []));
+  const own = cards.find(({ name }) => name === agent)?.app ?? agent;
+  return [...new Set([...ofTree, own])];
 }
 
 /**
