@@ -39,7 +39,7 @@ export function generatedFiles(): Map<string, string> {
     ['README.md', readme()],
     ['nats/nats-server.conf', natsConfiguration()],
     ['redis/users.acl', redisUsersFile()],
-    ['../libs/cli/src/variables-of-others.ts', variablesOfOthers()],
+    ['../libs/cli/src/context/variables-of-others.ts', variablesOfOthers()],
   ]);
 }
 
@@ -161,7 +161,7 @@ function variablesOfOthers(): string {
   const others = describeConfig({ ...gatewayConfig, ...agentConfig, ...provisionConfig });
   const names = [...new Set(others.map(({ name }) => name))].filter((name) => name.startsWith('MESH_'));
   const lines = names.sort().map((name) => `  '${name}',`);
-  return replaced('../libs/cli/src/variables-of-others.ts', 'variables', lines);
+  return replaced('../libs/cli/src/context/variables-of-others.ts', 'variables', lines);
 }
 
 function replaced(file: string, what: string, lines: readonly string[]): string {

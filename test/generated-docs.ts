@@ -1,3 +1,4 @@
+import { commands } from '@agentmesh/cli';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
 import { errorTable, subjects, subjectTable } from '@agentmesh/protocol';
@@ -28,6 +29,27 @@ export const generatedTables: Record<string, () => string[]> = {
         receivers,
       ]),
     ]),
+  'docs/command.md': () => [
+    ...table([
+      ['command', 'meaning'],
+      ...Object.entries(commands).map(([name, { usage, meaning }]) => [
+        // A bar would end the cell.
+        `\`${[name, usage].filter(Boolean).join(' ').replaceAll('|', '\\|')}\``,
+        meaning,
+      ]),
+    ]),
+    '',
+    ...table([
+      ['option', 'command', 'meaning'],
+      ...Object.entries(commands).flatMap(([name, { options = [] }]) =>
+        options.map(({ flags, meaning, default: value }) => [
+          `\`${flags}\``,
+          `\`${name}\``,
+          value === undefined ? meaning : `${meaning}; default \`${value}\``,
+        ]),
+      ),
+    ]),
+  ],
   'docs/configuration.md': () => [
     ...variables('Every service', serviceConfig),
     '',

@@ -34,6 +34,7 @@ const rooms: Record<string, readonly string[]> = {
     ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights', 'accounts'],
     ...['runs', 'asks', 'client', 'user-data', 'serve', 'connect'],
   ],
+  'libs/cli/src': ['command', 'context', 'local', 'operate', 'talk', 'inspect', 'dev', 'project'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
     ...['context', 'http', 'params', 'handlers/about', 'runs'],

@@ -1,5 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { openCards, provision } from '@agentmesh/bus';
+import { provision } from '@agentmesh/bus';
+import {
+  credentialKeysFor,
+  environmentOf,
+  type OwnServer,
+  readPlace,
+  removeOtherCards,
+  type ServiceProcess,
+  startOwnNats,
+  startOwnRedis,
+  startService,
+  superviseStarts,
+  type Watch,
+  writePlace,
+} from '@agentmesh/cli/local';
 import {
   agentConfig,
   busName,
@@ -12,14 +26,8 @@ import {
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
-import { credentialKeysFor } from './credential-keys.ts';
-import { environmentOf } from './environment.ts';
-import { readPlace, writePlace } from './kept-place.ts';
-import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from './own-servers.ts';
 import { assertDistinct, type Sample, samples } from './samples.ts';
 import { startScriptedModels } from './scripted-models.ts';
-import { type ServiceProcess, startService } from './service-process.ts';
-import { superviseStarts } from './supervise.ts';
 
 export interface LaunchOptions {
   /** The services to start; default all samples. */
@@ -76,6 +84,8 @@ export interface LocalMesh extends AsyncDisposable {
 
 /** A login at NATS, as `connectNats` takes it. */
 type Login = { user?: string; pass?: string; credsFile?: string };
+
+const root = new URL('../../', import.meta.url).pathname;
 
 /** The gateway and the folder of its package. */
 const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
@@ -157,7 +167,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   });
 
   // Our own server has no other services than these.
-  if (ownNats) await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, services);
+  if (ownNats) {
+    const manifests = services.map(({ manifest }) => manifest);
+    await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, manifests);
+  }
   for (const { manifest } of services) passwordOf(busName(manifest));
   for (const user of ['client', provisionUser]) passwordOf(user);
   await writePlace(dataDir, place);
@@ -186,7 +199,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     });
     const service = await startService({
       name: manifest.name,
-      folder: place,
+      main: 'src/main.ts',
+      folder: `${root}${place}`,
       onLine,
       onDeath(name, pid, how) {
         onDeath(name, pid, how);
@@ -250,20 +264,6 @@ function assertSettings(env: NodeJS.ProcessEnv): void {
     const result = each.read(env[each.env]);
     if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
   }
-}
-
-/**
- * Removes the cards of services that were renamed or removed since the last start: their apps would otherwise
- * stay.
- */
-async function removeOtherCards(
-  address: { url: string; user?: string; pass?: string },
-  services: readonly Sample[],
-): Promise<void> {
-  await using cards = await openCards(address);
-  const known = new Set(services.map(({ manifest }) => busName(manifest)));
-  for (const card of await cards.list())
-    if (!known.has(busName(card))) await cards.remove(card.kind, card.name);
 }
 
 async function startAll(

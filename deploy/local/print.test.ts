@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { reasonIn } from '@agentmesh/cli/local';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { logPrinter } from './print.ts';
 import { assertDistinct, describeImportError, missingServices } from './samples.ts';
-import { reasonIn } from './service-process.ts';
 
 const line = (level: string, msg: string, more: Record<string, unknown> = {}) =>
   JSON.stringify({ level, time: '2026-01-02T03:04:05.678Z', service: 'agent_a', replica: 'r', msg, ...more });
@@ -92,10 +92,7 @@ it('names an agent or a tool without a service, with the name that was probably 
   const uses = { transfers: ['support'], asks: [], calls: ['get_wether'] };
   const agent = { kind: 'agent' as const, name: 'trip', ...uses };
   const tool = { kind: 'tool' as const, name: 'get_weather', transfers: [], asks: [], calls: [] };
-  const sentences = missingServices([
-    { manifest: agent, folder: 'one' },
-    { manifest: tool, folder: 'two' },
-  ]);
+  const sentences = missingServices([{ manifest: agent }, { manifest: tool }]);
   expect(sentences).toEqual([
     'trip uses agent support, which none of these services is; calls of it fail until one is started',
     'trip uses tool get_wether, which none of these services is; did you mean get_weather?',

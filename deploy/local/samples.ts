@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { App, BaseAgent, BaseTool } from '@agentmesh/agent';
+
+export { missingServices } from '@agentmesh/cli/missing-services';
+
 import { agentManifest, busName, type ServiceManifest, toolManifest } from '@agentmesh/mesh';
-import { nearest } from '@agentmesh/protocol';
 
 /** A service of this repository: its definition, and the folder of its package. */
 export interface Sample {
@@ -58,26 +60,6 @@ export function describeImportError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [, place] = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(error.stack ?? '') ?? [];
   return place === undefined ? error.message : `${error.message} (${place.replace(root.pathname, '')})`;
-}
-
-/** Returns a sentence for each agent or tool that a service uses by name and that no service provides. */
-export function missingServices(services: readonly Sample[]): string[] {
-  const namesOf = (kind: 'agent' | 'tool') =>
-    services.flatMap(({ manifest }) => (manifest.kind === kind ? manifest.name : []));
-  const sentences = (user: string, kind: 'agent' | 'tool', used: readonly string[]) => {
-    const known = namesOf(kind);
-    return used
-      .filter((name) => !known.includes(name))
-      .map((name) => {
-        const meant = nearest(name, known);
-        const advice = meant ? `did you mean ${meant}?` : 'calls of it fail until one is started';
-        return `${user} uses ${kind} ${name}, which none of these services is; ${advice}`;
-      });
-  };
-  return services.flatMap(({ manifest: { name, transfers, asks, calls } }) => [
-    ...sentences(name, 'agent', [...transfers, ...asks]),
-    ...sentences(name, 'tool', calls),
-  ]);
 }
 
 /** Refuses two services with one name. @throws Error that names both folders */

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { lockFolder } from '@agentmesh/cli/local';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
-import { lockFolder } from './data-lock.ts';
 import type { LocalMesh } from './launch.ts';
 import { chooseModel } from './model-choice.ts';
 import { logPrinter } from './print.ts';
@@ -46,6 +46,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const operatorEnv = [
     `NATS_URL=${mesh.natsUrl}`,
     `REDIS_URL=${mesh.redisUrlOf(provisionUser)}`,
+    `MESH_GATEWAY_URL=${mesh.gatewayUrl}`,
     ...(operator.user === undefined ? [] : [`MESH_NATS_USER=${operator.user}`]),
     ...(operator.pass === undefined ? [] : [`MESH_NATS_PASSWORD=${operator.pass}`]),
     '',

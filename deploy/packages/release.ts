@@ -43,14 +43,13 @@ function readArguments() {
         'no-git-checks': { type: 'boolean', default: false },
       },
     });
-    // npm hands its own option over by this variable: npm run release --registry=<address>.
-    const registry = values.registry ?? process.env.npm_config_registry;
     const options = [
       ...(values.provenance ? ['--provenance'] : []),
       ...(values.tag === undefined ? [] : ['--tag', values.tag]),
       ...(values['no-git-checks'] ? ['--no-git-checks'] : []),
     ];
-    return { isDryRun: values['dry-run'], registry, options };
+    // The registry of npm's configuration is the one to install from, and may be a mirror.
+    return { isDryRun: values['dry-run'], registry: values.registry, options };
   } catch (cause) {
     throw new Error(`${cause instanceof Error ? cause.message : cause}\n${usage}`, { cause });
   }

@@ -1,12 +1,19 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync } from 'node:fs';
-import { cp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { latestFunctionResponses, startScriptedGemini } from '@agentmesh/testing';
+import {
+  endProcess,
+  freePort,
+  latestFunctionResponses,
+  startScriptedGemini,
+  until,
+} from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asJavaScript, createProject, filesOfReadme, type Project } from './project.fixture.ts';
+import { asJavaScript, createProject, filesOfReadme, openProject, type Project } from './project.fixture.ts';
 import { startRegistry } from './registry.fixture.ts';
 import { startMesh, startServers } from './user-mesh.fixture.ts';
 
@@ -25,9 +32,11 @@ const owners = starting.move();
 let project: Project;
 let oldProject: Project;
 let published: string;
+let registry: string;
 
 beforeAll(async () => {
   const { url } = owners.use(await startRegistry(join(place, 'registry')));
+  registry = url;
   published = await release('--registry', url, '--no-git-checks');
   const oldNode = await createProject(join(place, 'node'), url);
   oldProject = await createProject(join(place, 'old-shop'), url);
@@ -180,7 +189,7 @@ describe.each(Object.keys(nodes) as (keyof typeof nodes)[])('a program of a user
   });
 
   it('has the command', async () => {
-    expect(await node('node_modules/.bin/agentmesh', '--help')).toContain('dead-letters list');
+    expect(await node('node_modules/.bin/agentmesh', '--help')).toContain('dead-letters');
   });
 });
 
@@ -208,6 +217,36 @@ it.each([
     await using mesh = await startMesh(project, servers, { node, extension, modelUrl: model.url });
     expect(await mesh.ask('desk_app', 'What is the time in Oslo?')).toEqual(['It is 10:30 in Oslo.']);
     expect(await mesh.stop()).toEqual([0, 0, 0]);
+  },
+  3 * minutes,
+);
+
+it(
+  'npx makes a project in an empty folder, which is tested, runs, and answers',
+  async () => {
+    const folder = join(place, 'empty');
+    await mkdir(folder);
+    // The programs of npm run under this Node.
+    const env = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
+    await openProject(folder, registry).run('npx', ['--yes', 'agentmesh', 'init', 'shop'], env);
+    const shop = openProject(join(folder, 'shop'), registry);
+    await shop.run('npm', ['install', '--no-audit', '--no-fund'], env);
+    expect(await shop.run('npm', ['test'], env)).toMatch(/Tests +1 passed/);
+    await shop.run('npm', ['run', 'check'], env);
+    const command = 'node_modules/.bin/agentmesh';
+    const port = { MESH_HTTP_PORT: String(await freePort()) };
+    const dev = shop.start([process.execPath, command, 'dev'], { ...env, ...port });
+    try {
+      const isUp = () => existsSync(join(shop.folder, '.agentmesh/context.json'));
+      await until(isUp, { timeoutMs: minutes, what: 'the mesh of the project' });
+      const ask = () => shop.run('npx', ['agentmesh', 'ask', 'helper', 'What time is it in Tokyo?'], env);
+      expect(await ask()).toMatch(/^In Tokyo it is [\d:]+\.$/m);
+      dev.kill('SIGINT');
+      if (dev.exitCode === null) await once(dev, 'exit');
+      expect(dev.exitCode).toBe(0);
+    } finally {
+      await endProcess(dev, 'SIGKILL');
+    }
   },
   3 * minutes,
 );

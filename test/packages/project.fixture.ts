@@ -22,6 +22,11 @@ export interface Project {
 export async function createProject(folder: string, registry: string): Promise<Project> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
+  return openProject(folder, registry);
+}
+
+/** Opens a folder as a project that installs from the registry at `registry`. */
+export function openProject(folder: string, registry: string): Project {
   const surroundings = surroundingsOf(registry);
   const run: Project['run'] = async (program, args, env) => {
     try {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { lockFolder } from '@agentmesh/deploy/data-lock';
+import { lockFolder } from '@agentmesh/cli/local';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { until } from '@agentmesh/testing';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pauseProcess } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { describe, expect, it } from 'vitest';
-import { commands } from './commands.ts';
+import { groups } from './commands.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
@@ -24,14 +24,11 @@ describe('the operator command in its process', () => {
   it('shows its usage, also with an invalid configuration', async () => {
     const env = { MESH_NAMESPCE: 'x', NATS_URL: 'http//nonsense' };
     const all = await run(['--help'], env);
-    expect(all).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining('usage: npm run mesh -- <command>'),
-    });
-    for (const name of Object.keys(commands)) expect(all.stdout).toContain(`  ${name}`);
+    expect(all).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Exit codes: 0 done') });
+    for (const name of Object.keys(groups)) expect(all.stdout).toContain(`  ${name}`);
     const one = await run(['cards', 'remove', '--help'], env);
     expect(one.exitCode).toBe(0);
-    expect(one.stdout).toContain('cards remove <agent|tool> <name>');
+    expect(one.stdout).toContain('agentmesh cards remove');
     expect(one.stdout).not.toContain('dead-letters');
   });
 
@@ -40,12 +37,14 @@ describe('the operator command in its process', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('there is no command "dead-leters list"; did you mean dead-letters list?');
     expect((await run([])).exitCode).toBe(2);
+    const asJson = await run(['dead-leters', 'list', '--json']);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: 'invalid_argument' } });
     const group = await run(['cards']);
     expect(group).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(/^cards needs one more word\n/),
     });
-    expect(group.stderr).toContain('  cards list');
+    expect(group.stderr).toContain('agentmesh cards list');
     expect(group.stderr).not.toContain('dead-letters');
     const incomplete = await run(['cards', 'remove', 'agent']);
     const extra = await run(['cards', 'list', 'tools']);
@@ -53,7 +52,12 @@ describe('the operator command in its process', () => {
       exitCode: 2,
       stderr: expect.stringMatching(/^cards list does not take "tools"\n/),
     });
-    expect(incomplete).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('name the kind') });
+    expect(incomplete).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("argument 'name'") });
+    const option = await run(['cards', 'list', '--jsn']);
+    expect(option).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('cards list has no option --jsn; did you mean --json?'),
+    });
   });
 
   it('ignores variables of other processes, and reports soon that no mesh is running', async () => {
@@ -64,7 +68,7 @@ describe('the operator command in its process', () => {
     const began = performance.now();
     const { exitCode, stderr } = await run(['cards', 'list'], { ...env, NATS_URL: 'nats://127.0.0.1:1' });
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/no NATS server answers at nats:\/\/127\.0\.0\.1:1 .*\n.*npm start/);
+    expect(stderr).toMatch(/no NATS server answers at nats:\/\/127\.0\.0\.1:1 .*\n.*agentmesh dev/);
     expect(performance.now() - began).toBeLessThan(6_000);
     expect((await run(['cards', 'list'], { MESH_NAMESPCE: 'x' })).stderr).toContain('MESH_NAMESPACE');
   });
@@ -80,7 +84,7 @@ describe('the operator command in its process', () => {
     ]) {
       const { exitCode, stderr } = await run(words, env);
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/no NATS server answers at .* within 2000 ms.*\n.*npm start/);
+      expect(stderr).toMatch(/no NATS server answers at .* within 2000 ms.*\n.*agentmesh dev/);
     }
     expect(performance.now() - began).toBeLessThan(10_000);
   }, 60_000);

@@ -4,7 +4,7 @@ import type { Event, RunCommandInput, SessionRef } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
 import type { Part } from '@google/genai';
-import { memoryCallResults, memoryJobs } from './calls/memory-calls.fixture.ts';
+import { memoryCallResults, memoryJobs } from './calls/memory-calls.ts';
 import { readInvocation } from './client/follow-run.ts';
 import { startRun } from './client/start-run.ts';
 import { createMesh, type MeshParts } from './connect/create-mesh.ts';

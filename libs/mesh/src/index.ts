@@ -1,5 +1,6 @@
 export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
+export { memoryCallResults, memoryJobs } from './calls/memory-calls.ts';
 export { endOrphan } from './client/end-orphan.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
 export { followRun, hasEnded, readInvocation } from './client/follow-run.ts';

@@ -15,11 +15,12 @@ export interface ConfigProblem {
 }
 
 /**
- * Variables that the tools of the repository read (bootstrap, tests) and that the services started by them
+ * Variables that tools read (the command agentmesh, bootstrap, tests) and that the services started by them
  * inherit. These variables belong to no service, and are no spelling mistakes.
  */
 export const toolVariables: readonly string[] = [
   'MESH_DATA_DIR',
+  'MESH_GATEWAY_URL',
   'MESH_NATS_BIN',
   'MESH_REDIS_BIN',
   'MESH_TEST_SERVERS',

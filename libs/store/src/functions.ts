@@ -61,11 +61,17 @@ async function loadAll(connection: RedisConnection): Promise<void> {
  * `failed_precondition` for a Redis that is older than 7.0
  */
 export async function ensureFunctions(connection: RedisConnection): Promise<void> {
+  if (!(await hasFunctions(connection))) await loadAll(connection);
+}
+
+/** Tells whether Redis has all functions of this release. @throws MeshError */
+export async function hasFunctions(connection: RedisConnection): Promise<boolean> {
   try {
     await connection.run((redis) => redis.call('FCALL_RO', [releaseScript.name, 0]));
+    return true;
   } catch (error) {
-    if (!(error instanceof MeshError) || !isMissingFunction(error.cause)) throw error;
-    await loadAll(connection);
+    if (error instanceof MeshError && isMissingFunction(error.cause)) return false;
+    throw error;
   }
 }
 

@@ -5,6 +5,8 @@ export { commandsOf } from './commands.ts';
 export type { ConnectionOptions, RedisConnection } from './connection/redis-connection.ts';
 export { connectRedis } from './connection/redis-connection.ts';
 export { provisionRedis } from './functions.ts';
+export type { RedisInspection } from './inspect-redis.ts';
+export { inspectRedis } from './inspect-redis.ts';
 export type { MemoryOptions, RedisStore, RedisStoreOptions } from './redis-store.ts';
 export { connectRedisStore } from './redis-store.ts';
 export type { Retention, RetentionOf } from './sessions/scripts/retention.ts';

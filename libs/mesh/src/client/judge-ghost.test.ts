@@ -58,6 +58,18 @@ it('a run that never began is put into the queue again while its record would ex
   expect(await of({ ...run, invocationId: 'e-new' }, { ageMs: 2 * hour })).toBe('unclear');
 });
 
+it('a run that waits is put into the queue again, and removed when it has waited long', async () => {
+  const { of, run, client } = await stage();
+  const ref = { appName: run.app, userId: run.user, sessionId: run.session };
+  await client.sessions.leases.take({ ...ref, invocationId: 'e-holder' }, { run: '', whenBusy: 'reject' });
+  await client.sessions.leases.take(
+    { ...ref, invocationId: 'e-waiting' },
+    { run: '{}', whenBusy: 'enqueue' },
+  );
+  expect(await of({ ...run, invocationId: 'e-waiting' })).toBe('requeued');
+  expect(await of({ ...run, invocationId: 'e-waiting' }, { ageMs: 2 * hour })).toBe('removed');
+});
+
 it('a run in the log without a record has ended only when its record must have expired', async () => {
   const { of, run, invocationId, client } = await stage();
   const forgetful = withoutRecords(client);

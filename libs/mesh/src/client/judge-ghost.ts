@@ -1,4 +1,4 @@
-import { type CallRef, endOfRun } from '@agentmesh/agent/internal';
+import { type CallRef, endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Ghost, GhostVerdict } from '@agentmesh/bus';
 import { jobSchema, parse } from '@agentmesh/protocol';
 import { callOf } from '../calls/job-call.ts';
@@ -46,12 +46,21 @@ function callIn(bytes: Uint8Array): CallRef | undefined {
   }
 }
 
+/** Tells whether the run has its session, or waits for it or for the share of its user. */
+async function isKept(mesh: Mesh, { invocationId, resume, ...ref }: InvocationRef): Promise<boolean> {
+  const runs = await mesh.sessions.users.runsIn(ref);
+  return runs.some((run) => run.invocationId === invocationId && run.resume === resume);
+}
+
 async function judgeRun(mesh: Mesh, { ageMs, ...stored }: Ghost): Promise<GhostVerdict> {
   const found = await readStoredRun(mesh, stored);
   if (!found) return 'unclear';
   const { app: appName, user: userId, session: sessionId, invocationId, resume } = found.run;
-  const record = await mesh.sessions.invocations.get({ appName, userId, sessionId, invocationId });
+  const ref = { appName, userId, sessionId };
+  const record = await mesh.sessions.invocations.get({ ...ref, invocationId });
   if (endOfRun(record, resume)) return 'removed';
+  // The session keeps the text of a run that has it or waits for it, and the sweep publishes the run again.
+  if (ageMs >= freshMs && (await isKept(mesh, { ...ref, invocationId, resume }))) return 'removed';
   if (await hasBegun(mesh, found.run)) return ageMs > agedMs && record.llmCalls === 0 ? 'removed' : 'unclear';
   return ageMs < freshMs ? 'requeued' : 'unclear';
 }

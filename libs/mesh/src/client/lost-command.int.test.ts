@@ -82,3 +82,41 @@ it('a hop whose command is lost is published again, although the queue knows its
   const record = () => world.sessions.invocations.get({ ...ref, invocationId: 'e-hop' });
   await expect.poll(async () => (await record()).status, { timeout: 10_000 }).toBe('completed');
 }, 15_000);
+
+it('a run that waits in a session that no run has is started when a client follows it', async () => {
+  const world = memoryMesh();
+  const mesh: Mesh = await world.connect('agent_solo');
+  const { leases } = mesh.sessions;
+  let takes = 0;
+  const sessions = overrideSessions(mesh.sessions, {
+    leases: {
+      // The first delivery finds an earlier run, which ends before it sees this one.
+      take: (ref, options) => leases.take(ref, { ...options, ...(++takes === 1 && { earlier: 0 }) }),
+      nextRun: async () => undefined,
+    },
+  });
+  const model = new ScriptedLlm(says('done'));
+  const options = { app: 'app', sweepMs: 600_000 };
+  await serveAgent({ ...mesh, sessions }, new LlmAgent({ name: 'solo', model }), options);
+  const { client, ref } = await world.chat('app');
+  const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+  expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: done']);
+  expect(takes).toBe(2);
+}, 30_000);
+
+it('an agent looks for lost work in its apps alone, on which its user in Redis has rights', async () => {
+  const world = memoryMesh();
+  const mesh: Mesh = await world.connect('agent_solo');
+  const swept = new Set<string>();
+  const busySessions = async (app: string) => {
+    swept.add(app);
+    return [];
+  };
+  const sessions = overrideSessions(mesh.sessions, { leases: { busySessions } });
+  const agent = (name: string) => new LlmAgent({ name, model: new ScriptedLlm() });
+  await serveAgent({ ...mesh, sessions }, agent('solo'), { app: 'app', sweepMs: 20 });
+  await expect.poll(() => [...swept]).toEqual(['app']);
+  swept.clear();
+  await serveAgent({ ...mesh, sessions }, agent('alone'), { sweepMs: 20 });
+  await expect.poll(() => [...swept].sort()).toEqual(['alone', 'app']);
+});

@@ -10,7 +10,7 @@ import {
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { ownerOf } from '../messages/publish-event.ts';
-import { askSilentHolder } from '../runs/run-queue.ts';
+import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 
@@ -118,10 +118,12 @@ async function* follow(
 
 /**
  * Asks for the work of a run that gives no sign of life: its command may be lost, and without a further run in
- * the session nobody else asks for it.
+ * the session nobody else asks for it. Or the run waits in a session that no run has, and whoever should have
+ * started it is gone.
  */
 async function askForSilentWork(mesh: Mesh, ref: InvocationRef): Promise<void> {
   try {
+    await startNext(mesh, ref);
     await askSilentHolder(mesh, ref);
   } catch (error) {
     mesh.log.debug({ err: error, invocationId: ref.invocationId }, 'could not ask for a silent run');

@@ -12,8 +12,8 @@ import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentm
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { redisPrefixOf } from '../mesh/redis-prefix.ts';
+import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { createMesh } from './create-mesh.ts';
 import { reportTo } from './report.ts';
 

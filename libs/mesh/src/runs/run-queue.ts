@@ -9,15 +9,10 @@ import { publishEnd } from '../messages/publish-event.ts';
 import { treeOf } from '../remote/transfer-port.ts';
 import { speakerFor } from './next-speaker.ts';
 
-/** Number of runs that one call starts, or passes over, at most. */
+/** Number of runs that one call starts at most. */
 const mostAtOnce = 100;
-
-export interface StartNextOptions {
-  /** The only agent whose runs are published; default: any agent. */
-  own?: string;
-  /** Number of runs that may be passed over because this service may not publish them; default 10. */
-  mostSkipped?: number;
-}
+/** Number of runs that one call passes over at most, because this service may not publish them. */
+const mostSkipped = 10;
 
 /**
  * Publishes the next runs of a user: those whose session is free, in the order of acceptance, as far as the
@@ -27,12 +22,9 @@ export interface StartNextOptions {
  * agent.
  *
  * @param from the session that may have become free, or the user
+ * @param own the only agent whose runs are published; default: any agent
  */
-export async function startNext(
-  mesh: Mesh,
-  from: SessionRef | UserOwner,
-  { own, mostSkipped = 10 }: StartNextOptions = {},
-): Promise<void> {
+export async function startNext(mesh: Mesh, from: SessionRef | UserOwner, own?: string): Promise<void> {
   const { leases } = mesh.sessions;
   const { appName, userId } = from;
   const running = mesh.limits.running(appName);
@@ -145,12 +137,16 @@ const sweepsOfGrace = 3;
 /** Number of sessions, and of users, that one search reads. */
 const sweepSize = 100;
 
-/** Returns the apps in whose sessions an agent may work: those of its tree, and its own for asks. */
+/**
+ * Returns the apps in whose sessions an agent may work: those of its tree, and for asks its own name, if it has
+ * no app. Its user in Redis has rights on these alone.
+ */
 function appsOf(mesh: Mesh, agent: string): string[] {
   const cards = agentCards(mesh);
   const tree = treeOf(cards, agent);
-  const apps = cards.flatMap(({ name, app }) => (tree.has(name) && app !== undefined ? [app] : []));
-  return [...new Set([...apps, agent])];
+  const ofTree = cards.flatMap(({ name, app }) => (tree.has(name) && app !== undefined ? [app] : []));
+  const own = cards.find(({ name }) => name === agent)?.app ?? agent;
+  return [...new Set([...ofTree, own])];
 }
 
 /**
@@ -175,7 +171,7 @@ export function startSweeper(
       // Without NATS nothing can be published, and a note that a run was asked for keeps others from asking.
       if (signal.aborted || !mesh.bus.status().connected) return;
       try {
-        await startNext(mesh, ref, { own: agent });
+        await startNext(mesh, ref, agent);
         if ('sessionId' in ref)
           await askSilentHolder(mesh, ref, { own: agent, graceMs: sweepsOfGrace * sweepMs });
       } catch (error) {

@@ -90,6 +90,7 @@ export class RedisSessionLeases implements SessionLeases {
         mostQueued: limits?.waiting?.most ?? '',
         refusal: limits?.waiting ? toJson(limits.waiting.refusal, 'the end') : '',
         onlyWaits: onlyWaits ? 1 : '',
+        waitingMs: 7 * running,
       }),
     );
     const [[state, ...found]] = await Promise.all([taken, listed]);
@@ -98,6 +99,8 @@ export class RedisSessionLeases implements SessionLeases {
       return { state, token, begun, ...(cancelled && { cancelled }) };
     }
     if (state !== 'busy') return { state };
+    // The end of another run may have taken the session off the list between the two.
+    if (!onlyWaits) await noteBusy(connection, keys, ref);
     const [holder, isFull] = found as [string, 0 | 1];
     return {
       state,
@@ -133,14 +136,14 @@ export class RedisSessionLeases implements SessionLeases {
 
   async nextRun(from: SessionRef | UserOwner, options: NextRunOptions = {}): Promise<NextRun | undefined> {
     const { connection, keys } = this.#place;
-    const found = 'sessionId' in from ? await this.#nextIn(from, options) : '';
+    const found =
+      'sessionId' in from ? await this.#nextIn(from, options) : await this.#nextReady(from, options);
     if (typeof found === 'object') return found;
-    const ready = found || ('sessionId' in from ? '' : await this.#nextReady(from, options));
-    if (ready === '') return undefined;
+    if (found === '') return undefined;
     const { appName, userId } = from;
-    const ref = { appName, userId, sessionId: decodeToken(ready) };
-    const { session, waiting, waitingRuns, ready: readyKey } = sessionKeys(keys, ref);
-    const values = { session, waiting, waitingRuns, ready: readyKey, sessionToken: ready };
+    const ref = { appName, userId, sessionId: decodeToken(found) };
+    const { session, waiting, waitingRuns, ready } = sessionKeys(keys, ref);
+    const values = { session, waiting, waitingRuns, ready, sessionToken: found };
     const run = await connection.script<string>(...readReadyScript.call(values));
     // A session that was not ready any more is off the list now.
     return run === '' ? await this.nextRun({ appName, userId }, options) : { sessionId: ref.sessionId, run };
@@ -186,6 +189,7 @@ export class RedisSessionLeases implements SessionLeases {
       }),
     );
     const [mayGoOn] = await Promise.all([promoted, listed]);
+    await noteBusy(connection, keys, ref);
     return mayGoOn === 1;
   }
 

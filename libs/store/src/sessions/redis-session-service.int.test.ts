@@ -264,6 +264,23 @@ describe('RedisSessionService', () => {
     expect(await admin.pttl(record)).toBeLessThanOrEqual(50_000);
   });
 
+  test('keeps all of a waiting run for longer than the record of a running one', async () => {
+    const { sessions } = await connect({ invocationTtlMs: { running: 50_000, ended: 5_000 } });
+    await sessions.createSession(ref);
+    await take(sessions, { ...ref, invocationId: 'inv-1' });
+    const options = { run: 'a run', whenBusy: 'enqueue', limits: { running: 1 } } as const;
+    for (const invocationId of ['inv-2', 'inv-1'])
+      await sessions.leases.take({ ...ref, invocationId }, options);
+    const { invocation, waiting, waitingRuns, queued } = keys(prefix);
+    const kept = [
+      invocation(appName, userId, 'inv-2'),
+      waiting(ref),
+      waitingRuns(ref),
+      queued(appName, userId),
+    ];
+    for (const key of kept) expect(await admin.pttl(key), key).toBeGreaterThan(300_000);
+  });
+
   test('does not let a refused call prolong the record', async () => {
     const { sessions } = await connect();
     const session = await sessions.createSession(ref);

@@ -3,19 +3,30 @@ import { request } from 'node:http';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type BinaryName, findBinary } from '../processes/find-binary.ts';
+import type { ServerRuns } from './server.ts';
 
 let answer: Promise<boolean> | undefined;
 
 /**
  * Tells whether a Docker engine answers. Asks once per process; without a socket the answer is false at once.
  */
-function dockerAnswers(): Promise<boolean> {
+export function dockerAnswers(): Promise<boolean> {
   answer ??= ping();
   return answer;
 }
 
+/** Tells whether the package that starts containers is installed: it is an optional peer. */
+export async function hasContainers(): Promise<boolean> {
+  try {
+    await import('testcontainers');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
- * Starts a server in a container or locally. `MESH_TEST_SERVERS` decides; without it, a Docker engine that
+ * Starts a server in a container or locally. `runs`, else `MESH_TEST_SERVERS`, decides; without them, a Docker engine that
  * answers is used. When that engine cannot start the image (no registry in reach), a local program is used if
  * there is one.
  */
@@ -23,8 +34,9 @@ export async function chooseServers<T>(
   binary: BinaryName,
   inDocker: () => Promise<T>,
   local: () => Promise<T>,
+  runs?: ServerRuns,
 ): Promise<T> {
-  const forced = process.env.MESH_TEST_SERVERS;
+  const forced = runs ?? process.env.MESH_TEST_SERVERS;
   if (forced && forced !== 'docker' && forced !== 'local') {
     throw new Error(`MESH_TEST_SERVERS=${forced}: use docker or local`);
   }

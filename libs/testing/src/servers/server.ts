@@ -13,11 +13,16 @@ export interface Server extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
+/** The ways to run a server: by its program on this machine, or in a container. */
+export type ServerRuns = 'local' | 'docker';
+
 export interface NatsOptions {
   /** More text of nats-server.conf: accounts, users, permissions, limits. */
   configuration?: string;
   /** The server's name, by which its peers in a cluster recognise it; default a new name at each start. */
   name?: string;
+  /** The way to run the server; default as `MESH_TEST_SERVERS` says, else Docker when its engine answers. */
+  runs?: ServerRuns | undefined;
   /** The folder of JetStream; default a temporary folder. */
   dataDir?: string;
   /** The port; default a free port. */
@@ -31,6 +36,8 @@ export interface NatsOptions {
 }
 
 export interface RedisOptions {
+  /** As in {@link NatsOptions}. */
+  runs?: ServerRuns | undefined;
   dataDir?: string;
   /** The port; default a free port. */
   port?: number;

@@ -2,7 +2,8 @@ import { chooseServers } from './docker-engine.ts';
 import { startLocalNats, startLocalRedis } from './local-programs.ts';
 import type { NatsOptions, RedisOptions, Server } from './server.ts';
 
-export type { NatsOptions, RedisOptions, Server } from './server.ts';
+export { dockerAnswers, hasContainers } from './docker-engine.ts';
+export type { NatsOptions, RedisOptions, Server, ServerRuns } from './server.ts';
 
 /**
  * Starts a NATS server with JetStream on a loopback port: in a container when a Docker engine answers, else
@@ -15,6 +16,7 @@ export async function startNats(options: NatsOptions = {}): Promise<Server> {
     'nats-server',
     async () => (await import('./containers.ts')).startNatsContainer(options),
     () => startLocalNats(options),
+    options.runs,
   );
 }
 
@@ -24,5 +26,6 @@ export async function startRedis(options: RedisOptions = {}): Promise<Server> {
     'redis-server',
     async () => (await import('./containers.ts')).startRedisContainer(options),
     () => startLocalRedis(options),
+    options.runs,
   );
 }

@@ -43,7 +43,8 @@ end
  * part of the invocation and the message of this delivery, each or ''; `place`, `earlier` and `incarnation`
  * are those of the options, each or ''; `rejection` is the end of a run that is rejected, as JSON, or ''. `most` is the number of runs of the user
  * that may be at work and `mostQueued` of those that may wait, each '' without limits; `refusal` is the end of
- * a run beyond the latter, as JSON; `onlyWaits` is 1 for a run that must not begin now. The nonce distinguishes a repetition of the same call from another
+ * a run beyond the latter, as JSON; `onlyWaits` is 1 for a run that must not begin now; `waitingMs` is the
+ * time for which a queue is kept. The nonce distinguishes a repetition of the same call from another
  * taker: a repetition must not fence off its own caller. Returns the state, then the values that belong to
  * it.
  */
@@ -70,6 +71,7 @@ export const takeScript = defineScript(
       'mostQueued',
       'refusal',
       'onlyWaits',
+      'waitingMs',
     ],
   },
   `${touchInvocation}${clock}${giveTo}${leaveSession}${hasRoom}${noteRunning}${noteQueued}
@@ -111,7 +113,7 @@ if is_busy or is_full or is_limited and is_behind() then
       mine = math.max(tonumber(last or 0), 0) + 1
     end
     local limit = (has_waited or resume ~= '' or refusal == '') and '' or most_queued
-    if not note_queued(run, limit, running_ms) then
+    if not note_queued(run, limit, waiting_ms) then
       redis.call('HSETNX', invocation, end_field(resume), refusal)
       leave_session(run)
       redis.call('HSET', invocation, 'home', session_token)
@@ -127,10 +129,10 @@ if is_busy or is_full or is_limited and is_behind() then
       redis.call('HDEL', session, 'lease', 'until')
       redis.call('ZREM', running, session_token)
     end
-    redis.call('PEXPIRE', waiting, running_ms)
-    redis.call('PEXPIRE', waiting_runs, running_ms)
+    redis.call('PEXPIRE', waiting, waiting_ms)
+    redis.call('PEXPIRE', waiting_runs, waiting_ms)
     note_ready()
-    touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+    touch_invocation(invocation, index, session_token, waiting_ms, ended_ms)
   elseif rejection ~= '' then
     redis.call('HSETNX', invocation, end_field(resume), rejection)
     leave_session(run)
@@ -157,7 +159,7 @@ end
 if message == '' then redis.call('HDEL', waiting_runs, run)
 else
   redis.call('HSET', waiting_runs, run, message)
-  redis.call('PEXPIRE', waiting_runs, running_ms)
+  redis.call('PEXPIRE', waiting_runs, waiting_ms)
 end
 local before = redis.call('HGET', invocation, 'run') or ''
 if before ~= resume then

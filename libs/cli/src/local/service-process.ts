@@ -2,13 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { endProcess, hasEnded, spawnGuarded } from '@agentmesh/testing';
 
-const root = new URL('../../', import.meta.url).pathname;
 /** The longest time from the start of a process until it serves, in ms. */
 const startMs = 30_000;
 
 export interface ServiceProcessOptions {
   name: string;
-  /** The folder of its package, from the root of the repository. */
+  /** The program of the service. */
+  main: string;
+  /** The arguments of the program; default none. */
+  args?: readonly string[];
+  /** The folder in which the program runs. */
   folder: string;
   env: NodeJS.ProcessEnv;
   onLine: (service: string, line: string) => void;
@@ -38,20 +41,22 @@ interface LogLine {
 }
 
 /**
- * Starts a service's `main.ts` and waits until it serves.
+ * Starts the program of a service and waits until it serves.
  *
  * @throws Error with the last lines of the service when it does not start
  */
 export async function startService({
   name,
+  main,
+  args = [],
   folder,
   env,
   onLine,
   onDeath,
   signal,
 }: ServiceProcessOptions): Promise<ServiceProcess> {
-  const child = spawnGuarded([process.execPath, 'src/main.ts'], {
-    cwd: `${root}${folder}`,
+  const child = spawnGuarded([process.execPath, main, ...args], {
+    cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

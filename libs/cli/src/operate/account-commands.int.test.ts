@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
-import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from './commands.ts';
+import { jsonOf, linesOf } from '../commands.fixture.ts';
 
 const owners = new AsyncDisposableStack();
-const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
 const names = subjects();
 let place: string;
 let keys: string;
@@ -23,12 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => owners.disposeAsync());
 
-async function command(...words: string[]): Promise<string[]> {
-  const lines: string[] = [];
-  const config = readConfig(serviceConfig, { NATS_URL: url });
-  await runCommand(words, { config, log, print: (line) => lines.push(line) });
-  return lines;
-}
+const command = (...words: string[]) => linesOf({ env: { NATS_URL: url } }, words);
 
 async function definitions(name: string, services: object[]): Promise<string> {
   const file = join(place, `${name}.json`);
@@ -93,6 +86,8 @@ describe('the commands for accounts', () => {
       'run the command without --finish first',
     );
     await command('accounts', 'rotate', keys, 'tool_rate');
+    const listed = await jsonOf({ env: { NATS_URL: url } }, ['accounts', 'list', keys]);
+    expect(listed[0]).toContainEqual(expect.objectContaining({ service: 'tool_rate', isRotating: true }));
     expect((await command('accounts', 'list', keys)).filter((line) => line.includes('old'))).toHaveLength(1);
     await expect(command('accounts', 'rotate', keys, 'tool_rate')).rejects.toThrow('--finish');
     const login = { url, service: 'tool_rate', credsFile: old, cards: false };
@@ -127,8 +122,8 @@ describe('the commands for accounts', () => {
   });
 
   it.each([
-    [['accounts', 'init'], 'name a new folder for the keys'],
-    [['accounts', 'add', 'keys'], 'name the definitions'],
+    [['accounts', 'init'], "missing required argument 'folder'"],
+    [['accounts', 'add', 'keys'], "missing required argument 'definitions'"],
     [['accounts', 'rotate', 'keys'], 'name a service, or --signing-key alone'],
     [['accounts', 'rotate', 'keys', '--signing-key', '--finish'], 'name a service, or --signing-key alone'],
     [['accounts', 'push', '/nowhere'], '/nowhere/operator.json is missing; make the keys with'],
@@ -160,5 +155,8 @@ it('rights list prints what enters and leaves the account of a service, and noth
   expect(answered.filter((subject) => !/rate/.test(subject ?? ''))).toEqual([]);
   expect(lines.filter(([, verb]) => verb === 'tells')).toEqual([]);
   expect(lines).toContainEqual(['tool_rate', 'answers', names.toolCall('rate'), 'agent_desk']);
+  const [rows] = (await jsonOf({ env: {} }, ['rights', 'list', file, 'tool_rate'])) as [unknown[]];
+  expect(rows).toHaveLength(lines.length);
+  expect(rows[0]).toMatchObject({ account: 'tool_rate', verb: lines[0]?.[1] });
   await expect(command('rights', 'list', file, 'tool_rat')).rejects.toThrow('did you mean tool_rate?');
 });

@@ -3,9 +3,13 @@ import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 /**
  * Locks a data folder for this process: two servers on the same files would overwrite each other's data.
  *
+ * @param advice what a person does about another mesh on this folder
  * @throws Error that names the process that holds the lock
  */
-export async function lockFolder(folder: string): Promise<AsyncDisposable> {
+export async function lockFolder(
+  folder: string,
+  advice = 'stop it, or set MESH_DATA_DIR to another folder',
+): Promise<AsyncDisposable> {
   const file = `${folder}/mesh.pid`;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // The folder holds the passwords and the data of the mesh.
@@ -19,9 +23,7 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
     }
     const holder = Number(await readFile(file, 'utf8').catch(() => ''));
     if (isAlive(holder)) {
-      throw new Error(
-        `a mesh already runs on ${folder} (process ${holder}): stop it, or set MESH_DATA_DIR to another folder`,
-      );
+      throw new Error(`a mesh already runs on ${folder} (process ${holder}): ${advice}`);
     }
     await rm(file, { force: true });
   }

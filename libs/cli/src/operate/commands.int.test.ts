@@ -8,7 +8,7 @@ import { every } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { runCommand } from './commands.ts';
+import { jsonOf, linesOf } from '../commands.fixture.ts';
 
 /** A model that answers when the test tells it to, and ignores an abort. */
 class Model extends BaseLlm {
@@ -53,11 +53,9 @@ describe('the operator command', () => {
     await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
   });
 
-  async function command(...words: string[]): Promise<string[]> {
-    const lines: string[] = [];
-    await runCommand(words, { config, log, print: (line) => lines.push(line) });
-    return lines;
-  }
+  const place = () => ({ env: { NATS_URL: config.natsUrl, REDIS_URL: config.redisUrl.reveal() } });
+  const command = (...words: string[]) => linesOf(place(), words);
+  const json = (...words: string[]) => jsonOf(place(), words);
 
   const bury = (payload: unknown, id: string) =>
     mesh.bus.enqueue(
@@ -83,6 +81,7 @@ describe('the operator command', () => {
       '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
     ]);
     expect(await command('dead-letters', 'list', '1')).toHaveLength(1);
+    expect(await json('dead-letters', 'list', '1')).toEqual([[expect.objectContaining({ seq: 2 })]]);
     expect(JSON.parse((await command('dead-letters', 'show', '2')).join(''))).toMatchObject({
       seq: 2,
       letter: { payload: 'rubbish', attempts: 6 },
@@ -116,6 +115,12 @@ describe('the operator command', () => {
       'agent  ghost  0.0.0  app ghost_app  no replica',
       'agent  solo  0.0.0  app app  up',
     ]);
+    expect(await json('cards', 'list')).toMatchObject([
+      [
+        { kind: 'agent', name: 'ghost', isUp: false },
+        { kind: 'agent', name: 'solo', isUp: true },
+      ],
+    ]);
     expect(appNames(mesh)).toEqual(['app', 'ghost_app']);
     await expect(command('cards', 'remove', 'agent', 'solo')).rejects.toMatchObject({
       code: 'failed_precondition',
@@ -131,6 +136,7 @@ describe('the operator command', () => {
     const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
     expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
+    expect(await json('orphans', 'list')).toMatchObject([[{ kind: 'run', count: 1 }]]);
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
       '1 moved to the dead letters, 1 of them runs that have ended now',
     ]);
@@ -211,7 +217,9 @@ describe('the operator command', () => {
     expect(await command('streams', 'list')).toEqual(
       ['run', 'operation'].map((kind) => `${kind}  solo  kept: 0  ${queue}`),
     );
+    expect(await json('streams', 'list')).toMatchObject([[{ kind: 'run', consumer: 'solo' }, {}]]);
     expect(await command('streams', 'sweep')).toEqual(['there is nothing to sweep; queues: 2']);
+    expect(await json('streams', 'sweep')).toMatchObject([{ unclear: [], payloads: 0 }]);
   });
 
   it('cancels an invocation', async () => {
@@ -233,6 +241,7 @@ describe('the operator command', () => {
     });
     expect((await log()).at(-1)?.event.errorCode).toBe('cancelled');
     expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
+    expect(await json('cancel', 'app', 'u', 's', invocationId)).toEqual([{ invocationId, status: 'failed' }]);
   });
 
   it('exports and deletes the data of a user', async () => {
@@ -250,6 +259,8 @@ describe('the operator command', () => {
     const session = JSON.parse(await readFile(join(folder, 'sessions/s=2F1.json'), 'utf8'));
     expect(session).toEqual({ sessionId: 's/1', state: { a: 1 }, events: [] });
     await expect(command('user', 'delete', 'app', 'gone')).rejects.toThrow('say --yes');
+    const second = join(folder, 'second');
+    expect(await json('user', 'export', 'app', 'gone', second)).toMatchObject([{ session: 1 }]);
     const [deleted] = await command('user', 'delete', 'app', 'gone', '--yes');
     expect(JSON.parse(deleted ?? '')).toMatchObject({
       sessions: 1,
@@ -257,10 +268,13 @@ describe('the operator command', () => {
       stateKeys: 1,
       complete: true,
     });
+    expect(await json('user', 'delete', 'app', 'gone', '--yes')).toMatchObject([{ sessions: 0 }]);
   });
 
   it.each([
     [['user', 'delete', 'app', '--yes']],
+    [['user', 'delete', 'app', 'u', '--yess']],
+    [['cards', 'remove', 'service', 'solo']],
     [['user', 'export', 'app', 'u']],
     [['nonsense']],
     [['dead-letters', 'show', 'x']],
@@ -269,7 +283,7 @@ describe('the operator command', () => {
   ])('says how it is used: %s', async (words) => {
     await expect(command(...words)).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('usage: npm run mesh'),
+      message: expect.stringContaining(words[0] === 'nonsense' ? '--help' : `usage: agentmesh ${words[0]}`),
     });
   });
 });

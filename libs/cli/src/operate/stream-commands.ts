@@ -1,17 +1,20 @@
 import { type Ghost, openWorkStreams, type SweptQueue } from '@agentmesh/bus';
 import { judgeGhost } from '@agentmesh/mesh';
 import { type QueueKind, subjects } from '@agentmesh/protocol';
-import { type Command, operatorOf, withMesh } from './surroundings.ts';
+import { type Commands, listReport } from '../command/command.ts';
+import { operatorOf, withMesh } from '../context/surroundings.ts';
 
 /** The commands for the work queues, by their words. */
-export const streamCommands: Record<string, Command> = {
+export const streamCommands: Commands = {
   'streams list': {
     usage: '',
     meaning: 'lists the work queues: messages kept, waiting, without acknowledgement, and ghosts',
     async run(_, around) {
       await using streams = await openWorkStreams(operatorOf(around));
-      for (const { kind, consumer, ...figures } of await streams.list())
-        around.print(`${kind}  ${consumer}  ${words(figures)}`);
+      return listReport(
+        await streams.list(),
+        ({ kind, consumer, ...figures }) => `${kind}  ${consumer}  ${words(figures)}`,
+      );
     },
   },
   'streams sweep': {
@@ -21,7 +24,7 @@ export const streamCommands: Record<string, Command> = {
     async run(_, around) {
       await using streams = await openWorkStreams(operatorOf(around));
       const unclear: Ghost[] = [];
-      await withMesh(around, async (mesh) => {
+      return await withMesh(around, async (mesh) => {
         const swept = await streams.sweep(async (ghost) => {
           const verdict = await judgeGhost(mesh, ghost);
           if (verdict === 'unclear') unclear.push(ghost);
@@ -29,7 +32,8 @@ export const streamCommands: Record<string, Command> = {
         });
         const payloads = await streams.removeLostPayloads();
         const { workStream } = subjects(around.config.namespace);
-        for (const line of sweepReport({ swept, unclear, payloads }, workStream)) around.print(line);
+        const json = { swept, unclear: unclear.map(({ bytes: _, ...ghost }) => ghost), payloads };
+        return { lines: sweepReport({ swept, unclear, payloads }, workStream), json };
       });
     },
   },

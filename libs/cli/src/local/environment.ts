@@ -1,6 +1,7 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
+import { variablesOfOthers } from '../context/variables-of-others.ts';
 
 /** The variables that the launcher sets for each service. */
 const launched = [
@@ -23,13 +24,16 @@ const ofGateway = namesOf(gatewayConfig);
 const ofAgents = namesOf(agentConfig);
 
 /**
- * Returns the variables of our environment that a service reads, except the variables that the launcher sets.
+ * Returns the variables of an environment that a service reads, except the variables that the launcher sets.
  *
  * @throws Error for a `MESH_` variable that no service reads
  */
-export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
+export function environmentOf(
+  service: 'gateway' | 'other',
+  env: NodeJS.ProcessEnv = process.env,
+): NodeJS.ProcessEnv {
   const known = service === 'gateway' ? [...ofAll, ...ofGateway] : ofAll;
-  const entries = Object.entries(process.env).filter(([name]) => {
+  const entries = Object.entries(env).filter(([name]) => {
     if (name === 'NATS_URL' || name === 'REDIS_URL') return false;
     if (toolVariables.includes(name)) return name !== 'MESH_DATA_DIR';
     if (!name.startsWith('MESH_')) return true;
@@ -40,7 +44,7 @@ export function environmentOf(service: 'gateway' | 'other'): NodeJS.ProcessEnv {
 }
 
 function assertKnown(name: string): void {
-  const all = [...ofAll, ...ofGateway, ...ofAgents];
+  const all = [...ofAll, ...ofGateway, ...ofAgents, ...variablesOfOthers];
   if (all.includes(name)) return;
   throw new Error(`${name} is not a setting of the mesh; docs/configuration.md lists the settings`);
 }

@@ -1,0 +1,266 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { provision } from '@agentmesh/bus';
+import { provisionedAgents, type ServiceManifest } from '@agentmesh/mesh';
+import { AsyncDisposableStack, credentialKeysVariable, nearest } from '@agentmesh/protocol';
+import { connectRedisStore } from '@agentmesh/store';
+import { freePort } from '@agentmesh/testing';
+import type { MeshVariables } from '../context/context-file.ts';
+import { credentialKeysFor } from '../local/credential-keys.ts';
+import { environmentOf } from '../local/environment.ts';
+import { missingServices } from '../local/missing-services.ts';
+import { removeOtherCards } from '../local/remove-other-cards.ts';
+import { modelVariables } from './dev-model.ts';
+import type { DevOptions } from './dev-options.ts';
+import { type DevServers, startDevServers } from './dev-servers.ts';
+import { DevService } from './dev-service.ts';
+import { importedFiles } from './imported-files.ts';
+import { ownProgram } from './own-program.ts';
+import { findServices } from './project.ts';
+import { type DefinedService, readManifests } from './read-manifests.ts';
+
+/** A service of the project that runs. */
+interface Running {
+  defined: DefinedService;
+  service: DevService;
+}
+
+/** The differences between processes. */
+interface ServiceSettings {
+  args?: () => string[];
+  /** Default 1. */
+  replicas?: number;
+  isGateway?: boolean;
+  isAgent?: boolean;
+}
+
+/** The settings that are chosen when the dev loop starts. */
+interface Choice {
+  /** `none`: all services and the gateway run in one process. */
+  servers: 'local' | 'docker' | 'none';
+  gatewayPort: number;
+}
+
+/** The processes of a project, each of which is started again when its files change. */
+export class DevLoop implements AsyncDisposable {
+  readonly #options: DevOptions;
+  readonly #choice: Choice;
+  readonly #owners = new AsyncDisposableStack();
+  readonly #stopping = new AbortController();
+  /** The services by their folders. */
+  readonly #running = new Map<string, Running>();
+  #servers: DevServers | undefined;
+  #provisioned = '';
+  #credentialKeys = '';
+  #modelPort = 0;
+  #others: DevService[] = [];
+  #definitions: DefinedService[] = [];
+  /** The end of the work on earlier changes: changes are worked on one after the other. */
+  #idle: Promise<void> = Promise.resolve();
+
+  constructor(options: DevOptions, choice: Choice) {
+    this.#options = options;
+    this.#choice = choice;
+  }
+
+  /** The variables by which commands reach this mesh. */
+  get variables(): MeshVariables {
+    return { ...this.#servers?.variables, MESH_GATEWAY_URL: `http://127.0.0.1:${this.#choice.gatewayPort}` };
+  }
+
+  get definitions(): readonly DefinedService[] {
+    return this.#definitions;
+  }
+
+  /** Starts the servers, the model, the gateway and all services. */
+  async start(): Promise<void> {
+    const { folder, model, log, signal } = this.#options;
+    signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
+    const { servers } = this.#choice;
+    const watch = { restarts: true, say: log.say, signal: this.#stopping.signal };
+    if (servers !== 'none')
+      this.#servers = this.#owners.use(await startDevServers(join(folder, 'data'), servers, watch));
+    this.#credentialKeys = await credentialKeysFor(join(folder, 'data'));
+    this.#owners.defer(() => this.#stopServices());
+    if (model.kind === 'scripted') {
+      this.#modelPort = await freePort();
+      const args = () => [model.file, String(this.#modelPort)];
+      this.#others.push(this.#service('model', ownProgram('model-process'), { args }));
+    }
+    await this.#readDefinitions();
+    if (servers === 'none') this.#others.push(this.#oneProcess());
+    else {
+      const main = fileURLToPath(import.meta.resolve('@agentmesh/gateway/main'));
+      this.#others.push(this.#service('gateway', main, { isGateway: true }));
+    }
+    await Promise.all([...this.#others.map((each) => each.start()), this.#runServices(() => false)]);
+    this.#warnOfUnknownReplicas();
+  }
+
+  /** Starts the services again whose files are among the changed ones, and starts and stops new and old ones. */
+  change(files: ReadonlySet<string>): Promise<void> {
+    const { log } = this.#options;
+    this.#idle = this.#idle
+      .then(() => this.#change(files))
+      .catch((error: unknown) => log.say(error instanceof Error ? error.message : String(error)));
+    return this.#idle;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#idle;
+    await this.#owners.disposeAsync();
+  }
+
+  async #change(files: ReadonlySet<string>): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const { model, root } = this.#options;
+    const isUsed = (main: string) => [...importedFiles(main)].some((file) => files.has(file));
+    const found = findServices(root);
+    const isChanged = found.some(({ folder, main, definition }) => {
+      return !this.#isKnown(folder) || isUsed(main) || isUsed(definition);
+    });
+    const isGone = this.#definitions.some(({ folder }) => !found.some((each) => each.folder === folder));
+    const restarts: Promise<void>[] = [];
+    if (model.kind === 'scripted' && isUsed(model.file)) restarts.push(this.#other('model').restart());
+    if (isChanged || isGone) {
+      const broken = await this.#readDefinitions();
+      // A process with a broken definition would not start again.
+      if (this.#choice.servers !== 'none')
+        restarts.push(this.#runServices(({ folder, main }) => !broken.has(folder) && isUsed(main)));
+      else if (broken.size === 0) restarts.push(this.#other('mesh').restart());
+    }
+    await Promise.all(restarts);
+  }
+
+  #isKnown(folder: string): boolean {
+    return this.#definitions.some((each) => each.folder === folder);
+  }
+
+  /** Reads the definitions and provisions what is new. Returns the folders of those that cannot be read. */
+  async #readDefinitions(): Promise<Set<string>> {
+    const { root, log } = this.#options;
+    const found = findServices(root);
+    const { services, problems } = await readManifests(found, { root, env: this.#environment('other') });
+    for (const problem of problems) log.say(problem);
+    // A service whose definition cannot be read at present runs on as it was.
+    const isRead = (folder: string) => services.some((each) => each.folder === folder);
+    const broken = new Set(found.map(({ folder }) => folder).filter((folder) => !isRead(folder)));
+    const kept = this.#definitions.filter(({ folder }) => broken.has(folder));
+    this.#definitions = [...services, ...kept];
+    for (const sentence of missingServices(this.#definitions)) log.say(sentence);
+    await this.#provision(this.#definitions.map(({ manifest }) => manifest));
+    return broken;
+  }
+
+  async #provision(manifests: readonly ServiceManifest[]): Promise<void> {
+    const state = JSON.stringify(manifests);
+    if (!this.#servers || state === this.#provisioned) return;
+    const {
+      NATS_URL: url = '',
+      MESH_NATS_USER: user,
+      MESH_NATS_PASSWORD: pass,
+      REDIS_URL = '',
+    } = this.#servers.variables;
+    const namesOf = (kind: 'agent' | 'tool') =>
+      manifests.flatMap((each) => (each.kind === kind ? each.name : []));
+    // Loads the functions of Redis.
+    if (this.#provisioned === '') await (await connectRedisStore({ url: REDIS_URL }))[Symbol.asyncDispose]();
+    await provision({
+      ...{ url, user, pass, agents: namesOf('agent'), tools: namesOf('tool') },
+      services: provisionedAgents(manifests),
+    });
+    if (this.#provisioned === '') await removeOtherCards({ url, user, pass }, manifests);
+    this.#provisioned = state;
+  }
+
+  /** Starts and stops processes until they are those of the definitions; restarts the changed services. */
+  async #runServices(isChanged: (service: DefinedService) => boolean): Promise<void> {
+    if (this.#choice.servers === 'none') return;
+    const gone = [...this.#running].filter(([folder, { defined }]) => {
+      const now = this.#definitions.find((each) => each.folder === folder);
+      return now?.manifest.name !== defined.manifest.name;
+    });
+    await Promise.all(
+      gone.map(async ([folder, { service }]) => {
+        this.#running.delete(folder);
+        await service.stop();
+        this.#options.log.say(`${service.name} is stopped: its definition is gone`);
+      }),
+    );
+    await Promise.all(
+      this.#definitions.map(async (defined) => {
+        const running = this.#running.get(defined.folder);
+        if (!running) return await this.#run(defined).start();
+        if (isChanged(defined)) await running.service.restart();
+      }),
+    );
+  }
+
+  #run(defined: DefinedService): DevService {
+    const { kind, name } = defined.manifest;
+    const service = this.#service(name, defined.main, {
+      isAgent: kind === 'agent',
+      replicas: this.#options.replicas.get(name) ?? 1,
+    });
+    this.#running.set(defined.folder, { defined, service });
+    return service;
+  }
+
+  #oneProcess(): DevService {
+    const args = () => this.#definitions.map(({ definition }) => definition);
+    return this.#service('mesh', ownProgram('one-process'), { args, isGateway: true, isAgent: true });
+  }
+
+  #service(name: string, main: string, { args, replicas = 1, ...kind }: ServiceSettings): DevService {
+    const { root, log } = this.#options;
+    return new DevService({
+      ...{ name, main, folder: root, onLine: log.onLine, say: log.say, signal: this.#stopping.signal },
+      replicas,
+      env: () => this.#envOf(kind),
+      ...(args && { args }),
+    });
+  }
+
+  #envOf({ isGateway = false, isAgent = false }: ServiceSettings): NodeJS.ProcessEnv {
+    const scriptUrl = this.#modelPort === 0 ? undefined : `http://127.0.0.1:${this.#modelPort}`;
+    return {
+      ...this.#environment(isGateway ? 'gateway' : 'other'),
+      ...(isAgent && modelVariables(this.#options.model, scriptUrl, this.#options.env)),
+      ...(isGateway && { MESH_HTTP_PORT: String(this.#choice.gatewayPort) }),
+    };
+  }
+
+  #environment(kind: 'gateway' | 'other'): NodeJS.ProcessEnv {
+    const isFine = ['debug', 'trace'].includes(this.#options.level);
+    return {
+      ...environmentOf(kind, this.#options.env),
+      [credentialKeysVariable]: this.#credentialKeys,
+      ...this.#servers?.variables,
+      MESH_LOG_FORMAT: 'json',
+      MESH_LOG_LEVEL: isFine ? this.#options.level : 'info',
+    };
+  }
+
+  #other(name: string): DevService {
+    const service = this.#others.find((each) => each.name === name);
+    if (!service) throw new Error(`the dev loop has no process ${name}`);
+    return service;
+  }
+
+  #warnOfUnknownReplicas(): void {
+    const names = this.#definitions.map(({ manifest }) => manifest.name);
+    for (const name of this.#options.replicas.keys()) {
+      if (names.includes(name)) continue;
+      const meant = nearest(name, names);
+      this.#options.log.say(
+        `--replicas names ${name}, which is no service of the project${meant ? `; did you mean ${meant}?` : ''}`,
+      );
+    }
+  }
+
+  async #stopServices(): Promise<void> {
+    const services = [...this.#others, ...[...this.#running.values()].map(({ service }) => service)];
+    await Promise.all(services.map((service) => service.stop()));
+  }
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { AsyncDisposableStack } from '@agentmesh/protocol';
+import { findBinary } from '@agentmesh/testing';
+import { dockerAnswers, hasContainers } from '@agentmesh/testing/servers';
+import type { MeshVariables } from '../context/context-file.ts';
+import { readPlace, writePlace } from '../local/kept-place.ts';
+import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from '../local/own-servers.ts';
+
+/** The ways to run the servers of a dev loop. `none`: all services in one process, without servers. */
+export type ServerChoice = 'local' | 'docker' | 'none';
+
+export const serverChoices = ['auto', 'local', 'docker', 'none'] as const;
+
+/** Chooses the servers: programs of this machine, else Docker, else none. Says why it is not the first. */
+export async function chooseServers(wish: string): Promise<{ choice: ServerChoice; notice?: string }> {
+  if (wish === 'local' || wish === 'docker' || wish === 'none') return { choice: wish };
+  const missing = (['nats-server', 'redis-server'] as const).filter((name) => findBinary(name) === undefined);
+  if (missing.length === 0) return { choice: 'local' };
+  const words = missing.join(' and ');
+  const isDocker = await dockerAnswers();
+  if (isDocker && (await hasContainers()))
+    return { choice: 'docker', notice: `${words} not found: the servers run in Docker` };
+  return {
+    choice: 'none',
+    notice: `${words} not found, and ${isDocker ? 'the package testcontainers is not installed, which starts them in Docker' : 'no Docker answers'}: all services run in ONE process, on a bus and stores in memory. What they keep ends with the process`,
+  };
+}
+
+/** The servers of a dev loop, with the variables by which every service reaches them. */
+export interface DevServers extends AsyncDisposable {
+  variables: MeshVariables;
+}
+
+const user = 'dev';
+
+/**
+ * Starts NATS with JetStream and Redis, with their data in a folder. All services share one login: a
+ * definition may change with each save, and its rights with it.
+ */
+export async function startDevServers(
+  dataDir: string,
+  runs: 'local' | 'docker',
+  watch: Watch,
+): Promise<DevServers> {
+  await using owners = new AsyncDisposableStack();
+  const servers: OwnServer[] = [];
+  // The servers do not need each other, so both are stopped at the same time.
+  owners.defer(async () => {
+    await Promise.allSettled(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
+  const place = await readPlace(dataDir);
+  place.passwords[user] ??= randomBytes(16).toString('hex');
+  const password = place.passwords[user];
+  const { natsPort, redisPort } = place;
+  const configuration = `authorization { user: ${user}, password: "${password}" }\n`;
+  const nats = await startOwnNats(
+    { runs, configuration, dataDir: `${dataDir}/nats`, ...(natsPort !== undefined && { port: natsPort }) },
+    watch,
+  );
+  servers.push(nats);
+  const redis = await startOwnRedis(
+    {
+      ...{ runs, password, appendOnly: true, dataDir: `${dataDir}/redis` },
+      ...(redisPort !== undefined && { port: redisPort }),
+    },
+    watch,
+  );
+  servers.push(redis);
+  await writePlace(dataDir, { ...place, natsPort: nats.port, redisPort: redis.port });
+  const started = owners.move();
+  return {
+    variables: {
+      NATS_URL: nats.url,
+      MESH_NATS_USER: user,
+      MESH_NATS_PASSWORD: password,
+      REDIS_URL: redis.url,
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}

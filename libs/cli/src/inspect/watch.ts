@@ -1,0 +1,68 @@
+import { connectNats } from '@agentmesh/bus';
+import { natsTlsOf } from '@agentmesh/mesh';
+import { decodeToken, type Event, eventSchema, MeshError, subjects } from '@agentmesh/protocol';
+import type { Command, Surroundings } from '../command/command.ts';
+import { connectTimeoutMs } from '../context/surroundings.ts';
+import { actsOf, textOf } from '../talk/describe-event.ts';
+
+/** The command that prints events as they happen. */
+export const watchCommand: Command = {
+  usage: '[app]',
+  meaning: 'prints the committed events of all sessions as they happen, until Ctrl-C; default: of all apps',
+  options: [
+    { flags: '--user <id>', meaning: 'the events of this user alone' },
+    { flags: '--session <id>', meaning: 'the events of this session alone' },
+  ],
+  more: 'In a mesh with NATS accounts only the user client hears sessions.',
+  async run([app], around, options) {
+    const wanted = [app, options.text('user'), options.text('session')];
+    await using bus = await connect(around);
+    const { allSessionEvents } = subjects(around.config.namespace);
+    await bus.subscribe(
+      allSessionEvents,
+      (message) => {
+        const place = placeOf(message.subject);
+        if (!wanted.every((each, at) => each === undefined || each === place[at])) return;
+        const { data: event } = eventSchema.safeParse(message.json());
+        if (event) show(around, place, event);
+      },
+      () => around.print('some events may be missing here: the connection was lost for a time'),
+    );
+    around.print('watching; Ctrl-C ends it');
+    await new Promise<void>((resolve) => {
+      if (around.signal.aborted) resolve();
+      around.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    return undefined;
+  },
+};
+
+async function connect({ config }: Surroundings) {
+  if (config.natsUser === 'provision') {
+    throw new MeshError(
+      'failed_precondition',
+      'the NATS user provision hears no sessions; log in as the user client: set MESH_NATS_USER and MESH_NATS_PASSWORD, or name its --context',
+    );
+  }
+  return await connectNats({
+    ...{ url: config.natsUrl, service: 'client', connectTimeoutMs, cards: false },
+    ...{ tls: natsTlsOf(config), credsFile: config.natsCreds, namespace: config.namespace },
+    ...(config.natsUser !== undefined && { user: config.natsUser }),
+    ...(config.natsPassword && { pass: config.natsPassword.reveal() }),
+  });
+}
+
+/** Returns the app, the user and the session of a subject: its tokens before the last one. */
+function placeOf(subject: string): string[] {
+  return subject.split('.').slice(-4, -1).map(decodeToken);
+}
+
+function show(around: Surroundings, [app = '', user = '', session = '']: string[], event: Event): void {
+  const text = textOf(event);
+  const acts = [...(text === '' ? [] : [JSON.stringify(text)]), ...actsOf(event)];
+  const time = new Date(event.timestamp).toISOString();
+  around.write({
+    text: [time, app, user, session, event.author, ...acts].join('  '),
+    json: { app, user, session, event },
+  });
+}

@@ -1,0 +1,12 @@
+export { credentialKeysFor } from './credential-keys.ts';
+export { lockFolder } from './data-lock.ts';
+export { environmentOf } from './environment.ts';
+export type { KeptPlace } from './kept-place.ts';
+export { readPlace, writePlace } from './kept-place.ts';
+export type { OwnServer, Watch } from './own-servers.ts';
+export { startOwnNats, startOwnRedis } from './own-servers.ts';
+export { removeOtherCards } from './remove-other-cards.ts';
+export type { ServiceProcess, ServiceProcessOptions } from './service-process.ts';
+export { reasonIn, startService } from './service-process.ts';
+export type { SuperviseOptions } from './supervise.ts';
+export { superviseStarts } from './supervise.ts';

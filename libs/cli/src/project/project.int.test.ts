@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { jsonOf, linesOf } from '../commands.fixture.ts';
+import { makeProject, type Project } from '../project.fixture.ts';
+import { packageVersions } from './project-files.ts';
+
+const workspace = join(import.meta.dirname, '../../../..');
+
+/** Runs a program of the project's packages; the error has its output. */
+async function run(root: string, ...words: string[]): Promise<string> {
+  try {
+    const env = { PATH: process.env.PATH };
+    const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: root, env });
+    return stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${words.join(' ')} failed:\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
+
+describe('a new project', () => {
+  let project: Project;
+  let place: { env: NodeJS.ProcessEnv; cwd: string };
+  beforeAll(async () => {
+    project = await makeProject();
+    place = { env: { PATH: process.env.PATH }, cwd: project.root };
+  });
+  afterAll(() => project[Symbol.asyncDispose]());
+
+  it('passes its own tests', async () => {
+    expect(await run(project.root, 'node_modules/vitest/vitest.mjs', 'run')).toMatch(/1 passed/);
+  });
+
+  it('takes agents, tools and workflows, and type-checks with all of them', async () => {
+    expect(await linesOf(place, ['add', 'agent', 'trip_planner'])).toEqual([
+      'wrote agents/trip_planner/agent.ts',
+      'wrote agents/trip_planner/main.ts',
+    ]);
+    await linesOf(place, ['add', 'tool', 'book_flight']);
+    expect(await jsonOf(place, ['add', 'workflow', 'review'])).toEqual([
+      { files: ['agents/review/agent.ts', 'agents/review/main.ts'] },
+    ]);
+    await run(project.root, 'node_modules/typescript/bin/tsc', '--noEmit');
+  });
+
+  it.each([
+    ['agent', 'helper', 'already_exists', 'agents/helper already'],
+    ['tool', 'get_time', 'already_exists', 'tools/get_time already'],
+    ['tool', 'helper', 'already_exists', 'agent helper in agents/helper'],
+    ['workflow', 'Bad-Name', 'invalid_argument', '"Bad-Name" cannot be a name'],
+    ['agent', 'user', 'invalid_argument', 'user is a name of the mesh itself'],
+  ])('refuses to add %s %s', async (kind, name, code, message) => {
+    await expect(linesOf(place, ['add', kind, name])).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('is not made in a folder with files, and nothing is added to a folder that is no project', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'agentmesh-empty-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const elsewhere = { env: {}, cwd: folder };
+    await expect(linesOf(place, ['init', '.'])).rejects.toThrow('is not empty; name a new folder');
+    await expect(linesOf(elsewhere, ['add', 'agent', 'one'])).rejects.toThrow('has no package.json');
+    expect(await linesOf(elsewhere, ['init', 'bare', '--no-example'])).toContain('  cd bare');
+    expect((await readdir(join(folder, 'bare'))).sort()).toEqual(
+      ['.gitignore', 'README.md', 'package.json', 'tsconfig.json'].sort(),
+    );
+  });
+
+  it('has the versions of packages with which this repository is tested', async () => {
+    const catalog = await readFile(join(workspace, 'pnpm-workspace.yaml'), 'utf8');
+    const root = JSON.parse(readFileSync(join(workspace, 'package.json'), 'utf8'));
+    const versions = { ...packageVersions.dependencies, ...packageVersions.devDependencies };
+    for (const [name, version] of Object.entries(versions)) {
+      const pinned = root.devDependencies[name];
+      const [, inCatalog] = new RegExp(`^  "?${name}"?: (.+)$`, 'm').exec(catalog) ?? [];
+      expect(version, name).toBe(pinned === 'catalog:' ? inCatalog : pinned);
+    }
+  });
+});
