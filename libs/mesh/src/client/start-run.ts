@@ -140,12 +140,11 @@ export async function startRun(
   const agent = await speakerOf(mesh, root, current, { message, askingEvents });
   const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
-  const looking = whenAbsent === 'enqueue' || isUp(mesh, agent);
-  // Awaited below: a failure meanwhile must not count as unhandled.
-  Promise.resolve(looking).catch(() => {});
-  const watch = await watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
+  const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
-    if (!(await looking)) {
+    const looking = whenAbsent === 'enqueue' || isUp(mesh, agent);
+    const [isThere, { events: numbered, end }] = await Promise.all([looking, watching]);
+    if (!isThere) {
       throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
     }
     const incarnation = incarnationOf(current);
@@ -157,12 +156,12 @@ export async function startRun(
         ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
       },
     });
+    return { ...run, agent, events: eventsOf(numbered), numbered, end };
   } catch (error) {
-    await watch.stop();
+    // The subscription may still be on its way to a server that is away.
+    void watching.then(({ stop }) => stop()).catch(() => {});
     throw error;
   }
-  const { events: numbered, end } = watch;
-  return { ...run, agent, events: eventsOf(numbered), numbered, end };
 }
 
 /** @throws MeshError `resource_exhausted` when the user has too many waiting runs */

@@ -51,13 +51,9 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   const size = masters * (1 + replicas);
   const nodes = await Promise.all(
     Array.from({ length: size }, async () => {
-      const busPort = await freePort();
-      const secured = await securedArgs(tls, ['--tls-cluster', 'yes']);
-      const args = [...clusterArgs(nodeTimeoutMs, busPort), ...secured.args, ...extraArgs];
-      const server = owners.use(
-        await startRestartable((place) => startLocalRedis({ ...place, appendOnly: true, extraArgs: args })),
-      );
-      return { node: nodeOf(server, secured.port), busPort };
+      const { server, busPort, clientPort } = await startNode({ nodeTimeoutMs, tls, extraArgs });
+      owners.use(server);
+      return { node: nodeOf(server, clientPort), busPort };
     }),
   );
   const all = nodes.map(({ node }) => node);
@@ -72,6 +68,30 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     settled,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+const portTaken = /address already in use/i;
+/** The number of times that a node is started when another process has taken one of its ports. */
+const maxStarts = 5;
+
+type NodeOptions = Required<Pick<RedisClusterOptions, 'nodeTimeoutMs' | 'extraArgs'>> &
+  Pick<RedisClusterOptions, 'tls'>;
+
+/** Starts a server of a cluster, with other ports when another process has taken one of them meanwhile. */
+async function startNode({ nodeTimeoutMs, tls, extraArgs }: NodeOptions) {
+  for (let starts = 1; ; starts += 1) {
+    const busPort = await freePort();
+    const secured = await securedArgs(tls, ['--tls-cluster', 'yes']);
+    const args = [...clusterArgs(nodeTimeoutMs, busPort), ...secured.args, ...extraArgs];
+    try {
+      const server = await startRestartable((place) =>
+        startLocalRedis({ ...place, appendOnly: true, extraArgs: args }),
+      );
+      return { server, busPort, clientPort: secured.port };
+    } catch (error) {
+      if (starts === maxStarts || !portTaken.test(String(error))) throw error;
+    }
+  }
 }
 
 function clusterArgs(nodeTimeoutMs: number, busPort: number): string[] {
