@@ -14,6 +14,7 @@ import { countCommands } from './count-commands.ts';
 import { cpuOf } from './cpu.ts';
 import { floorAgent, openFloor } from './floor/floor.ts';
 import { question } from './model.ts';
+import { runCase } from './run-case.ts';
 import { spawnAgents } from './spawn-agents.ts';
 import { median } from './table.ts';
 
@@ -66,23 +67,11 @@ interface Figures {
   cpu: Record<string, number>;
 }
 
-async function measure({ once, count, inFlight }: Case): Promise<Figures> {
-  const times: number[] = [];
-  let started = 0;
+async function measure(each: Case): Promise<Figures> {
   const before = Object.values(processes).map(cpuOf);
-  const begin = performance.now();
-  const worker = async () => {
-    while (started < count) {
-      started += 1;
-      const at = performance.now();
-      await once();
-      times.push(performance.now() - at);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
-  const perSecond = (count / (performance.now() - begin)) * 1_000;
+  const { perSecond, times } = await runCase(each);
   const cpu = Object.entries(processes).map(
-    ([name, pid], at) => [name, (cpuOf(pid) - (before[at] ?? 0)) / count] as const,
+    ([name, pid], at) => [name, (cpuOf(pid) - (before[at] ?? 0)) / each.count] as const,
   );
   return { perSecond, p50: median(times), cpu: Object.fromEntries(cpu) };
 }

@@ -4,6 +4,7 @@ import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { askCases, type Case, turnCases } from './cases.ts';
+import { runCase } from './run-case.ts';
 import { spawnAgents } from './spawn-agents.ts';
 import { median, type Row, table } from './table.ts';
 
@@ -40,20 +41,9 @@ async function main(): Promise<void> {
   console.log(table(figures));
 }
 
-async function measure({ once, count, inFlight }: Case): Promise<Row> {
-  const times: number[] = [];
-  let started = 0;
-  const begin = performance.now();
-  const worker = async () => {
-    while (started < count) {
-      started += 1;
-      const at = performance.now();
-      await once();
-      times.push(performance.now() - at);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
-  return { perSecond: (count / (performance.now() - begin)) * 1_000, p50: median(times) };
+async function measure(each: Case): Promise<Row> {
+  const { perSecond, times } = await runCase(each);
+  return { perSecond, p50: median(times) };
 }
 
 await main();

@@ -5,9 +5,9 @@ export interface Finding {
   /** `error`: the mesh does not work, or loses data. `warning`: it may. */
   level: 'error' | 'warning';
   problem: string;
-  /** What the problem may cost. */
+  /** The possible cost of the problem. */
   cost: string;
-  /** What to do about it. */
+  /** The advice: how to mend it. */
   remedy: string;
 }
 
