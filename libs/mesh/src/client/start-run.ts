@@ -186,30 +186,20 @@ const silenceMs = 3_000;
 
 /** A look that takes this long is not repeated, in ms. */
 const longLookMs = 300;
-/** The time for which a replica that was found is not looked for again, in ms. */
-const foundMs = 250;
-/** The times at which replicas of agents were found, by the name of the agent. */
-const found = new WeakMap<Mesh['bus'], Map<string, number>>();
 
 /**
  * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
  * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
- * nobody listens. Believes for a moment what it has found.
+ * nobody listens.
  *
  * @throws MeshError `unavailable` when NATS gives no answer
  */
 async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
-  const foundAt = found.get(bus) ?? new Map<string, number>();
-  found.set(bus, foundAt);
-  if (performance.now() - (foundAt.get(agent) ?? Number.NEGATIVE_INFINITY) < foundMs) return true;
   const giveUpAt = performance.now() + silenceMs;
   for (let look = 1; ; look += 1) {
     const lookedAt = performance.now();
     try {
-      if (await bus.isServed(subjects.shownAs(agent))) {
-        foundAt.set(agent, performance.now());
-        return true;
-      }
+      if (await bus.isServed(subjects.shownAs(agent))) return true;
       if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
     } catch (thrown) {
       const isTooLate = look === maxLooks || performance.now() > giveUpAt;

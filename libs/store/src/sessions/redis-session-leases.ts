@@ -189,6 +189,7 @@ export class RedisSessionLeases implements SessionLeases {
       }),
     );
     const [mayGoOn] = await Promise.all([promoted, listed]);
+    // As in `take`: the session may have come off the list between the two.
     await noteBusy(connection, keys, ref);
     return mayGoOn === 1;
   }
